@@ -20,7 +20,12 @@ COMMANDS = {
     "convert": ("w2vtrain.commands.convert:convert", "Write vectors in another format, or changed."),
     "vocab": ("w2vtrain.commands.vocab:vocab", "Count the words of a text."),
     "tree": ("w2vtrain.commands.tree:tree", "Write the tree of WordNet's hypernyms, for hierarchical softmax."),
-    "eval": ("w2vtrain.commands.evaluate:evaluate", "Score vectors on analogies or word similarity."),
+    "eval": ("w2vtrain.commands.evaluate:evaluate", "Score vectors on analogies, word similarity and more."),
+    "stability": (
+        "w2vtrain.commands.compare_vectors:stability",
+        "Print how many neighbors files of vectors have in common.",
+    ),
+    "diff": ("w2vtrain.commands.compare_vectors:diff", "Align two files of vectors and print the words that moved."),
     "neighbors": ("w2vtrain.commands.query:neighbors", "Print the words nearest to a word."),
     "analogy": ("w2vtrain.commands.query:analogy", "Print the words nearest to king - man + woman."),
     "similarity": ("w2vtrain.commands.query:similarity", "Print the cosine of two words."),

@@ -1,21 +1,36 @@
-"""The commands `eval analogies` and `eval similarity`: print how well vectors do on analogies or word pairs.
+"""The commands of `eval`: print how well vectors do on one evaluation set, or on all of them in one table.
 
-The scores are computed in embeddings/analogies.py and embeddings/similarity.py.
+The scores are computed in the modules of embeddings/ that are named after the evaluations.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from w2vtrain.commands.inputs import readable, refuse_stdin_twice
-from w2vtrain.commands.options import CODES, restrict_option, scoring_options
+from w2vtrain.commands.options import (
+    CODES,
+    Within,
+    all_of,
+    case_option,
+    json_option,
+    method_option,
+    restrict_option,
+    scoring_options,
+)
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import Catalogue
+from w2vtrain.embeddings.bundled import Kind
 from w2vtrain.errors import BelowThreshold
+from w2vtrain.parsers import Whole
 from w2vtrain.system.terminal import echo
 
+KINDS = get_args(Kind)
+SEED = Within(Whole(0, 2**63 - 1))
 unseen_option: Any = click.option(
     "--unseen", is_flag=True,
     help="Count words that are not in the vocabulary or beyond --restrict-vocab. VECTORS must be a model with subwords,"
@@ -23,22 +38,98 @@ unseen_option: Any = click.option(
 )  # fmt: skip
 
 
+def protocol_option(*names: str) -> Any:
+    """Return --protocol with these names of protocols."""
+    return click.option(
+        "--protocol", type=click.Choice(names),
+        help="Follow the rules of a program, unless --restrict-vocab is given: gensim ignores words beyond the first"
+        " 300,000"
+        + ", word2vec those beyond 30,000 as word2vec.c's compute-accuracy does" * ("word2vec" in names)
+        + "; full uses all words and counts every question or pair, wrong or with the cosine 0 if a word is unknown.",
+    )  # fmt: skip
+
+
+def added_sets() -> Any:
+    """Return the options of `eval all` that name more evaluation sets."""
+    return all_of(
+        *(
+            click.option(f"--{kind}", multiple=True, metavar="FILE", help=f"Also use this set of {kind}; repeatable.")
+            for kind in KINDS
+        )
+    )
+
+
 @click.group(name="eval", cls=Catalogue, epilog=CODES)
 def evaluate() -> None:
-    """Score vectors on analogies or word similarity."""
+    """Score vectors on analogies, word similarity, outliers or categories."""
+
+
+@evaluate.command(name="all", epilog=CODES, short_help="Score vectors on all bundled sets, in one table.")
+@click.argument("vectors")
+@added_sets()
+@click.option("--no-bundled", is_flag=True, help="Use only the sets that are given.")
+@restrict_option(0, shown="30,000 for analogies, otherwise 0")
+@protocol_option("gensim", "full")
+@method_option
+@case_option
+@json_option
+def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: Any) -> None:
+    """Score VECTORS on every evaluation set that comes with the package, and on those given, and print one table:
+    the score of each set, its 95% interval, and how many of its questions, pairs or words were answered.
+    """
+    with imports():
+        from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
+        from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
+        from w2vtrain.embeddings.table import ANALOGY_WORDS, evaluate_all
+        from w2vtrain.formats.vectors import read_vectors
+        from w2vtrain.system.json_text import json_text
+    sets = [] if no_bundled else bundled_sets()
+    for kind in KINDS:
+        sets += [EvaluationSet(Path(file).stem, kind, Path(file)) for file in options.pop(kind)]
+    if not sets:
+        raise click.UsageError("--no-bundled leaves no evaluation set: name one, for example with --similarity FILE")
+    with readable(vectors) as path:
+        loaded = read_vectors(path)
+    rules, limit = PROTOCOLS[protocol] if protocol else PLAIN, options["restrict_vocab"] or None
+    among: int | None = ANALOGY_WORDS
+    if _is_given("restrict_vocab"):
+        among = limit
+    elif protocol:
+        limit = among = rules.restrict_vocab
+    rows = evaluate_all(
+        loaded, sets, restrict_vocab=limit, analogy_words=among, case_insensitive=not options["case_sensitive"],
+        method=options["method"], protocol=rules,
+    )  # fmt: skip
+    if options["as_json"]:
+        facts = {"restrict_vocab": limit, "analogy_words": among, "method": options["method"], "protocol": protocol}
+        echo(json_text({"task": "all", "file": vectors, **facts, "sets": [row.to_dict() for row in rows]}))
+        return
+    width = max(3, *(len(row.name) for row in rows))
+    echo(f"{'set':<{width}}  {'kind':<10}  {'measure':<8}   score  {'95% interval':<16}  answered of asked")
+    for row in rows:
+        start = f"{row.name:<{width}}  {row.kind:<10}  {row.measure:<8}"
+        if row.score is None or row.interval is None:
+            echo(f"{start}       -  {'':<16}  0: the vocabulary has none of its words")
+        else:
+            interval = f"{row.interval[0]:.3f} to {row.interval[1]:.3f}"
+            echo(f"{start}  {row.score:6.3f}  {interval:<16}  {row.answered:,} of {row.asked:,}")
+    echo(f"analogies: {options['method']} among {_among(among)}; the others: {_among(limit)}")
 
 
 @evaluate.command(epilog=CODES, short_help="Score vectors on analogy questions.")
 @click.argument("vectors")
-@click.argument("questions")
+@click.argument("questions", default="questions-words")
 @restrict_option(30_000)
+@protocol_option("word2vec", "gensim", "full")
+@method_option
 @unseen_option
 @scoring_options
 def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
-    """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section.
+    """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section. Without
+    QUESTIONS, ask Google's 19,544 questions, which come with the package.
 
     Each line of QUESTIONS has four words, `a b c d`; `: name` begins a section. An answer is correct if d is the word
-    nearest to b - a + c.
+    nearest to b - a + c or, with --method 3cosmul, the one with the largest cos(b) cos(c) / cos(a).
     """
     with imports():
         from w2vtrain.embeddings.analogies import evaluate_analogies
@@ -59,6 +150,7 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
             f"accuracy {total['accuracy']:.4f} (95% interval {low:.4f} to {high:.4f}, by {total['pairs']:,} word pairs)"
             f" of those answered, {total['accuracy_of_all']:.4f} of all; coverage {total['coverage']:.1%}"
         )
+        _echo_unknown(report.unknown, options["protocol"], "questions", "wrong")
     _require(report.total.accuracy or 0.0, fail_under, "accuracy")
 
 
@@ -66,10 +158,13 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
 @click.argument("vectors")
 @click.argument("pairs")
 @restrict_option(0)
+@protocol_option("gensim", "full")
 @unseen_option
 @scoring_options
 def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
-    """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line."""
+    """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line. The names
+    wordsim353 and simlex999 stand for the sets that come with the package.
+    """
     with imports():
         from w2vtrain.embeddings.datasets import read_pairs
         from w2vtrain.embeddings.similarity import evaluate_similarity
@@ -84,12 +179,97 @@ def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None
             f"Spearman {report.spearman:.4f} (95% interval {low:.4f} to {high:.4f}), Pearson {report.pearson:.4f};"
             f" {report.answered} of {report.asked} pairs covered"
         )
+        _echo_unknown(report.unknown, options["protocol"], "pairs", "with the cosine 0")
     _require(report.spearman, fail_under, "Spearman's correlation")
+
+
+@evaluate.command(epilog=CODES, short_help="Score vectors on words that do not belong to a group.")
+@click.argument("vectors")
+@click.argument("topics")
+@restrict_option(0)
+@scoring_options
+def outliers(vectors: str, topics: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
+    """Find the outliers of the groups of words in TOPICS with VECTORS, and print the accuracy and the OPP, the mean
+    position of the outliers (Camacho-Collados and Navigli 2016).
+
+    TOPICS is a file, or a folder of .txt files, one per topic: its words, one per line, a blank line, and the outliers.
+    """
+    with imports():
+        from w2vtrain.embeddings.outliers import evaluate_outliers
+
+    report = _scored(evaluate_outliers, vectors, topics, as_json, **options)
+    if not as_json:
+        low, high = report.interval
+        echo(
+            f"accuracy {report.accuracy:.4f} (95% interval {low:.4f} to {high:.4f}, by topic), OPP"
+            f" {report.opp:.4f}, compactness {report.compactness:.4f}; {report.found:,} of {report.answered:,} outliers"
+            f" found, {report.asked:,} asked, topics {report.topics:,}"
+        )
+    _require(report.accuracy, fail_under, "accuracy")
+
+
+@evaluate.command(epilog=CODES, short_help="Score clusters of vectors on categories.")
+@click.argument("vectors")
+@click.argument("categories")
+@click.option("--seed", type=SEED, default=1, show_default=True, metavar="N", help="Seed of the random starts.")
+@restrict_option(0)
+@scoring_options
+def categories(vectors: str, categories: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
+    """Cluster the words of the file CATEGORIES by VECTORS, and print the purity of the clusters.
+
+    Each line of CATEGORIES has a word, a tab and its category. Spherical k-means finds as many clusters as there are
+    categories; the purity is the share of words that belong to the most frequent category of their cluster.
+    """
+    with imports():
+        from w2vtrain.embeddings.categories import evaluate_categories
+
+    report = _scored(evaluate_categories, vectors, categories, as_json, **options)
+    if not as_json:
+        low, high = report.interval
+        echo(
+            f"purity {report.purity:.4f} (95% interval {low:.4f} to {high:.4f}, as if words were independent);"
+            f" {report.categories:,} categories, {report.answered:,} of {report.asked:,} words"
+        )
+    _require(report.purity, fail_under, "purity")
+
+
+def _scored(
+    evaluate: Callable[..., Any], vectors: str, dataset: str, as_json: bool, restrict_vocab: int, case_sensitive: bool,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """Return the report on a file of vectors and a data set; print JSON if requested."""
+    with imports():
+        from w2vtrain.formats.vectors import read_vectors
+        from w2vtrain.system.json_text import json_text
+    refuse_stdin_twice(vectors, dataset)
+    with readable(vectors) as path:
+        loaded = read_vectors(path)
+    limit = restrict_vocab or None
+    with readable(dataset) as path:
+        report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
+    if as_json:
+        echo(json_text(report.to_dict()))
+    return report
+
+
+def _is_given(option: str) -> bool:
+    """Return whether the user gave an option of the current command."""
+    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
+
+
+def _among(limit: int | None) -> str:
+    return f"the {limit:,} most frequent words" if limit else "all words"
+
+
+def _echo_unknown(unknown: int, protocol: str | None, kind: str, how: str) -> None:
+    """Say how many questions or pairs have an unknown word and count nevertheless."""
+    if protocol == "full" and unknown:
+        echo(f"{unknown:,} {kind} with an unknown word count as {how}".replace("as with", "with"))
 
 
 def _evaluated(
     evaluate: Callable[..., Any], asked: Callable[[str], Iterator[Sequence[str]]], vectors: str, dataset: str,
-    as_json: bool, restrict_vocab: int, case_sensitive: bool, unseen: bool,
+    as_json: bool, restrict_vocab: int, case_sensitive: bool, unseen: bool, protocol: str | None, **options: Any,
 ) -> Any:  # fmt: skip
     """Return the report on a file of vectors and one of questions or pairs, of which one may be stdin; print JSON.
 
@@ -97,25 +277,33 @@ def _evaluated(
     vocabulary.
     """
     with imports():
+        from w2vtrain.embeddings.bundled import located
+        from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
         from w2vtrain.embeddings.unseen import count_unseen, with_unseen
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
+    if unseen and protocol:
+        raise click.UsageError("--unseen and --protocol: give only one of them, because these programs know no n-grams")
+    dataset, rules = located(dataset), PROTOCOLS[protocol] if protocol else PLAIN
     refuse_stdin_twice(vectors, dataset)
     with readable(vectors) as path:
         loaded = read_vectors(path)
-    limit, facts = restrict_vocab or None, {}
+    limit, facts = restrict_vocab or None, {"protocol": protocol}  # type: int | None, dict[str, Any]
+    if protocol and not _is_given("restrict_vocab"):
+        limit = rules.restrict_vocab
     with readable(dataset) as path:
         if unseen:
             questions = list(asked(path))
             extended = with_unseen(loaded, chain.from_iterable(questions), limit, not case_sensitive)
             words, count = count_unseen(loaded, extended, questions, not case_sensitive)
-            facts = {"restrict_vocab": limit, "unseen_words": words, "answered_with_unseen_words": count}
+            facts |= {"restrict_vocab": limit, "unseen_words": words, "answered_with_unseen_words": count}
             echo(
                 f"{words:,} words are not in the vocabulary: their n-grams give vectors; {count:,} of the questions or"
                 " pairs that are answered have such a word", err=True,
             )  # fmt: skip
             loaded, limit = extended, None
-        report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive)
+        options |= {"restrict_vocab": limit, "case_insensitive": not case_sensitive, "protocol": rules}
+        report = evaluate(loaded, path, **options)
     if as_json:
         echo(json_text(report.to_dict() | facts))
     return report

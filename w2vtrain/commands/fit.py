@@ -24,6 +24,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import SHORT
+from w2vtrain.parsers import Real
 
 
 @command(epilog=CODES, short_help="Train word vectors on text.")
@@ -75,6 +76,16 @@ from w2vtrain.config import SHORT
 @click.option("--tree", metavar="NAME", help="Short for -O tree=NAME: huffman, balanced, cluster or a file (for hs).")
 @cache_option
 @force_option
+@click.option(
+    "--dry-run", is_flag=True,
+    help="Print what the run would take, and exit: vocabulary by --min-count, memory, disk, time per epoch, and what is"
+    " suspicious in the text. Reads all of the text, and trains on a sample for a few seconds; writes nothing.",
+)  # fmt: skip
+@click.option(
+    "--dry-run-seconds", type=Within(Real(0.1, 3600.0)), default=5, show_default=True, metavar="SECONDS",
+    help="With --dry-run: how long to train on the sample.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="With --dry-run: print the result as one JSON object.")
 @click.option("--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit.")
 @quiet_option
 @click.option(
@@ -105,7 +116,9 @@ from w2vtrain.config import SHORT
     help="With --distributed: end the run, which the same command continues, if a rank does not answer.",
 )  # fmt: skip
 @setting_options(*TRAINING)
-def fit(corpus: tuple[str, ...], **values: Any) -> None:
+def fit(
+    corpus: tuple[str, ...], dry_run: bool, dry_run_seconds: float, as_json: bool, **values: Any
+) -> None:  # fmt: skip
     """Train word vectors on CORPUS: files, directories, globs, or - for stdin.
 
     Text is UTF-8 with one sentence per line, split into words at white space. Files compressed with gzip, bzip2, xz or
@@ -123,11 +136,20 @@ def fit(corpus: tuple[str, ...], **values: Any) -> None:
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
             raise click.UsageError("Missing option '-o' / '--output'")
+    if as_json and not dry_run:
+        raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
+    if dry_run and values["distributed"]:
+        raise click.UsageError("--dry-run measures one machine: leave out --distributed")
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
     with imports():
+        from w2vtrain.commands.dry_run import dry_run as report
         from w2vtrain.commands.run import carry_out
         from w2vtrain.user_code import Named
     named = Named(flags.get("objective"), flags.get("architecture"))
-    carry_out(FitRequest(sources=corpus, flags=flags, **values), named=named)
+    request = FitRequest(sources=corpus, flags=flags, **values)
+    if dry_run:
+        report(request, named, dry_run_seconds, as_json)
+    else:
+        carry_out(request, named=named)

@@ -145,10 +145,10 @@ def objective_options(short: dict[str, Any], pairs: tuple[str, ...]) -> dict[str
     return options
 
 
-def restrict_option(default: int) -> Decorator:
-    """Return --restrict-vocab with the default of one evaluation."""
+def restrict_option(default: int, shown: str | None = None) -> Decorator:
+    """Return --restrict-vocab with the default of one command; shown: what the help says of it."""
     return click.option(
-        "--restrict-vocab", type=COUNT_OR_NONE, default=default, show_default=True, metavar="N",
+        "--restrict-vocab", type=COUNT_OR_NONE, default=default, show_default=shown or True, metavar="N",
         help="Use only the N most frequent words; 0 uses all.",
     )  # fmt: skip
 
@@ -162,14 +162,19 @@ writing_options = all_of(
     click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, export_option
 )
 """Options of commands that write vectors."""
+case_option: Any = click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case.")
+method_option: Any = click.option(
+    "--method", type=click.Choice(["3cosadd", "3cosmul"]), default="3cosadd", show_default=True,
+    help="Answer analogies by b - a + c, or by the product of cosines (Levy and Goldberg 2014).",
+)  # fmt: skip
 scoring_options = all_of(
-    click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case."),
+    case_option,
     json_option,
     click.option(
         "--fail-under", type=Within(Real(-1e9, 1e9)), metavar="X", help="Exit with code 1 if the score is below X."
     ),
 )
-"""Options of both evaluations."""
+"""Options of the evaluations of one set."""
 lookup_options = all_of(
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line."),
     click.option(

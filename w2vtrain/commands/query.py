@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from w2vtrain.commands.inputs import from_stdin, readable
-from w2vtrain.commands.options import command, lookup_options, query_options
+from w2vtrain.commands.options import command, lookup_options, method_option, query_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.system.terminal import echo, warning
@@ -64,9 +64,10 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
 @click.argument("vectors")
 @click.argument("words", nargs=-1, metavar="[KING MAN WOMAN]")
 @query_options
-def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
+@method_option
+def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool, method: str) -> None:
     """Print the words nearest to KING - MAN + WOMAN in VECTORS. Without words or for -, read them from stdin:
-    three per line.
+    three per line. With --method 3cosmul, scores are products of cosines, cos(KING) cos(WOMAN) / cos(MAN).
 
     Each line gives one line of output: the words, a tab, and the answers. If there is no answer, nothing follows the
     tab, and a warning says why.
@@ -76,7 +77,8 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
 
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
         king, man, woman = words
-        return keyed.most_similar([king, woman], [man], topn=topn)
+        query = keyed.most_similar_cosmul if method == "3cosmul" else keyed.most_similar
+        return query([king, woman], [man], topn=topn)
 
     _print_answers(vectors, asked_words(words, 3, vectors), _ranked(3, answer), as_json, strict)
 

@@ -9,20 +9,27 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_questions
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
-from w2vtrain.errors import DataError
+from w2vtrain.embeddings.protocols import PLAIN, Protocol
+from w2vtrain.errors import NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
 # Similarities in memory at a time: 64 MiB of float32. This sets the number of questions per block; the minimum is 16.
 SIMILARITIES = 1 << 24
 # gensim considers this many of the most similar words and takes the first that is not a form of a question word.
 GENSIM_CONSIDERS = 5
+UNKNOWN = 1 << 31
+"""The first index of words that are not in the vocabulary."""
+COSMUL_EPSILON = 0.000001  # avoids division by zero; gensim's value
+Method = Literal["3cosadd", "3cosmul"]
+"""How an answer follows from cosines: by b - a + c (Mikolov et al. 2013), or cos(b) cos(c) / cos(a), with cosines
+shifted to 0 to 1 (Levy and Goldberg 2014)."""
 Progress = Callable[[int, int], None]
 """Called after each block of questions with the number answered so far and the total."""
 Section = dict[str, Any]
@@ -82,12 +89,17 @@ class AnalogyScore:
 
 @dataclass(frozen=True)
 class AnalogyReport:
-    """Scores per section, with the evaluation settings that a comparison with other results must state."""
+    """Scores per section, with the evaluation settings that a comparison with other results must state.
+
+    unknown: the number of questions with an unknown word, which are wrong if the protocol counts them.
+    """
 
     path: str
     restrict_vocab: int | None
     case_insensitive: bool
     sections: tuple[AnalogyScore, ...]
+    method: Method = "3cosadd"
+    unknown: int = 0
 
     @property
     def total(self) -> AnalogyScore:
@@ -120,6 +132,8 @@ class AnalogyReport:
             "file": self.path,
             "restrict_vocab": self.restrict_vocab,
             "case_insensitive": self.case_insensitive,
+            "method": self.method,
+            "unknown": self.unknown,
             "total": self.total.to_dict(),
             "semantic": self.semantic.to_dict(),
             "syntactic": self.syntactic.to_dict(),
@@ -133,6 +147,8 @@ def evaluate_analogies(
     *,
     restrict_vocab: int | None = 30_000,
     case_insensitive: bool = True,
+    method: Method = "3cosadd",
+    protocol: Protocol = PLAIN,
     progress: Progress | None = None,
 ) -> AnalogyReport:
     """Answer "a is to b as c is to ?" with the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
@@ -140,45 +156,56 @@ def evaluate_analogies(
     Questions and answers use only the first `restrict_vocab` words (None: all). With `case_insensitive`, the first of
     several words that differ only in case stands for all of them. The counts equal those of gensim's
     `evaluate_word_analogies` with dummy4unknown=False. The file has one question of four words per line, in sections
-    that begin with a line ": NAME".
+    that begin with a line ": NAME". protocol: its rules replace gensim's, except for `restrict_vocab`.
 
     Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed or the file
-    exceeds a limit in datasets.py; and DataError if the vocabulary covers no question.
+    exceeds a limit in datasets.py; and NoKnownWords if the vocabulary covers no question.
     """
-    words, fold = frequent_words(vectors.words, restrict_vocab), case_folding(case_insensitive)
+    words, fold = frequent_words(vectors.words, restrict_vocab), protocol.fold if case_insensitive else str
     first = first_indices(words, fold)
-    sections, asked, known = _covered_questions(path, first, fold)
-    if not len(known):
-        raise DataError(
+    sections, asked, questions = _questions(path, first, fold)
+    is_known = (questions[:, 1:] < len(words)).all(axis=1)
+    if not is_known.any():
+        raise NoKnownWords(
             f"{path}: none of its {sum(asked):,} questions has all four words among the first "
             f"{len(words):,} words of the vocabulary"
         )
     same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
-    correct = are_correct(vectors.matrix[: len(words)], known[:, 1:], same, progress=progress)
-    scores = tuple(_scores(sections, asked, known, correct))
-    return AnalogyReport(str(path), restrict_vocab, case_insensitive, scores)
+    known, matrix = questions[is_known, 1:], vectors.matrix[: len(words)]
+
+    def answer(asked: NDArray[np.int64], same: NDArray[np.int64]) -> NDArray[np.int64]:
+        return nearest_to_analogies(matrix, asked, same, progress, method, protocol)
+
+    correct = np.zeros(len(questions), bool)
+    correct[is_known] = are_correct(matrix, known, same, answer)
+    counted = is_known | protocol.unknown
+    scores = tuple(_scores(sections, asked, questions[counted], correct[counted]))
+    unknown = int(np.count_nonzero(~is_known))
+    return AnalogyReport(str(path), restrict_vocab, case_insensitive, scores, method, unknown)
 
 
-def _covered_questions(
+def _questions(
     path: str | Path, first: dict[str, int], fold: Callable[[str], str]
 ) -> tuple[list[str], list[int], NDArray[np.int64]]:
-    """Return the section names, the number of questions in each section, and the covered questions.
+    """Return the section names, the number of questions in each section, and the questions.
 
-    The covered questions are (n, 5) int64: section index and four word indices. Their words are all in `first`.
+    The questions are (n, 5) int64: section index and four word indices. Words that are not in `first` have indices
+    from UNKNOWN on.
     """
     sections: list[str] = []
     asked: list[int] = []
-    known = array("i")
+    questions = array("q")
+    unknown: dict[str, int] = {}
     for name, question in read_questions(path):
         if question is None:
             sections.append(name)
             asked.append(0)
             continue
         asked[-1] += 1
-        ids = [first.get(fold(word), -1) for word in question]
-        if min(ids) >= 0:
-            known.extend((len(sections) - 1, *ids))
-    return sections, asked, np.array(known, np.int64).reshape(-1, 5)
+        folded = map(fold, question)
+        ids = [first[word] if word in first else unknown.setdefault(word, UNKNOWN + len(unknown)) for word in folded]
+        questions.extend((len(sections) - 1, *ids))
+    return sections, asked, np.array(questions, np.int64).reshape(-1, 5)
 
 
 def answer_sections(
@@ -243,13 +270,12 @@ def are_correct(
     questions: NDArray[np.int64],
     same: NDArray[np.int64],
     answer: Answer | None = None,
-    progress: Progress | None = None,
 ) -> NDArray[np.bool_]:
     """Return which questions (n, 4) get a form of their last word as the answer; same: see `nearest_to_analogies`."""
     if not len(questions):
         return np.empty(0, bool)
     if answer is None:
-        predicted = nearest_to_analogies(matrix, questions[:, :3], same, progress)
+        predicted = nearest_to_analogies(matrix, questions[:, :3], same)
     else:
         predicted = answer(questions[:, :3], same)
     correct: NDArray[np.bool_] = (predicted >= 0) & (same[predicted] == questions[:, 3])
@@ -257,32 +283,69 @@ def are_correct(
 
 
 def nearest_to_analogies(
-    matrix: NDArray[np.float32], questions: NDArray[np.int64], same: NDArray[np.int64], progress: Progress | None
+    matrix: NDArray[np.float32],
+    questions: NDArray[np.int64],
+    same: NDArray[np.int64],
+    progress: Progress | None = None,
+    method: Method = "3cosadd",
+    protocol: Protocol = PLAIN,
 ) -> NDArray[np.int64]:
     """Return the row of `matrix` (V, d) of the word nearest to each question (n, 3), or -1 if there is none.
 
-    same[i] is the index of the first word that equals word i except for case. No form of a, b or c can be an answer.
+    same[i] is the index of the first word that equals word i except for case. No form of a, b or c can be an answer,
+    unless the protocol allows other forms than the first.
     """
     with np.errstate(over="ignore"):
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    unit = matrix / np.where(norms > 0, norms, 1).astype(np.float32)
+    unit = np.asarray(matrix / np.where(norms > 0, norms, 1), np.float32)
     directionless = np.flatnonzero(norms == 0)
     # Few words have other forms, so store only those, by the index of their first form.
     forms: dict[int, list[int]] = {}
-    for other in np.flatnonzero(same != np.arange(len(same))).tolist():
+    for other in np.flatnonzero(same != np.arange(len(same))).tolist() if protocol.forms else ():
         forms.setdefault(int(same[other]), []).append(other)
     step = max(16, SIMILARITIES // len(unit))
     predicted = np.empty(len(questions), np.int64)
-    buffer = np.empty((min(step, len(questions)), len(unit)), np.float32)
+    buffers = np.empty((1 if method == "3cosadd" else 2, min(step, len(questions)), len(unit)), np.float32)
     for start in range(0, len(questions), step):
         block = questions[start : start + step]
-        a, b, c = block.T
-        similar = np.dot(unit[b] - unit[a] + unit[c], unit.T, out=buffer[: len(block)])
+        similar = (_added if method == "3cosadd" else _multiplied)(unit, block, buffers[:, : len(block)])
         similar[:, directionless] = -np.inf
+        if protocol.positive:
+            similar[similar <= 0] = -np.inf
         predicted[start : start + step] = _nearest(similar, block, forms)
         if progress is not None:
             progress(start + len(block), len(questions))
     return predicted
+
+
+def _added(
+    unit: NDArray[np.float32], questions: NDArray[np.int64], buffers: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the products of all unit vectors (V, d) with b - a + c of each question (n, 3), in buffers[0]: (n, V)."""
+    a, b, c = questions.T
+    similar: NDArray[np.float32] = buffers[0]
+    np.dot(unit[b] - unit[a] + unit[c], unit.T, out=similar)
+    return similar
+
+
+def _multiplied(
+    unit: NDArray[np.float32], questions: NDArray[np.int64], buffers: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return 3CosMul's scores of all words for each question (n, 3), in buffers[0]: (n, V) of the buffers (2, n, V)."""
+    # (1 + cos b)/2 (1 + cos c)/2 / ((1 + cos a)/2 + epsilon)
+    scores: NDArray[np.float32] = buffers[0]
+    factor = buffers[1]
+    for word, place in ((1, scores), (2, factor)):
+        np.dot(unit[questions[:, word]], unit.T, out=place)
+        place += 1
+        place /= 2
+    scores *= factor
+    np.dot(unit[questions[:, 0]], unit.T, out=factor)
+    factor += 1
+    factor /= 2
+    factor += np.float32(COSMUL_EPSILON)
+    scores /= factor
+    return scores
 
 
 def _nearest(

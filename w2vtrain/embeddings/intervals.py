@@ -1,9 +1,10 @@
 """Compute 95% confidence intervals of an accuracy and of a rank correlation.
 
-analogies.py and similarity.py compute the figures themselves.
+The modules named after the evaluations compute the figures themselves.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +73,23 @@ def clustered_interval(correct: int, n: int, jackknife: PairJackknife) -> tuple[
     low, high = wilson_interval(correct / n * effective, effective)
     least, most = wilson_interval(jackknife.pairs, jackknife.pairs)[0], wilson_interval(0, jackknife.pairs)[1]
     return min(low, least), max(high, most)
+
+
+def grouped_interval(correct: Sequence[int], sizes: Sequence[int]) -> tuple[float, float]:
+    """Return the 95% interval for an accuracy over groups of questions that are alike, such as those of a topic.
+
+    correct, sizes: the number of correct answers and of answers of each group, all sizes > 0. It is Wilson's interval
+    for the effective number of questions, by the jackknife over groups: at least 1, and at most all questions. With
+    one group, or if all groups are alike, the questions count as independent.
+    """
+    # (g - 1)/g sum over groups of (accuracy without the group - accuracy)^2
+    total, n, g = sum(correct), sum(sizes), len(sizes)
+    p, variance = total / n, 0.0
+    if g > 1:
+        without = ((total - right) / (n - size) for right, size in zip(correct, sizes, strict=True))
+        variance = (g - 1) / g * math.fsum((share - p) ** 2 for share in without)
+    effective = max(1.0, min(n, p * (1 - p) / variance)) if variance > 0 else float(n)
+    return wilson_interval(p * effective, effective)
 
 
 def wilson_interval(correct: float, n: float) -> tuple[float, float]:

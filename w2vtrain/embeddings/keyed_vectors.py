@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from w2vtrain.embeddings.analogies import GENSIM_CONSIDERS, Section, answer_sections, log_section
+from w2vtrain.embeddings.analogies import COSMUL_EPSILON, GENSIM_CONSIDERS, Section, answer_sections, log_section
 from w2vtrain.embeddings.datasets import read_pairs, read_questions
 from w2vtrain.embeddings.neighbors import (
     Answers,
@@ -56,7 +56,6 @@ from w2vtrain.system.compression import packed_write
 
 logger = logging.getLogger(__name__)
 NEEDS_GENSIM = "this needs gensim, which has no release for Python 3.14 or later: pip install 'gensim>=4.4,<5'"
-COSMUL_EPSILON = 0.000001  # as in Levy and Goldberg (2014)
 Key = str | int
 """A key or, if no key equals it, an index. Keys are normally strings."""
 SINGLE = (str, int, np.integer)

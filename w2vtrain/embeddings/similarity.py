@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_pairs
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.errors import DataError
+from w2vtrain.embeddings.protocols import PLAIN, Protocol
+from w2vtrain.errors import DataError, NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
 # Number of pairs whose vectors are in memory at a time.
@@ -24,7 +25,11 @@ PAIRS = 1 << 14
 
 @dataclass(frozen=True)
 class SimilarityReport:
-    """Correlations of cosines with human ratings; `answered` of the `asked` pairs are in the vocabulary."""
+    """Correlations of cosines with human ratings over `answered` of the `asked` pairs.
+
+    unknown: the number of pairs that are not in the vocabulary: they are left out, or have the cosine 0 if the protocol
+    counts them.
+    """
 
     path: str
     restrict_vocab: int | None
@@ -33,6 +38,7 @@ class SimilarityReport:
     pearson: float
     answered: int
     asked: int
+    unknown: int = 0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -50,43 +56,50 @@ class SimilarityReport:
             "pearson": self.pearson,
             "answered": self.answered,
             "asked": self.asked,
+            "unknown": self.unknown,
             "coverage": self.answered / self.asked,
             "interval": self.interval,
         }
 
 
 def evaluate_similarity(
-    vectors: Vectors, path: str | Path, *, restrict_vocab: int | None = 300_000, case_insensitive: bool = True
+    vectors: Vectors,
+    path: str | Path,
+    *,
+    restrict_vocab: int | None = 300_000,
+    case_insensitive: bool = True,
+    protocol: Protocol = PLAIN,
 ) -> SimilarityReport:
     """Return Spearman's and Pearson's correlation of cosines with the scores in a file of word pairs.
 
     Each line has two words and a score, separated by tabs or other white space. Blank lines and lines that begin with
-    "#" are skipped. Words are looked up as in gensim's `evaluate_word_pairs`.
+    "#" are skipped. Words are looked up as in gensim's `evaluate_word_pairs`. protocol: its rules replace gensim's,
+    except for `restrict_vocab`.
 
-    Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed; and DataError
-    if the correlation is undefined: no pair is in the vocabulary, or all cosines or all scores are equal.
+    Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed; NoKnownWords if
+    no pair is in the vocabulary; and DataError if the correlation is undefined: all cosines or all scores are equal.
     """
-    fold = case_folding(case_insensitive)
+    fold = protocol.fold if case_insensitive else str
     first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
-    asked = 0
-    known, scores = array("i"), array("d")
+    ids, scores = array("q"), array("d")
     for left, right, score in read_pairs(path):
-        asked += 1
-        ids = first.get(fold(left), -1), first.get(fold(right), -1)
-        if min(ids) >= 0:
-            known.extend(ids)
-            scores.append(score)
-    if not known:
-        raise DataError(f"{path}: none of its {asked:,} pairs has both words in the vocabulary")
-    pairs = np.array(known, np.int64).reshape(-1, 2)
-    gold = np.array(scores)
-    similar = pair_cosines(vectors.matrix, pairs)
+        ids.extend((first.get(fold(left), -1), first.get(fold(right), -1)))
+        scores.append(score)
+    pairs, gold = np.array(ids, np.int64).reshape(-1, 2), np.array(scores)
+    known = pairs.min(axis=1, initial=len(first)) >= 0
+    if not known.any():
+        raise NoKnownWords(f"{path}: none of its {len(pairs):,} pairs has both words in the vocabulary")
+    similar = np.zeros(len(pairs))
+    similar[known] = pair_cosines(vectors.matrix, pairs[known])
+    counted = known | protocol.unknown
+    gold, similar, unknown = gold[counted], similar[counted], int(np.count_nonzero(~known))
     for kind, values in (("scores", gold), ("similarities", similar)):
         if np.ptp(values) <= 1e-12 * np.abs(values).max():
             raise DataError(f"{path}: the correlation is undefined: all {kind} of the covered pairs are equal")
+    rank, linear = spearman(gold, similar), pearson(gold, similar)
     return SimilarityReport(
-        str(path), restrict_vocab, case_insensitive, spearman(gold, similar), pearson(gold, similar), len(gold), asked
-    )
+        str(path), restrict_vocab, case_insensitive, rank, linear, len(gold), len(pairs), unknown
+    )  # fmt: skip
 
 
 def correlate_pairs(

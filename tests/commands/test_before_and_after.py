@@ -1,0 +1,135 @@
+"""The commands before and after training: `fit --dry-run`, `eval all` and its kinds, `stability` and `diff`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from w2vtrain.formats.vectors import write_vectors
+
+ROOT = Path(__file__).parent.parent.parent
+WORDS = [f"w{i}" for i in range(40)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with three files of vectors and a text."""
+    rng = np.random.default_rng(3)
+    base = rng.standard_normal((40, 6))
+    for name in "abc":
+        write_vectors(tmp_path / f"{name}.bin", WORDS, (base + 0.3 * rng.standard_normal((40, 6))).astype(np.float32))
+    text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8")[:300_000]
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def dry_run(run, folder, *options):
+    before = sorted(folder.rglob("*"))
+    words = ["fit", "text.txt", "-o", "v.txt", "--dry-run", "--dry-run-seconds", "0.3", "-q", *options]
+    code, out, err = run(words, folder)
+    assert sorted(folder.rglob("*")) == before  # it writes nothing
+    return code, out, err
+
+
+@pytest.mark.parametrize("options", [[], ["--subwords", "--bucket", "5000"]], ids=["words", "subwords"])
+def test_dry_run_counts_as_fit_does_and_writes_nothing(w2vtrain_here, folder, options):
+    code, out, _ = dry_run(w2vtrain_here, folder, "--json", "--vector-size", "20", *options)
+    assert code == 0
+    found = json.loads(out)
+    w2vtrain_here(["vocab", "text.txt", "-o", "counts", "--min-count", "1", "-q"], folder)
+    counts = [int(line.split()[1]) for line in (folder / "counts").read_bytes().splitlines()]
+    for choice in found["vocabularies"]:
+        kept = [count for count in counts if count >= choice["min_count"]]
+        assert choice["words"] == len(kept)
+        assert choice["coverage"] == pytest.approx(sum(kept) / sum(counts))
+    kept = [count for count in counts if count >= 5]
+    assert (found["tokens"], found["words"], found["learned"]) == (sum(counts), len(kept), sum(kept))
+    rows = 2 * len(kept) + 5000 * bool(options)
+    assert found["weights"] >= rows * 20 * 4
+    assert found["checkpoints"] > found["weights"]
+    assert found["peak"] > found["weights"]
+    mean, least, most = found["seconds_per_epoch"]
+    assert 0 < least <= mean <= most
+    assert any("punctuation" in warning for warning in found["warnings"])
+
+
+def test_dry_run_prints_the_sizes_and_what_is_in_the_way(w2vtrain_here, folder):
+    (folder / "v.txt").write_text("here", encoding="utf-8")
+    code, out, _ = dry_run(w2vtrain_here, folder)
+    assert code == 0
+    starts = {line.split("  ")[0] for line in out.splitlines()}
+    assert {"corpus", "vocabulary", "memory", "disk", "time", "warning", "nothing was written"} <= starts
+    assert "v.txt exists: fit overwrites it only with --force" in out
+    assert "chosen: " in out
+
+
+def test_dry_run_fails_as_fit_would(w2vtrain_here, folder):
+    assert dry_run(w2vtrain_here, folder, "--min-count", "1000000")[0] == 65
+    assert dry_run(w2vtrain_here, folder, "--vector-size", "100000000")[0] not in (0, 70)
+    code, _, err = dry_run(w2vtrain_here, folder, "--distributed", "mpi")
+    assert (code, "leave out --distributed" in err) == (2, True)
+    code, _, err = w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "--json"], folder)
+    assert (code, "only with --dry-run" in err) == (2, True)
+
+
+def test_eval_all_prints_a_row_per_set_and_adds_those_given(w2vtrain_here, folder):
+    (folder / "own.tsv").write_text("".join(f"w{i}\tw{i + 1}\t{i % 7}\n" for i in range(30)), encoding="utf-8")
+    (folder / "kinds.tsv").write_text("".join(f"{word}\tk{i % 3}\n" for i, word in enumerate(WORDS)), encoding="utf-8")
+    (folder / "topic.txt").write_text("w0\nw1\nw2\n\nw3\nw4\n", encoding="utf-8")
+    added = ["--similarity", "own.tsv", "--categories", "kinds.tsv", "--outliers", "topic.txt"]
+    code, out, _ = w2vtrain_here(["eval", "all", "a.bin", *added], folder)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == [
+        "set", "questions-words", "wordsim353", "simlex999", "own", "topic", "kinds", "analogies:",
+    ]  # fmt: skip
+    assert "the vocabulary has none of its words" in out.splitlines()[1]
+    code, out, _ = w2vtrain_here(["eval", "all", "a.bin", *added, "--no-bundled", "--json"], folder)
+    sets = {row["name"]: row for row in json.loads(out)["sets"]}
+    alone = json.loads(w2vtrain_here(["eval", "similarity", "a.bin", "own.tsv", "--json"], folder)[1])
+    assert (sets["own"]["score"], sets["own"]["interval"]) == (alone["spearman"], alone["interval"])
+    alone = json.loads(w2vtrain_here(["eval", "categories", "a.bin", "kinds.tsv", "--json"], folder)[1])
+    assert sets["kinds"]["score"] == alone["purity"]
+    alone = json.loads(w2vtrain_here(["eval", "outliers", "a.bin", "topic.txt", "--json"], folder)[1])
+    assert sets["topic"]["score"] == alone["accuracy"]
+    assert w2vtrain_here(["eval", "all", "a.bin", "--no-bundled"], folder)[0] == 2
+    assert w2vtrain_here(["eval", "categories", "a.bin", "kinds.tsv", "--fail-under", "1"], folder)[0] == 1
+
+
+def test_a_protocol_sets_the_limit_unless_one_is_given(w2vtrain_here, folder):
+    (folder / "q.txt").write_text(": s\nw0 w1 w2 w3\n", encoding="utf-8")
+
+    def limit(*options):
+        return json.loads(w2vtrain_here(["eval", "analogies", "a.bin", "q.txt", "--json", *options], folder)[1])
+
+    found = [limit("--protocol", name)["restrict_vocab"] for name in ("word2vec", "gensim", "full")]
+    assert found == [30_000, 300_000, None]
+    assert limit("--protocol", "word2vec", "--restrict-vocab", "20")["restrict_vocab"] == 20
+    words = ["eval", "analogies", "a.bin", "q.txt", "--protocol", "gensim", "--unseen"]
+    assert w2vtrain_here(words, folder)[0] == 2
+
+
+def test_analogy_with_3cosmul_prints_the_scores_of_most_similar_cosmul(w2vtrain_here, folder):
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+
+    keyed = KeyedVectors.load_word2vec_format(str(folder / "a.bin"), binary=True)
+    expected = keyed.most_similar_cosmul(["w0", "w2"], ["w1"], topn=3)
+    words = ["analogy", "a.bin", "w0", "w1", "w2", "-n", "3", "--json", "--method", "3cosmul"]
+    answers = json.loads(w2vtrain_here(words, folder)[1])["answers"]
+    assert answers == [[word, round(score, 6)] for word, score in expected]
+
+
+def test_stability_and_diff_print_words_as_text_and_json(w2vtrain_here, folder):
+    code, out, _ = w2vtrain_here(["stability", "a.bin", "b.bin", "c.bin", "-k", "5", "-n", "2"], folder)
+    assert code == 0
+    assert [line.split("  ")[0].split()[0] for line in out.splitlines()] == ["overlap", "pairs", "least", "most"]
+    found = json.loads(w2vtrain_here(["stability", "a.bin", "a.bin", "--json"], folder)[1])
+    assert (found["overlap"], found["jaccard"], found["words"]) == (1.0, 1.0, 40)
+    assert w2vtrain_here(["stability", "a.bin"], folder)[0] == 2
+    assert w2vtrain_here(["stability", "a.bin", "b.bin", "-k", "50"], folder)[0] == 65
+    code, out, err = w2vtrain_here(["diff", "a.bin", "b.bin", "-n", "3"], folder)
+    assert (code, len(out.splitlines())) == (0, 3)
+    assert "40 shared words" in err
+    found = json.loads(w2vtrain_here(["diff", "a.bin", "b.bin", "-n", "3", "--json"], folder)[1])
+    assert [line.split("\t")[0] for line in out.splitlines()] == [moved["word"] for moved in found["moved"]]
+    assert found["moved"][0]["cosine"] <= found["moved"][1]["cosine"]

@@ -1,0 +1,88 @@
+"""Stability of neighbors and alignment, against references that follow the definitions."""
+
+import numpy as np
+import pytest
+from word_vectors import in_gensim, vectors_of
+
+from w2vtrain.embeddings.alignment import aligned, difference
+from w2vtrain.embeddings.stability import stability
+from w2vtrain.errors import DataError, UsageError
+
+WORDS = [f"w{i}" for i in range(60)]
+
+
+def rotation(rng, d):
+    return np.linalg.qr(rng.standard_normal((d, d)))[0]
+
+
+def test_overlap_is_the_mean_share_of_common_neighbors_over_pairs_of_files(rng):
+    base = rng.standard_normal((60, 8))
+    files = [vectors_of(WORDS, base + 0.5 * rng.standard_normal(base.shape)) for _ in range(3)]
+    report = stability(files, k=7, words=20)
+    near = [{word: {w for w, _ in in_gensim(file).most_similar(word, topn=7)} for word in WORDS[:20]} for file in files]
+    pairs = [(near[a], near[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+    overlap = np.array([[len(x[w] & y[w]) / 7 for w in WORDS[:20]] for x, y in pairs])
+    jaccard = np.array([[len(x[w] & y[w]) / len(x[w] | y[w]) for w in WORDS[:20]] for x, y in pairs])
+    np.testing.assert_allclose(report.overlap, overlap.mean(axis=0))
+    np.testing.assert_allclose(report.jaccard, jaccard.mean(axis=0))
+    np.testing.assert_allclose(report.pairs, overlap.mean(axis=1))
+    assert report.interval[0] < report.mean < report.interval[1]
+    least, most = report.ranked(3)
+    assert least[0][1] == report.overlap.min()
+    assert most[0][1] == report.overlap.max()
+
+
+def test_rotated_vectors_are_perfectly_stable_and_do_not_differ(rng):
+    base = rng.standard_normal((60, 8))
+    turned = vectors_of(reversed(WORDS), (base @ rotation(rng, 8))[::-1])  # the order of words does not matter
+    report = stability([vectors_of(WORDS, base), turned], k=5)
+    assert report.mean == 1.0
+    assert report.words == WORDS
+    found = difference(vectors_of(WORDS, base), turned)
+    np.testing.assert_allclose(found.cosines, 1, atol=1e-6)
+    assert all(not word.left and not word.came for word in found.moved)
+
+
+def test_stability_needs_two_files_with_enough_words_in_common(rng):
+    one = vectors_of(["a", "b", "c"], np.eye(3))
+    with pytest.raises(UsageError, match="two files"):
+        stability([one])
+    with pytest.raises(DataError, match="too few for 10 neighbors"):
+        stability([one, one])
+    with pytest.raises(DataError, match="1 words with vectors in common"):
+        stability([one, vectors_of(["a", "b", "d"], [[1, 0], [0, 0], [1, 1]])], k=1)
+
+
+def test_alignment_is_the_best_rotation_of_centered_unit_vectors(rng):
+    first, second = rng.standard_normal((2, 30, 5))
+    one, two = aligned(first, second)
+
+    def centered(rows):
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit - unit.mean(axis=0)
+
+    np.testing.assert_allclose(one, centered(first))
+    np.testing.assert_allclose(two @ two.T, centered(second) @ centered(second).T)  # a rotation keeps all products
+    left, _, right = np.linalg.svd(centered(second).T @ centered(first))
+    np.testing.assert_allclose(two, centered(second) @ left @ right)
+
+
+def test_the_word_that_was_moved_is_found_with_neighbors_that_left_and_came(rng):
+    centers = np.repeat(np.eye(6) * 4, 10, axis=0)
+    first = centers + 0.2 * rng.standard_normal(centers.shape)
+    second = first @ rotation(rng, 6)
+    second[3] = second[55] + 0.01 * rng.standard_normal(6)  # from the first group to the last
+    extra = vectors_of([*WORDS, "new"], [*second, np.ones(6)])
+    found = difference(vectors_of(WORDS, first), extra, count=1, k=5)
+    (moved,) = found.moved
+    assert moved.word == "w3"
+    assert {int(word[1:]) // 10 for word in moved.left} == {0}
+    assert {int(word[1:]) // 10 for word in moved.came} == {5}
+    assert moved.came[0] == "w55"
+    assert (found.only_first, found.only_second) == (0, 1)
+    assert moved.cosine < 0.5 < np.delete(found.cosines, 3).min()
+
+
+def test_vectors_of_different_dimensions_are_not_aligned(rng):
+    with pytest.raises(DataError, match="3 and 2 dimensions"):
+        difference(vectors_of(["a", "b"], np.eye(3)[:2]), vectors_of(["a", "b"], np.eye(2)))

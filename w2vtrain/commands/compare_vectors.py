@@ -1,0 +1,107 @@
+"""The commands `stability` and `diff`: compare files of vectors with each other.
+
+The measures are computed in embeddings/stability.py and embeddings/alignment.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from w2vtrain.commands.inputs import readable, refuse_stdin_twice
+from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
+from w2vtrain.commands.shell import imports
+from w2vtrain.system.terminal import echo
+
+if TYPE_CHECKING:
+    from w2vtrain.formats.vectors import Vectors
+
+SHOWN = 5
+"""Neighbors of each kind in a line of `diff`."""
+neighbors_option = click.option(
+    "-k", "--neighbors", "k", type=COUNT, default=10, show_default=True, metavar="N",
+    help="Number of nearest neighbors of each word.",
+)  # fmt: skip
+
+
+@command(epilog=CODES, short_help="Print how many neighbors files of vectors have in common.")
+@click.argument("vectors", nargs=-1, required=True, metavar="VECTORS VECTORS...")
+@neighbors_option
+@click.option(
+    "--words", type=COUNT_OR_NONE, default=10_000, show_default=True, metavar="N",
+    help="Compare the neighbors of the N most frequent words that all files have; 0 compares all.",
+)  # fmt: skip
+@click.option(
+    "-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of words that are listed."
+)
+@restrict_option(0)
+@json_option
+def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_vocab: int, as_json: bool) -> None:
+    """Print how many of the nearest neighbors of words are the same in two or more files of VECTORS, such as those of
+    several seeds, and which words are the least and the most stable.
+    """
+    with imports():
+        from w2vtrain.embeddings.stability import stability as measured
+        from w2vtrain.system.json_text import json_text
+    if len(vectors) < 2:
+        raise click.UsageError("expected two files of vectors or more")
+    loaded = _read(*vectors)
+    report = measured(loaded, k=k, words=words or None, restrict_vocab=restrict_vocab or None)
+    if as_json:
+        echo(json_text({"files": list(vectors)} | report.to_dict(topn)))
+        return
+    low, high = report.interval
+    echo(
+        f"overlap {report.mean:.4f} of {k:,} neighbors (95% interval {low:.4f} to {high:.4f}, for other words), Jaccard"
+        f" {report.jaccard.mean():.4f}; {len(report.words):,} words, {report.shared:,} shared, {len(vectors)} files"
+    )
+    if len(report.pairs) > 1:
+        echo(f"pairs of files: overlap {min(report.pairs):.4f} to {max(report.pairs):.4f}")
+    for name, ranked in zip(("least stable", "most stable"), report.ranked(topn), strict=True):
+        echo(f"{name:<12}  " + " ".join(f"{word} {value:.2f}" for word, value in ranked))
+
+
+@command(epilog=CODES, short_help="Align two files of vectors and print the words that moved.")
+@click.argument("first")
+@click.argument("second")
+@click.option(
+    "-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of words that are listed."
+)
+@neighbors_option
+@restrict_option(0)
+@json_option
+def diff(first: str, second: str, topn: int, k: int, restrict_vocab: int, as_json: bool) -> None:
+    """Rotate the vectors of the file SECOND onto those of FIRST (orthogonal Procrustes on the words that both have),
+    and print the words that moved most.
+
+    Each line has a word, a tab, the cosine of its two vectors after the rotation, a tab, up to 5 neighbors that it has
+    only in FIRST, each after a minus sign, and up to 5 that it has only in SECOND, after a plus sign. --json has all.
+    """
+    with imports():
+        from w2vtrain.embeddings.alignment import difference
+        from w2vtrain.system.json_text import json_text
+    found = difference(*_read(first, second), count=topn, k=k, restrict_vocab=restrict_vocab or None)
+    if as_json:
+        echo(json_text({"files": [first, second]} | found.to_dict()))
+        return
+    for word in found.moved:
+        changed = [f"-{other}" for other in word.left[:SHOWN]] + [f"+{other}" for other in word.came[:SHOWN]]
+        echo(f"{word.word}\t{word.cosine:.3f}\t{' '.join(changed)}")
+    echo(
+        f"mean cosine {found.mean:.4f} after rotation; {len(found.words):,} shared words, {found.only_first:,} only in"
+        f" {first}, {found.only_second:,} only in {second}",
+        err=True,
+    )  # fmt: skip
+
+
+def _read(*paths: str) -> list[Vectors]:
+    """Return the vectors of files, of which one may be stdin."""
+    with imports():
+        from w2vtrain.formats.vectors import read_vectors
+    refuse_stdin_twice(*paths)
+    loaded = []
+    for name in paths:
+        with readable(name) as path:
+            loaded.append(read_vectors(path))
+    return loaded

@@ -1,0 +1,159 @@
+"""Cluster words and compare the clusters with categories given by people: purity, as in Baroni et al. (2014).
+
+A data set is a file with lines "word TAB category", such as those of AP (Almuhareb 2006) and BLESS (Baroni and Lenci
+2011).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.intervals import wilson_interval
+from w2vtrain.errors import DataError, NoKnownWords
+from w2vtrain.formats.vectors import Vectors
+
+STARTS, ROUNDS = 20, 300
+"""Random starts of k-means, of which the one with the largest sum of cosines counts, and the most rounds of each."""
+MOST_WORDS = 100_000
+
+
+@dataclass(frozen=True)
+class CategoryReport:
+    """The purity of the clusters of the `answered` of `asked` words that are in the vocabulary.
+
+    categories: the number of categories of these words, which is the number of clusters; majority: the words that
+    belong to the most frequent category of their cluster; seed: of the random starts.
+    """
+
+    path: str
+    restrict_vocab: int | None
+    case_insensitive: bool
+    majority: int
+    answered: int
+    asked: int
+    categories: int
+    seed: int
+
+    @property
+    def purity(self) -> float:
+        """The share of words that belong to the most frequent category of their cluster."""
+        return self.majority / self.answered
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95% interval of the purity for these clusters, as if the words were independent."""
+        return wilson_interval(self.majority, self.answered)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole report as built-in types, ready for JSON."""
+        return {
+            "task": "categories",
+            "file": self.path,
+            "restrict_vocab": self.restrict_vocab,
+            "case_insensitive": self.case_insensitive,
+            "purity": self.purity,
+            "interval": self.interval,
+            "majority": self.majority,
+            "answered": self.answered,
+            "asked": self.asked,
+            "categories": self.categories,
+            "seed": self.seed,
+        }
+
+
+def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
+    """Yield the word and the category of each line that does not begin with "#".
+
+    Raise the errors of `datasets.text_lines`, and DataError, naming the line, for any other line.
+    """
+    for count, (number, line) in enumerate(text_lines(path)):
+        if line.startswith("#"):
+            continue
+        fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+        if len(fields) != 2 or not all(fields):
+            raise DataError(f"{path}:{number}: expected a word, a tab and a category, got {line[:60]!r}")
+        if count >= MOST_WORDS:
+            raise DataError(f"{path}:{number}: more than {MOST_WORDS:,} words")
+        yield fields[0], fields[1]
+
+
+def evaluate_categories(
+    vectors: Vectors, path: str | Path, *, restrict_vocab: int | None = None, case_insensitive: bool = True,
+    seed: int = 1,
+) -> CategoryReport:  # fmt: skip
+    """Cluster the words of a file into as many clusters as they have categories, and return the purity.
+
+    The clusters are those of spherical k-means (Dhillon and Modha 2001). Unknown words and zero vectors are left out. A
+    word that belongs to several categories counts once for each.
+
+    Raise the errors of `read_categories`, NoKnownWords if no word has a vector, and DataError if the known words are of
+    one category.
+    """
+    fold = case_folding(case_insensitive)
+    first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
+    asked, rows, labels = 0, [], []  # type: int, list[int], list[str]
+    for word, category in read_categories(path):
+        asked += 1
+        row = first.get(fold(word), -1)
+        if row >= 0 and vectors.matrix[row].any():
+            rows.append(row)
+            labels.append(category)
+    if not rows:
+        raise NoKnownWords(f"{path}: none of its {asked:,} words has a vector")
+    names, truth = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        raise DataError(f"{path}: the {len(rows):,} words that have vectors are all of the category {str(names[0])!r}")
+    wide = vectors.matrix[rows].astype(np.float64)
+    unit = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    clusters = spherical_kmeans(unit, len(names), seed)
+    table = np.zeros((len(names), len(names)), np.int64)
+    np.add.at(table, (clusters, truth), 1)
+    majority = int(table.max(axis=1).sum())
+    return CategoryReport(
+        str(path), restrict_vocab, case_insensitive, majority, len(rows), asked, len(names), seed
+    )  # fmt: skip
+
+
+def spherical_kmeans(unit: NDArray[np.float64], k: int, seed: int) -> NDArray[np.int64]:
+    """Return the cluster (n,) of each unit vector (n, d), the best of STARTS random starts.
+
+    Each start chooses its first centers as k-means++ does (Arthur and Vassilvitskii 2007). A cluster that becomes empty
+    stays empty.
+    """
+    rng, best, chosen = np.random.default_rng(seed), -np.inf, np.zeros(len(unit), np.int64)
+    for _ in range(STARTS):
+        clusters, total = _one_start(unit, _first_centers(unit, k, rng))
+        if total > best + 1e-9:
+            best, chosen = total, clusters
+    return chosen
+
+
+def _first_centers(unit: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return k rows (k, d): each next one with a probability in proportion to its squared distance from the others."""
+    rows = [int(rng.integers(len(unit)))]
+    squared = np.full(len(unit), np.inf)
+    while len(rows) < k:
+        squared = np.minimum(squared, np.maximum(0, 2 - 2 * unit @ unit[rows[-1]]))
+        total = squared.sum()
+        rows.append(int(rng.choice(len(unit), p=squared / total if total > 0 else None)))
+    return unit[rows]
+
+
+def _one_start(unit: NDArray[np.float64], centers: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """Return the clusters (n,) to which k-means converges from these centers (k, d), and the sum of the cosines."""
+    clusters = np.full(len(unit), -1)
+    for _ in range(ROUNDS):
+        cosines = unit @ centers.T
+        moved = cosines.argmax(axis=1)
+        if (moved == clusters).all():
+            break
+        clusters, sums = moved, np.zeros_like(centers)
+        np.add.at(sums, clusters, unit)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centers = np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), centers)
+    return clusters, float(cosines.max(axis=1).sum())

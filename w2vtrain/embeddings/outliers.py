@@ -1,0 +1,179 @@
+"""Detect the word that does not belong to a group (Camacho-Collados and Navigli 2016): accuracy and OPP.
+
+A data set is a file, or a folder of .txt files, in the format of their 8-8-8 data set: the words of a topic, one per
+line, a blank line, and the outliers, one per line.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.embeddings.datasets import LARGEST, LONGEST_LINE, case_folding, first_indices, frequent_words
+from w2vtrain.embeddings.intervals import grouped_interval
+from w2vtrain.errors import DataError, InputMissing, NoKnownWords
+from w2vtrain.formats.vectors import Vectors
+from w2vtrain.system.reading import read_lines
+
+MOST_WORDS = 1000
+"""The most words and the most outliers of a topic: each outlier is compared with all words."""
+
+
+class Topic(NamedTuple):
+    """A topic: its name, its words, and the outliers, each of which is added to the words in turn."""
+
+    name: str
+    words: list[str]
+    outliers: list[str]
+
+
+@dataclass(frozen=True)
+class OutlierReport:
+    """How well outliers were found. All counts are of outliers, each of which is one question.
+
+    found: questions whose outlier fits the other words least; positions: the sum over questions of the outlier's
+    position, divided by the last position; interval: 95% interval of the accuracy, by topics; compactness: the mean
+    cosine of two words of a topic, over topics.
+    """
+
+    path: str
+    restrict_vocab: int | None
+    case_insensitive: bool
+    found: int
+    positions: float
+    answered: int
+    asked: int
+    topics: int
+    compactness: float
+    interval: tuple[float, float]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of the answered questions whose outlier was found."""
+        return self.found / self.answered
+
+    @property
+    def opp(self) -> float:
+        """The mean outlier position percentage of the answered questions, 0 to 1."""
+        return self.positions / self.answered
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole report as built-in types, ready for JSON."""
+        return {
+            "task": "outliers",
+            "file": self.path,
+            "restrict_vocab": self.restrict_vocab,
+            "case_insensitive": self.case_insensitive,
+            "accuracy": self.accuracy,
+            "interval": self.interval,
+            "opp": self.opp,
+            "compactness": self.compactness,
+            "found": self.found,
+            "answered": self.answered,
+            "asked": self.asked,
+            "topics": self.topics,
+        }
+
+
+def read_topics(path: str | Path) -> Iterator[Topic]:
+    """Yield the topics of a file, or of all .txt files of a folder, by name.
+
+    Blank lines after the outliers are ignored. Raise InputMissing if nothing can be read, and DataError, naming the
+    line, if a line is not UTF-8 or too long, and for a topic with fewer than 2 words or without outliers.
+    """
+    folder = Path(path)
+    files = sorted(folder.glob("*.txt")) if folder.is_dir() else [folder]
+    if not files:
+        raise InputMissing(f"{path}: the folder has no .txt file")
+    for file in files:
+        yield _topic(file)
+
+
+def _topic(path: Path) -> Topic:
+    parts: tuple[list[str], list[str]] = [], []
+    part, number = 0, 0
+    for number, line in read_lines(path, LONGEST_LINE, LARGEST):
+        try:
+            word = line.decode().removeprefix("\ufeff" if number == 1 else "").strip()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}:{number}: not UTF-8 at byte {error.start} of the line") from error
+        if word:
+            parts[part].append(word)
+        elif parts[0]:
+            part = 1
+        if len(parts[part]) > MOST_WORDS:
+            raise DataError(f"{path}:{number}: more than {MOST_WORDS:,} words in one part of a topic")
+    words, outliers = parts
+    if len(words) < 2 or not outliers:
+        raise DataError(
+            f"{path}:{max(1, number)}: expected 2 words or more, a blank line, and outliers; got {len(words)} words and"
+            f" {len(outliers)} outliers"
+        )
+    return Topic(path.stem, words, outliers)
+
+
+def evaluate_outliers(
+    vectors: Vectors, path: str | Path, *, restrict_vocab: int | None = None, case_insensitive: bool = True
+) -> OutlierReport:
+    """Return how well vectors find the outliers of each topic.
+
+    For each outlier, the words of the topic and the outlier are ordered by their compactness score, the mean cosine of
+    the other words without them. The outlier is found if that is the largest without it; its position counts from 0.
+    Unknown words of a topic are left out, and so are unknown outliers, which are not answered. A word with spaces is
+    looked up with underscores, too.
+
+    Raise the errors of `read_topics`, and NoKnownWords if no outlier can be compared with two words of its topic.
+    """
+    fold = case_folding(case_insensitive)
+    first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
+
+    def rows(words: list[str]) -> list[int]:
+        ids = [first.get(fold(word), first.get(fold(word.replace(" ", "_")), -1)) for word in words]
+        return [row for row in dict.fromkeys(ids) if row >= 0]
+
+    asked, found, positions, compact = 0, [], 0.0, []
+    for topic in read_topics(path):
+        asked += len(topic.outliers)
+        words, outliers = rows(topic.words), rows(topic.outliers)
+        if len(words) < 2 or not outliers:
+            continue
+        places, compactness = outlier_positions(vectors.matrix[words], vectors.matrix[outliers])
+        found.append(places == len(words))
+        positions += float((places / len(words)).sum())
+        compact.append(compactness)
+    if not found:
+        raise NoKnownWords(f"{path}: none of its {asked:,} outliers has a vector, and two words of its topic")
+    counts = [int(topic.sum()) for topic in found]
+    sizes = [len(topic) for topic in found]
+    return OutlierReport(
+        str(path), restrict_vocab, case_insensitive, sum(counts), positions, sum(sizes), asked, len(found),
+        math.fsum(compact) / len(compact), grouped_interval(counts, sizes),
+    )  # fmt: skip
+
+
+def outlier_positions(words: NDArray[Any], outliers: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
+    """Return the position of each outlier (m, d) among itself and n words (n, d), and the words' mean cosine.
+
+    The position (m,) is n if all words fit the others better, and 0 if none does. Ties count against the outlier.
+    """
+    # c(w) = sum of the cosines of all pairs without w, over their number = (sum of all - sum of those with w) / number,
+    # so the order of c is the reverse of that of the sums of the cosines with w.
+    inner, n = _unit(words), len(words)
+    cosines = inner @ inner.T
+    np.fill_diagonal(cosines, 0)
+    across = _unit(outliers) @ inner.T
+    with_others = cosines.sum(axis=1) + across  # (m, n): for each outlier, the sum of each word's cosines
+    positions = (with_others > across.sum(axis=1, keepdims=True) + 1e-12).sum(axis=1)
+    return positions, float(cosines.sum() / (n * (n - 1)))
+
+
+def _unit(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Return rows (n, d) with length 1, in float64; zero rows stay as they are."""
+    wide = rows.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    unit: NDArray[np.float64] = wide / np.where(lengths > 0, lengths, 1)
+    return unit

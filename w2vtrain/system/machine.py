@@ -144,6 +144,17 @@ def peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def machine() -> dict[str, Any]:
+    """Return the processor's name, the cores that the process may use, and the bytes of memory that the machine has."""
+    import psutil
+
+    return {
+        "processor": processor_name(),
+        "cores": automatic_threads()[0],
+        "memory_bytes": psutil.virtual_memory().total,
+    }
+
+
 def versions() -> dict[str, str]:
     """Return the platform and the versions of Python and of the packages that affect the results."""
     from importlib import metadata

@@ -33,6 +33,7 @@ ORDER = [
     "progress_bar",
     "api",
     "evaluation",
+    "pictures",
     "compat",
     "commands",
     "cli",

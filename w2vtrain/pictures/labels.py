@@ -84,10 +84,7 @@ def place(
 
 def _inside(box: Box, bounds: Box) -> bool:
     return (
-        box.left >= bounds.left
-        and box.right <= bounds.right
-        and box.top >= bounds.top
-        and box.bottom <= bounds.bottom
+        box.left >= bounds.left and box.right <= bounds.right and box.top >= bounds.top and box.bottom <= bounds.bottom
     )
 
 

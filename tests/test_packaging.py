@@ -3,8 +3,10 @@
 import ast
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import click
@@ -15,6 +17,7 @@ from trove_classifiers import classifiers
 
 import w2vtrain
 from w2vtrain.cli import cli
+from w2vtrain.embeddings.bundled import bundled_sets
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -112,3 +115,22 @@ def test_the_description_shows_commands_and_extras_that_exist():
         assert hasattr(w2vtrain, name)
     extras = text.partition("Extras: ")[2].partition("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", extras)) - set(cli.commands) == set(EXTRAS)
+
+
+def test_a_wheel_has_the_evaluation_sets_with_their_licenses_and_finds_them(tmp_path):
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    show = (
+        "from w2vtrain.embeddings.bundled import bundled_sets; print(*[one.path for one in bundled_sets()], sep='\\n')"
+    )
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'installed'); {show}"]
+    shown = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    found = [tmp_path / path for path in shown.splitlines()]
+    assert all(path.is_relative_to(tmp_path / "installed/w2vtrain/data/eval") for path in found)
+    here = [one.path for one in bundled_sets()]
+    assert [path.read_bytes() for path in found] == [path.read_bytes() for path in here]
+    assert {path.name for path in here} == {path.name for path in (ROOT / "data/eval").iterdir()} - {"README.md"}
+    assert (found[0].parent / "README.md").is_file()

@@ -30,12 +30,13 @@ def evaluate() -> None:
 
 @evaluate.command(epilog=CODES, short_help="Score vectors on analogy questions.")
 @click.argument("vectors")
-@click.argument("questions")
+@click.argument("questions", default="questions-words")
 @restrict_option(30_000)
 @unseen_option
 @scoring_options
 def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
-    """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section.
+    """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section. Without
+    QUESTIONS, ask Google's 19,544 questions, which come with the package.
 
     Each line of QUESTIONS has four words, `a b c d`; `: name` begins a section. An answer is correct if d is the word
     nearest to b - a + c.
@@ -69,7 +70,9 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
 @unseen_option
 @scoring_options
 def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
-    """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line."""
+    """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line. The names
+    wordsim353 and simlex999 stand for the sets that come with the package.
+    """
     with imports():
         from w2vtrain.embeddings.datasets import read_pairs
         from w2vtrain.embeddings.similarity import evaluate_similarity
@@ -97,9 +100,11 @@ def _evaluated(
     vocabulary.
     """
     with imports():
+        from w2vtrain.embeddings.bundled import located
         from w2vtrain.embeddings.unseen import count_unseen, with_unseen
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
+    dataset = located(dataset)
     refuse_stdin_twice(vectors, dataset)
     with readable(vectors) as path:
         loaded = read_vectors(path)

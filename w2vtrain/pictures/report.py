@@ -9,9 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.neighbors import Answers, close_words
-from w2vtrain.pictures import run_sections, word_map
+from w2vtrain.pictures import curves, run_sections, word_map
+from w2vtrain.pictures.counts import counts_svg
 from w2vtrain.pictures.markup import lacks, pairs, table
 from w2vtrain.pictures.page import escaped, page
 from w2vtrain.pictures.scores import Score
@@ -36,6 +40,7 @@ def report(subject: Subject, scores: Sequence[Score], neighbors: Sequence[Neighb
     """Return the page. map_words: the number of words on the map."""
     sections = [
         ("Warnings", _warnings(subject)),
+        ("Curves", run_sections.curves_of_training(subject)),
         ("Scores", _scores(subject, scores)),
         ("Neighbors", _neighbors(subject, neighbors)),
         ("Map", _map(subject, map_words)),
@@ -53,7 +58,9 @@ def report(subject: Subject, scores: Sequence[Score], neighbors: Sequence[Neighb
     name = Path(subject.path).name or subject.path
     body = f'{_header(subject, name)}\n<nav aria-label="Sections">{links}</nav>\n<main>\n{bodies}\n</main>'
     has_map = subject.vectors is not None
-    style, script = (word_map.STYLE + STYLE, word_map.SCRIPT) if has_map else (STYLE, "")
+    style, script = (
+        (f"{word_map.STYLE}\n{curves.STYLE}\n{STYLE}", word_map.SCRIPT) if has_map else (curves.STYLE + STYLE, "")
+    )
     return page(f"{name}: report", body, style, script)
 
 
@@ -117,7 +124,7 @@ def _warnings(subject: Subject) -> str:
 
 
 def _without_vectors(subject: Subject) -> str:
-    return lacks(f"There are no vectors to look at. {subject.missing.get('vectors', '')}".strip())
+    return lacks(f"There are no vectors to look at. {subject.missing}".strip())
 
 
 def _scores(subject: Subject, scores: Sequence[Score]) -> str:
@@ -139,14 +146,16 @@ def _scores(subject: Subject, scores: Sequence[Score]) -> str:
         name = f'<span class="part">{escaped(score.name)}</span>' if score.part else escaped(Path(score.name).name)
         remark = f'<div class="remark">{escaped(score.remark)}</div>' if score.remark else ""
         covered = f"{score.answered:,} of {score.asked:,}"
-        rows.append([name + remark, score.measure, value, interval, _bar(score), covered])
+        rows.append(
+            [f'{name} <span class="muted">{score.measure}</span>{remark}', value, interval, _bar(score), covered]
+        )
     note = (
         '<p class="muted">Analogies are answered among the 30,000 most frequent words, and upper case is ignored, as'
         " <code>w2vtrain eval</code> does. An interval says how far the score would vary with other questions or pairs"
         " of the same kind; it says nothing about another run.</p>"
     )
-    head = ["evaluation set", "measure", "score", "95% interval", "from 0 to 1", "covered"]
-    return table(head, rows, right=(2, 3, 5)) + note
+    head = ["evaluation set", "score", "95% interval", "from 0 to 1", "covered"]
+    return f'<div class="scores">{table(head, rows, right=(1, 2, 4))}</div>{note}'
 
 
 def _bar(score: Score) -> str:
@@ -209,9 +218,18 @@ def _vocabulary(subject: Subject) -> str:
             for half in (body[: FREQUENT // 2], body[FREQUENT // 2 :])
             if half
         ]
+        parts.append(_counts(vectors.counts, subject.settings.get("sample")))
         parts.append(f'<h3>Most frequent words</h3><div class="halves">{"".join(halves)}</div>')
     elif vectors:
         first_words = ", ".join(f"<bdi>{escaped(word)}</bdi>" for word in vectors.words[:FREQUENT])
         parts.append(f"<h3>First words of the file</h3><p>{first_words}</p>")
         parts.append(lacks("The file has no counts; a model, as --save-model writes it, has them."))
     return "".join(parts)
+
+
+def _counts(counts: NDArray[np.int64], sample: object) -> str:
+    """Return the picture of the counts of a vocabulary, which --min-count has cut already."""
+    if len(counts) < 3:
+        return ""
+    falling = np.sort(np.maximum(counts, 1))[::-1]
+    return f"<h3>Counts</h3><figure>{counts_svg(falling, 1, sample if isinstance(sample, float) else 0.0)}</figure>"

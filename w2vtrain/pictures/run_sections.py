@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from w2vtrain.config import FIELDS
+from w2vtrain.errors import DataError
+from w2vtrain.pictures.curves import curves_svg
 from w2vtrain.pictures.markup import duration, lacks, mebibytes, pairs, table
 from w2vtrain.pictures.page import escaped
+from w2vtrain.pictures.run_logs import read_run
 from w2vtrain.pictures.subject import Subject
 
 COLORS = ("c1", "c2", "c3", "c4")
@@ -42,6 +45,17 @@ def heldout(epoch: Mapping[str, Any]) -> float | None:
     found = epoch.get("heldout")
     value = found.get("perplexity") if isinstance(found, Mapping) else None
     return value if isinstance(value, float) and math.isfinite(value) else None
+
+
+def curves_of_training(subject: Subject) -> str:
+    """Return the curves of loss, learning rate, speed and held-out perplexity."""
+    if not (subject.log or subject.epochs()):
+        return lacks("The curves of training are not recorded.")
+    try:
+        run = read_run(subject.curves)
+    except DataError as error:
+        return lacks(str(error))
+    return curves_svg([run])
 
 
 def settings(subject: Subject) -> str:

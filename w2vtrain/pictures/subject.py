@@ -6,7 +6,7 @@ Nothing is changed, and no code of a user is run.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,8 @@ class Subject:
 
     path: as the user gave it; kind: of the file or folder, for people; vectors: None if there are none yet; settings,
     record: of the run, empty if unknown; status: of an unfinished run, as `describe_run` returns it, otherwise empty;
-    command: the `fit` command that repeats the run, or ""; log: the events of its JSON log; missing: why each part that
-    a report usually has is left out, by its name.
+    command: the `fit` command that repeats the run, or ""; log: the events of its JSON log; curves: the file or folder
+    that has the curves of training, or ""; missing: why there are no vectors.
     """
 
     path: str
@@ -47,7 +47,8 @@ class Subject:
     status: dict[str, Any] = field(default_factory=dict)
     command: str = ""
     log: list[dict[str, Any]] = field(default_factory=list)
-    missing: dict[str, str] = field(default_factory=dict)
+    curves: str = ""
+    missing: str = ""
 
     def fact(self, *names: str, of: type | tuple[type, ...] = (int, float)) -> Any:
         """Return a member of the record, or of a table in it; None if it is not there or of another type."""
@@ -93,7 +94,7 @@ def subject_of(path: str, log: str | None = None) -> Subject:
         path, kind, vectors,
         settings if isinstance(settings, dict) else {},
         found if isinstance(found, dict) else {},
-        command=str((beside or {}).get("repeat", "")), log=events,
+        command=str((beside or {}).get("repeat", "")), log=events, curves=log or str((beside or facts)["path"]),
     )  # fmt: skip
 
 
@@ -118,13 +119,12 @@ def _unfinished(path: str, log: str | None) -> Subject:
         log = str(Path(cwd, named))
     subject = Subject(
         path, "run folder", None, settings if isinstance(settings, dict) else {},
-        {"origins": request.get("origins")}, status, str(request.get("command") or ""), read_log(log) if log else [],
+        {"origins": request.get("origins")}, status, str(request.get("command") or ""), read_log(log) if log else [], log or path,
     )  # fmt: skip
     try:
         checkpoint = newest(folder)
         if checkpoint is None:
-            subject.missing["vectors"] = "The run has no checkpoint yet."
-            return subject
+            return replace(subject, missing="The run has no checkpoint yet.")
         subject.record.update(_so_far(checkpoint.facts))
         vocabulary = kept_vocabulary(folder)
         if vocabulary_checksum(vocabulary) != subject.record["identity"]:
@@ -132,11 +132,10 @@ def _unfinished(path: str, log: str | None) -> Subject:
         best = bool(checkpoint.facts.get("best"))
         matrix = vectors_of(checkpoint, best, settings_of(folder, journal), vocabulary.words)
     except CodeNotAllowed:
-        subject.missing["vectors"] = "The run uses code of its own, which a report does not run."
-        return subject
+        return replace(subject, missing="The run uses code of its own, which a report does not run.")
     rows = np.ascontiguousarray(matrix[:])
     vectors = Vectors(vocabulary.words, rows, "checkpoint", counts=vocabulary.counts)
-    return Subject(**{**vars(subject), "vectors": vectors})
+    return replace(subject, vectors=vectors)
 
 
 def _so_far(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation.figures import INSTALL, can_draw, new_figure
+from w2vtrain.evaluation.figures import new_figure
 from w2vtrain.pictures.page import DARK, LIGHT, escaped
 
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif'
@@ -43,7 +42,10 @@ class Dot(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A line of text. y: of its baseline; anchor: start, middle or end; turned: by 90 degrees counterclockwise."""
+    """A line of text. y: of its baseline; anchor: start, middle or end; turned: by 90 degrees counterclockwise.
+
+    halo: whether an edge in the color of the background keeps the text apart from what it covers.
+    """
 
     x: float
     y: float
@@ -53,6 +55,7 @@ class Text(NamedTuple):
     anchor: str = "start"
     bold: bool = False
     turned: bool = False
+    halo: bool = False
 
 
 @dataclass
@@ -109,8 +112,10 @@ RULES = "".join(
 """The CSS of the colors. The elements also have them as attributes, for programs that know no CSS variables."""
 
 
-def _fill(color: str, opacity: float = 1.0) -> str:
-    return f'class="w2v-f-{color}" fill="{LIGHT[color]}"' + (f' fill-opacity="{opacity:g}"' if opacity < 1 else "")
+def _fill(color: str, opacity: float = 1.0, halo: bool = False) -> str:
+    edge = f' stroke="{LIGHT["bg"]}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"' if halo else ""
+    transparent = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
+    return f'class="w2v-f-{color}{" w2v-s-bg" * halo}" fill="{LIGHT[color]}"{transparent}{edge}'
 
 
 def _element(item: Line | Dot | Text) -> str:
@@ -121,7 +126,8 @@ def _element(item: Line | Dot | Text) -> str:
         place += f' transform="rotate(-90 {item.x:.1f} {item.y:.1f})"' if item.turned else ""
         place += f' text-anchor="{item.anchor}"' if item.anchor != "start" else ""
         place += ' font-weight="600"' if item.bold else ""
-        return f'<text {place} font-size="{item.size:g}" {_fill(item.color)}>{escaped(item.text)}</text>'
+        place += f' font-size="{item.size:g}"'
+        return f"<text {place} {_fill(item.color, halo=item.halo)}>{escaped(item.text)}</text>"
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in item.points)
     if item.filled:
         return f'<path d="{path}Z" {_fill(item.color, item.opacity)}/>'
@@ -132,29 +138,25 @@ def _element(item: Line | Dot | Text) -> str:
     )
 
 
-def check_png(path: str) -> None:
-    """Raise ConfigError if Matplotlib, which writes PNG, is not installed."""
-    if not can_draw():
-        raise ConfigError(f"{path}: PNG needs the package matplotlib: {INSTALL}; SVG and HTML do not")
-
-
-def write_png(drawing: Drawing, file: BinaryIO) -> list[str]:
+def write_png(drawing: Drawing, file: BinaryIO) -> str:
     """Write a drawing on a light background as PNG; return the characters for which no installed font has a glyph."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Circle, Polygon
+    from matplotlib.patheffects import withStroke
 
     fonts, missing = _fonts(item.text for item in drawing.items if isinstance(item, Text))
     figure = new_figure(figsize=(drawing.width / DPI, drawing.height / DPI), dpi=DPI, facecolor=LIGHT["bg"])
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
     point = 72 / DPI  # Matplotlib's unit, in pixels
+    halo = [withStroke(linewidth=3 * point, foreground=LIGHT["bg"])]
     for order, item in enumerate(drawing.items):
         look: dict[str, Any] = {"color": LIGHT[item.color], "zorder": order}
         if isinstance(item, Text):
             axes.text(
                 item.x, item.y, item.text, fontsize=item.size * point, ha=ANCHORS[item.anchor], va="baseline",
                 family=fonts, weight="bold" if item.bold else "normal", rotation=90 * item.turned,
-                rotation_mode="anchor", parse_math=False, **look,
+                rotation_mode="anchor", parse_math=False, path_effects=halo if item.halo else None, **look,
             )  # fmt: skip
         elif isinstance(item, Dot):
             axes.add_patch(Circle((item.x, item.y), item.radius, lw=0, alpha=item.opacity, **look))
@@ -173,7 +175,7 @@ def write_png(drawing: Drawing, file: BinaryIO) -> list[str]:
 ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
-def _fonts(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+def _fonts(texts: Iterable[str]) -> tuple[list[str], str]:
     """Return the names of installed fonts that have the glyphs of texts, and the characters that none has."""
     from matplotlib.font_manager import FontProperties, findfont, fontManager
     from matplotlib.ft2font import FT2Font
@@ -191,4 +193,4 @@ def _fonts(texts: Iterable[str]) -> tuple[list[str], list[str]]:
         if has and entry.weight in (400, "normal", "regular", "book") and entry.name not in names:
             names.append(entry.name)
             wanted -= has
-    return names, sorted(wanted)
+    return names, "".join(sorted(wanted))

@@ -57,8 +57,8 @@ def place(
 ) -> list[Box | None]:
     """Return the box of each label, or None where there is no room: earlier labels have priority.
 
-    A label is right of its point, left of it, above or below. No box overlaps another, or the point of an earlier
-    label, or leaves `bounds`.
+    A label is right of its point, left of it, above or below: where it covers the fewest other points. No box overlaps
+    another, or the point of an earlier label, or leaves `bounds`.
 
     points (n, 2): pixels; texts: n labels, one line each; size: of the font; radius: of the points.
     """
@@ -74,7 +74,8 @@ def place(
         free = None
         if not _overlaps(own, boxes[:used]):  # otherwise the point is under a label
             tried = (Box(left, top, left + width, top + height) for left, top in corners)
-            free = next((box for box in tried if _inside(box, bounds) and not _overlaps(box, boxes[:used])), None)
+            possible = [box for box in tried if _inside(box, bounds) and not _overlaps(box, boxes[:used])]
+            free = min(possible, key=lambda box: _covered(box, points), default=None)
         if free is not None:
             boxes[used], boxes[used + 1] = free, own
             used += 2
@@ -86,6 +87,12 @@ def _inside(box: Box, bounds: Box) -> bool:
     return (
         box.left >= bounds.left and box.right <= bounds.right and box.top >= bounds.top and box.bottom <= bounds.bottom
     )
+
+
+def _covered(box: Box, points: NDArray[np.float64]) -> int:
+    """Return how many points (n, 2) are in a box."""
+    x, y = points.T
+    return int(np.sum((x > box.left) & (x < box.right) & (y > box.top) & (y < box.bottom)))
 
 
 def _overlaps(box: Box, boxes: NDArray[Any]) -> bool:

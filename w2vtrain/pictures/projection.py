@@ -3,9 +3,9 @@
 Nothing is drawn here.
 """
 
-import importlib
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,13 +34,24 @@ def project(matrix: NDArray[Any], method: str = "pca", seed: int = 1) -> Project
 
     Raise ConfigError if the method's package is not installed, and UsageError for too few words or an unknown method.
     """
-    if method not in METHODS:
-        raise UsageError(f"unknown method {method!r}: use {', '.join(METHODS)}")
+    check_method(method)
     if method != "pca" and len(matrix) < FEWEST:
         raise UsageError(f"{method} needs at least {FEWEST} words, not {len(matrix)}: use {spelled('method', 'pca')}")
     wide = np.asarray(matrix, np.float64)
     norms = row_norms(wide)[:, None]
     return METHODS[method](wide / np.where(norms > 0, norms, 1), seed)
+
+
+def check_method(method: str) -> None:
+    """Raise UsageError for an unknown method, and ConfigError if its package is not installed. Import nothing."""
+    if method not in METHODS:
+        raise UsageError(f"unknown method {method!r}: use {', '.join(METHODS)}")
+    module, distribution = PACKAGES.get(method, ("", ""))
+    if module and find_spec(module) is None:
+        raise ConfigError(
+            f"{spelled('method', method)} needs the package {distribution}: {INSTALL}; {spelled('method', 'pca')} does"
+            " not"
+        )
 
 
 def _pca(rows: Points, seed: int) -> Projection:
@@ -52,40 +63,37 @@ def _pca(rows: Points, seed: int) -> Projection:
     points = np.zeros((len(rows), 2))
     points[:, : directions.shape[1]] = centered @ (directions * signs)
     total = float(np.square(centered).sum())
-    shares = [f"{variance / total if total else 0:.0%}" for variance in variances]
-    kept = " and ".join(shares)
-    return Projection(points, f"PCA of unit vectors; left to right and bottom to top: {kept} of the variance")
+    kept = " and ".join(f"{max(variance, 0) / total if total else 0:.0%}" for variance in variances)
+    return Projection(points, f"PCA of unit vectors: left to right and bottom to top, {kept} of the variance")
 
 
 def _umap(rows: Points, seed: int) -> Projection:
-    umap = _imported("umap", "umap-learn", "umap")
+    import umap
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a seed means one thread, and for few words
-        model = umap.UMAP(n_neighbors=min(15, len(rows) - 1), metric="cosine", random_state=seed % 2**32, n_jobs=1,
-                          init="spectral" if len(rows) > 10 else "random")  # fmt: skip
+        model = umap.UMAP(
+            n_neighbors=min(15, len(rows) - 1), metric="cosine", random_state=seed % 2**32, n_jobs=1,
+            init="spectral" if len(rows) > 10 else "random",
+        )  # fmt: skip
         points = np.asarray(model.fit_transform(rows), np.float64)
     return Projection(points, f"UMAP by cosine, seed {seed}: near words belong together, distances mean little")
 
 
 def _tsne(rows: Points, seed: int) -> Projection:
-    tsne = _imported("openTSNE", "openTSNE", "tsne")
+    import openTSNE
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = tsne.TSNE(perplexity=min(30, (len(rows) - 1) / 3), metric="cosine", random_state=seed % 2**32, n_jobs=1,
-                          neighbors="exact", initialization="pca")  # fmt: skip
+        model = openTSNE.TSNE(
+            perplexity=min(30, (len(rows) - 1) / 3), metric="cosine", random_state=seed % 2**32, n_jobs=1,
+            neighbors="exact", initialization="pca",
+        )  # fmt: skip
         points = np.asarray(model.fit(rows), np.float64)
     return Projection(points, f"t-SNE by cosine, seed {seed}: near words belong together, distances mean little")
 
 
-def _imported(name: str, distribution: str, method: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ConfigError(
-            f"{spelled('method', method)} needs the package {distribution}: {INSTALL}; {spelled('method', 'pca')} does"
-            " not"
-        ) from error
-
-
 METHODS: dict[str, Callable[[Points, int], Projection]] = {"pca": _pca, "umap": _umap, "tsne": _tsne}
 """The methods by name: each projects rows of length 1, with a seed."""
+PACKAGES = {"umap": ("umap", "umap-learn"), "tsne": ("openTSNE", "openTSNE")}
+"""The module and the distribution that a method needs."""

@@ -31,7 +31,7 @@ for (const figure of document.querySelectorAll(".word-map")) {
   }
   const overlaps = (a, b) => a[0] < b[2] + GAP && a[2] > b[0] - GAP && a[1] < b[3] + GAP && a[3] > b[1] - GAP;
 
-  // Labels in the order of importance: each takes the first free place of four, or none.
+  // Labels in the order of importance: each takes the free place of four that covers the fewest points, or none.
   function draw() {
     waiting = false;
     place();
@@ -43,16 +43,17 @@ for (const figure of document.querySelectorAll(".word-map")) {
       word.group.setAttribute("class", word === current ? "word this" : special.has(word) ? "word near" : "word");
       word.group.setAttribute("transform", `translate(${px.toFixed(1)} ${py.toFixed(1)})`);
       const own = [px - radius, py - radius, px + radius, py + radius], w = word.width, h = size * 1.04, g = radius + GAP;
-      let free = null;
+      let free = null, least = Infinity;
       if (seen && !taken.some(box => overlaps(own, box)))
         for (const [dx, dy] of [[g, -h / 2], [-g - w, -h / 2], [-w / 2, -g - h], [-w / 2, g]]) {
           const box = [px + dx, py + dy, px + dx + w, py + dy + h];
           if (box[0] < 2 || box[1] < 2 || box[2] > width - 2 || box[3] > height - 2) continue;
           if (taken.some(other => overlaps(box, other))) continue;
-          free = [dx, dy];
-          taken.push(box, own);
-          break;
+          const covered = words.filter(w => w.px > box[0] && w.px < box[2] && w.py > box[1] && w.py < box[3]).length;
+          if (covered < least) [free, least] = [[dx, dy, box], covered];
+          if (!covered) break;
         }
+      if (free) taken.push(free[2], own);
       word.group.classList.toggle("bare", !free);
       if (free) {
         word.label.removeAttribute("display");

@@ -102,7 +102,7 @@ def map_drawing(found: WordMap, title: str) -> Drawing:
         drawing.add(Dot(x, y + top, RADIUS, "c1", 1.0 if box else 0.45))
     for word, box in zip(found.words, boxes, strict=True):
         if box:
-            drawing.add(Text(box.left, box.top + top + SIZE * ASCENT, word, SIZE))
+            drawing.add(Text(box.left, box.top + top + SIZE * ASCENT, word, SIZE, halo=True))
     return drawing
 
 

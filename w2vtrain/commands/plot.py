@@ -1,0 +1,223 @@
+"""The commands `plot curves`, `plot map` and `plot counts`: pictures of runs, vectors and counts.
+
+The pictures are drawn in pictures/.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from w2vtrain.commands.inputs import check_different, from_stdin, readable, refuse_stdin_twice
+from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option, setting_options
+from w2vtrain.commands.shell import imports
+from w2vtrain.commands.spelling import Catalogue
+from w2vtrain.config import resolve
+from w2vtrain.errors import DataError, UsageError
+from w2vtrain.system.files import STDOUT
+from w2vtrain.system.terminal import echo, one_line, warning
+
+if TYPE_CHECKING:
+    from w2vtrain.formats.vectors import Vectors
+    from w2vtrain.pictures.drawing import Drawing
+
+picture_options: Any = all_of(
+    click.option(
+        "-o", "--output", required=True, metavar="FILE",
+        help="Picture to write: .png (needs the package matplotlib), .svg, or .html, a page that loads nothing.",
+    ),
+    click.option("--title", metavar="TEXT", help="Title of the picture.  [default: the name of the input]"),
+    click.option("--force", is_flag=True, help="Overwrite the output file."),
+    quiet_option,
+)  # fmt: skip
+"""Options of all pictures."""
+MOST_MISSING = 5
+"""Unknown words that a warning names."""
+MAX_WORD_BYTES = 65_536
+"""Longest word that is asked for, in bytes."""
+
+
+@click.group(name="plot", cls=Catalogue, epilog=CODES)
+def plot() -> None:
+    """Draw the curves of runs, a map of words, or the counts of a vocabulary."""
+
+
+@plot.command(epilog=CODES, short_help="Draw loss, learning rate, speed and perplexity of runs.")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@picture_options
+@click.option(
+    "--x", type=click.Choice(["epochs", "words", "seconds"]), default="epochs", show_default=True,
+    help="Horizontal axis: epochs, words of the text, or seconds of training.",
+)  # fmt: skip
+def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, quiet: bool, x: str) -> None:
+    """Draw the loss, the learning rate, the words per second and the held-out perplexity of runs.
+
+    LOG is a log that `fit --log-json` wrote or is writing, the record FILE.json beside the vectors, a model, or a run
+    folder. Several runs are drawn in the same pictures.
+    """
+    with imports():
+        from w2vtrain.pictures.curves import STYLE, curves_drawing, curves_svg, described
+        from w2vtrain.pictures.page import escaped, page
+        from w2vtrain.pictures.run_logs import read_run
+    refuse_stdin_twice(*logs)
+    _check(output, logs, force)
+    runs = []
+    for log in logs:
+        with readable(log) as path:
+            runs.append(read_run(path, _shown(log)))
+    heading = title or ("Training" if len(runs) > 1 else f"Training: {runs[0].name}")
+
+    def web() -> str:
+        body = f"<h1>{escaped(heading)}</h1>\n{curves_svg(runs, x)}\n{described(runs)}"
+        return page(heading, body, STYLE)
+
+    _write(output, force, quiet, lambda: curves_drawing(runs, heading, x), web)
+
+
+@plot.command(name="map", epilog=CODES, short_help="Draw words in two dimensions.")
+@click.argument("vectors")
+@click.argument("words", nargs=-1)
+@picture_options
+@click.option(
+    "-n", "--count", type=COUNT, default=300, show_default=True, metavar="N",
+    help="Without WORDS and --words, the N most frequent words, which are the first ones of VECTORS.",
+)  # fmt: skip
+@click.option("--words", "word_file", metavar="FILE", help="File of the words to draw, one per line; - is stdin.")
+@click.option(
+    "--method", type=click.Choice(["pca", "umap", "tsne"]), default="pca", show_default=True,
+    help="Principal components, UMAP (needs the package umap-learn) or t-SNE (needs openTSNE).",
+)  # fmt: skip
+@setting_options("seed")
+def map_(
+    vectors: str, words: tuple[str, ...], output: str, title: str | None, force: bool, quiet: bool, count: int,
+    word_file: str | None, method: str, **flags: Any,
+) -> None:  # fmt: skip
+    """Draw the most frequent words of VECTORS, or WORDS, in two dimensions: similar words are near each other.
+
+    A page (.html) also shows the nearest neighbors of each word, and can be searched and zoomed. Labels never collide;
+    a word without room for its label is a point. With a model that was trained with subwords, or one of fastText,
+    WORDS may be any words.
+    """
+    if words and word_file:
+        raise click.UsageError("give the words as arguments or with --words, not both")
+    refuse_stdin_twice(vectors, word_file or "")
+    settings, _ = resolve(given(flags, ("seed",)))
+    _check(output, [vectors, word_file or ""], force)
+    with imports():
+        from w2vtrain.formats.vectors import read_vectors
+        from w2vtrain.pictures.page import escaped, page
+        from w2vtrain.pictures.projection import check_method
+        from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing
+    check_method(method)
+    asked = _read_words(word_file) if word_file else [os.fsencode(w).decode(errors="surrogateescape") for w in words]
+    is_page = Path(output).suffix.lower() == ".html"
+    with readable(vectors) as path:
+        loaded = read_vectors(path)
+        chosen = _chosen(loaded, asked, vectors) if asked else None
+        found = make_map(
+            loaded.words, loaded.matrix, chosen, count, method, settings.seed, **({} if is_page else {"neighbors": 0})
+        )
+    heading = title or f"Words of {_shown(vectors)}"
+
+    def web() -> str:
+        style = STYLE + "\nbody{max-width:96rem;padding-top:1.5rem;padding-bottom:1.5rem}"
+        return page(heading, f"<h1>{escaped(heading)}</h1>\n{fragment(found)}", style, SCRIPT)
+
+    _write(output, force, quiet, lambda: map_drawing(found, heading), web, found.caption)
+
+
+@plot.command(epilog=CODES, short_help="Draw counts of words by rank, with a Zipf-Mandelbrot law.")
+@click.argument("vocab")
+@picture_options
+@setting_options("min_count", "sample")
+def counts(vocab: str, output: str, title: str | None, force: bool, quiet: bool, **flags: Any) -> None:
+    """Draw the counts of VOCAB by rank, the law of Zipf and Mandelbrot that fits them, and what --min-count and
+    --sample leave.
+
+    VOCAB is a file of words and counts, as `vocab` or `fit --save-vocab` writes it, or a model. To see what --min-count
+    removes, count all words: `w2vtrain vocab CORPUS --min-count 1 -o FILE`.
+    """
+    settings, _ = resolve(given(flags, ("min_count", "sample")))
+    _check(output, [vocab], force)
+    with imports():
+        from w2vtrain.pictures.counts import captions, counts_drawing, counts_svg, read_falling_counts
+        from w2vtrain.pictures.page import escaped, page
+    with readable(vocab) as path:
+        falling = read_falling_counts(path)
+    heading = title or f"Counts of {_shown(vocab)}"
+    limits = settings.min_count, settings.sample
+    sentences = captions(falling, *limits)
+
+    def web() -> str:
+        notes = "".join(f"<p>{escaped(sentence)}</p>\n" for sentence in sentences)
+        return page(heading, f"<h1>{escaped(heading)}</h1>\n<figure>{counts_svg(falling, *limits)}</figure>\n{notes}")
+
+    _write(output, force, quiet, lambda: counts_drawing(falling, *limits, title=heading), web, *sentences)
+
+
+def _shown(path: str) -> str:
+    return "standard input" if path == STDOUT else one_line(path)
+
+
+def _check(output: str, inputs: Sequence[str], force: bool) -> None:
+    from w2vtrain.pictures.files import check_picture_file
+
+    check_picture_file(output, force)
+    check_different([output], [path for path in inputs if path and path != STDOUT])
+
+
+def _write(
+    output: str, force: bool, quiet: bool, drawing: Callable[[], Drawing], web: Callable[[], str], *notes: str
+) -> None:
+    """Write the picture, and say what it shows."""
+    from w2vtrain.pictures.files import write_picture
+
+    missing = write_picture(output, force, drawing, web)
+    if missing:
+        some = " ".join(missing[:MOST_MISSING]) + " ..." * (len(missing) > MOST_MISSING)
+        warning(
+            f"{output}: no installed font has the characters {some}, which are drawn as boxes: install a font of their"
+            " script, or write .svg or .html, which take the reader's fonts"
+        )
+    for line in () if quiet else (*notes, f"output      {output}"):
+        echo(one_line(line), err=True)
+
+
+def _read_words(path: str) -> list[str]:
+    """Return the distinct words of a file, one per line, without empty lines."""
+    import sys
+
+    from w2vtrain.system.reading import read_lines
+
+    lines = (
+        from_stdin(sys.stdin.buffer.readline) if path == STDOUT else (t for _, t in read_lines(path, MAX_WORD_BYTES))
+    )
+    words = list(dict.fromkeys(line.strip(b" \t\r\n").decode(errors="surrogateescape") for line in lines))
+    if not (words := [word for word in words if word]):
+        raise DataError(f"{'standard input' if path == STDOUT else path}: has no words")
+    return words
+
+
+def _chosen(loaded: Vectors, asked: Sequence[str], vectors: str) -> tuple[list[str], Any]:
+    """Return the words that have vectors, and these; warn about the others. Raise DataError if there is none."""
+    import numpy as np
+
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+
+    keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
+    rows, missing = {}, []
+    for word in dict.fromkeys(asked):
+        try:
+            rows[word] = keyed.get_vector(word)
+        except (DataError, UsageError):
+            missing.append(word)
+    if not rows:
+        raise DataError(f"{vectors}: has none of the {len(missing):,} words")
+    if missing:
+        some = ", ".join(missing[:MOST_MISSING]) + ", ..." * (len(missing) > MOST_MISSING)
+        warning(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
+    return list(rows), np.array(list(rows.values()))

@@ -57,11 +57,8 @@ def report(subject: Subject, scores: Sequence[Score], neighbors: Sequence[Neighb
     )
     name = Path(subject.path).name or subject.path
     body = f'{_header(subject, name)}\n<nav aria-label="Sections">{links}</nav>\n<main>\n{bodies}\n</main>'
-    has_map = subject.vectors is not None
-    style, script = (
-        (f"{word_map.STYLE}\n{curves.STYLE}\n{STYLE}", word_map.SCRIPT) if has_map else (curves.STYLE + STYLE, "")
-    )
-    return page(f"{name}: report", body, style, script)
+    style = f"{word_map.STYLE}\n{curves.STYLE}\n{STYLE}"
+    return page(f"{name}: report", body, style, word_map.SCRIPT if subject.vectors else "")
 
 
 def spread_words(words: Sequence[str]) -> list[str]:
@@ -146,9 +143,8 @@ def _scores(subject: Subject, scores: Sequence[Score]) -> str:
         name = f'<span class="part">{escaped(score.name)}</span>' if score.part else escaped(Path(score.name).name)
         remark = f'<div class="remark">{escaped(score.remark)}</div>' if score.remark else ""
         covered = f"{score.answered:,} of {score.asked:,}"
-        rows.append(
-            [f'{name} <span class="muted">{score.measure}</span>{remark}', value, interval, _bar(score), covered]
-        )
+        title = f'{name} <span class="muted">{score.measure}</span>{remark}'
+        rows.append([title, value, interval, _bar(score), covered])
     note = (
         '<p class="muted">Analogies are answered among the 30,000 most frequent words, and upper case is ignored, as'
         " <code>w2vtrain eval</code> does. An interval says how far the score would vary with other questions or pairs"

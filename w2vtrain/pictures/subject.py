@@ -119,7 +119,8 @@ def _unfinished(path: str, log: str | None) -> Subject:
         log = str(Path(cwd, named))
     subject = Subject(
         path, "run folder", None, settings if isinstance(settings, dict) else {},
-        {"origins": request.get("origins")}, status, str(request.get("command") or ""), read_log(log) if log else [], log or path,
+        {"origins": request.get("origins")}, status, str(request.get("command") or ""), read_log(log) if log else [],
+        log or path,
     )  # fmt: skip
     try:
         checkpoint = newest(folder)

@@ -6,7 +6,7 @@ pictures/ gathers the facts and writes the HTML.
 import click
 
 from w2vtrain.commands.inputs import check_different
-from w2vtrain.commands.options import CODES, COUNT, command, force_option, scored_options
+from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import UsageError
 from w2vtrain.system.files import STDOUT, atomic_write, check_writable
@@ -18,7 +18,7 @@ from w2vtrain.system.files import STDOUT, atomic_write, check_writable
 @click.option(
     "--words",
     metavar="WORDS",
-    help="Words whose neighbors to show, separated by commas.  [default: some frequent ones]",
+    help="Words whose neighbors to show, separated by commas or spaces.  [default: some frequent words]",
 )
 @click.option(
     "--map-words", type=COUNT, default=300, show_default=True, metavar="N", help="Number of words on the map."
@@ -27,9 +27,9 @@ from w2vtrain.system.files import STDOUT, atomic_write, check_writable
 @click.option(
     "--log-json",
     metavar="FILE",
-    help="The log that `fit --log-json` wrote, for finer curves.  [default: that of a run folder]",
+    help="The log that `fit --log-json` wrote, for finer curves.  [default: the log of a run folder]",
 )
-@force_option
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
 def report(
     source: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
     log_json: str | None, force: bool,

@@ -21,7 +21,7 @@ from w2vtrain.pictures.page import escaped, page
 from w2vtrain.pictures.scores import Score
 from w2vtrain.pictures.subject import Subject
 
-NEAREST, SPREAD, FREQUENT = 8, 12, 24
+NEAREST, SPREAD, FREQUENT = 8, 10, 24
 """Neighbors per word, words whose neighbors are shown by default, and most frequent words that are listed."""
 FIRST_RANK, LAST_RANK = 100, 5_000
 """Ranks between which the words are that are shown by default: not the words that are in every sentence."""
@@ -69,7 +69,8 @@ def spread_words(words: Sequence[str]) -> list[str]:
     chosen: dict[str, None] = {}
     for rank in ranks:
         near = [word for word in words[rank - 1 : rank + 20] if word not in chosen]
-        chosen.update(dict.fromkeys([word for word in near if word.isalpha()][:1] or near[:1]))
+        near.sort(key=lambda word: (not word.isalpha(), len(word) < 3))
+        chosen.update(dict.fromkeys(near[:1]))
     return list(chosen)
 
 
@@ -88,8 +89,9 @@ def _header(subject: Subject, name: str) -> str:
     settings, vectors = subject.settings, subject.vectors
     what = " with ".join(escaped(settings[key]) for key in ("architecture", "objective") if settings.get(key))
     subwords = " and subwords" if settings.get("subwords") is True else ""
-    tokens = subject.fact("corpus", "tokens", of=int)
-    corpus = f" on a corpus of {tokens:,} words" if tokens else ""
+    tokens, files = (subject.fact("corpus", name, of=int) for name in ("tokens", "files"))
+    where = f" in {files:,} file{'s' * (files != 1)}" if files else ""
+    corpus = f", trained on {tokens:,} words{where}" if tokens else ""
     line = f'<p class="trained">{what[:1].upper()}{what[1:]}{subwords}{corpus}.</p>' if what else ""
     words, dim = vectors.matrix.shape if vectors else (None, settings.get("vector_size"))
     tiles = [

@@ -142,7 +142,7 @@ def _unfinished(path: str, log: str | None) -> Subject:
 def _so_far(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a checkpoint says about the epochs so far, by the names of a finished run's record."""
     try:
-        state, identity = State.read(facts["state"]), str(facts["corpus"]["vocabulary"])
+        state, identity = State.read(facts["state"]), facts["corpus"]["vocabulary"]
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"the newest checkpoint's description of the run is invalid: {error!r}") from error
     spent = state.spent + state.seconds

@@ -38,4 +38,6 @@ def duration(value: float) -> str:
 
 def mebibytes(size: float) -> str:
     """Return a size in bytes as text."""
+    if size < 2**20:
+        return f"{size / 2**10:,.1f} KiB"
     return f"{size / 2**20:,.1f} MiB" if size < 10 * 2**20 else f"{size / 2**20:,.0f} MiB"

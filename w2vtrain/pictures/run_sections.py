@@ -21,7 +21,9 @@ def verdict(subject: Subject) -> str:
     """Return in one sentence how the run ended, or what is known about it."""
     if subject.status:
         done = subject.status.get("progress")
-        share = f" after {done:.0%} of the training" if isinstance(done, float) else ", before its first checkpoint"
+        share = (
+            f", and {done:.1%} of the training is saved" if isinstance(done, float) else ", before its first checkpoint"
+        )
         return f"Not finished: the run is {subject.status['status']}{share}."
     epochs, speed = subject.epochs(), subject.fact("words_per_second")
     if not epochs:

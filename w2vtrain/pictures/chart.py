@@ -82,7 +82,7 @@ def _log_ticks(low: float, high: float, most: int) -> list[float]:
 class Chart:
     """A drawing with axes, to which curves are added. title: above the axes, with the unit of y."""
 
-    def __init__(self, title: str, x: Axis, y: Axis, width: float = 480.0, height: float = 320.0) -> None:
+    def __init__(self, title: str, x: Axis, y: Axis, width: float, height: float) -> None:
         self.x, self.y = x, y
         self.drawing = Drawing(width, height, title)
         self.left, self.right, self.top, self.bottom = LEFT, width - RIGHT, TOP, height - BOTTOM
@@ -97,12 +97,12 @@ class Chart:
 
     def _axes(self, title: str) -> None:
         put = self.drawing.add
-        put(Text(LEFT, 20, title, 14, bold=True))
+        put(Text(self.left, 20, shortened(title, (self.right - self.left) / 1.1, 14), 14, bold=True))
         room = int((self.right - self.left) // 75)
         for value, text in self.x.ticks(room):
             x = self.at(value, self.y.low)[0]
             put(Line([(x, self.top), (x, self.bottom)], "line"), Text(x, self.bottom + 17, text, 12, "muted", "middle"))
-        for value, text in self.y.ticks(5):
+        for value, text in self.y.ticks(8 if self.y.log else 5):
             y = self.at(self.x.low, value)[1]
             put(Line([(self.left, y), (self.right, y)], "line"), Text(self.left - 7, y + 4, text, 12, "muted", "end"))
         put(Line([(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)], "muted"))

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError, UsageError, spelled
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.pictures.chart import Chart, axis_of
 from w2vtrain.pictures.drawing import Dot, Drawing, Line, Text, inline_svg
+from w2vtrain.pictures.labels import text_width, wrapped
 from w2vtrain.probability.sampling import keep_probabilities
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -49,7 +50,7 @@ def read_falling_counts(path: str | Path) -> Counts:
     """
     if sniff(path).kind == "vocabulary":
         return Vocabulary.load(path).counts
-    remedy = "name a file that `w2vtrain vocab CORPUS --min-count 1 -o FILE` wrote, or a model"
+    remedy = f"name a model, or a file that `w2vtrain vocab` wrote with {spelled('min_count', 1)}"
     try:
         found = read_vectors(path).counts
     except DataError as error:
@@ -97,7 +98,7 @@ def kept_by(counts: Counts, min_count: int, sample: float) -> Kept:
     """Return what is left of falling counts (V,) by --min-count and then by --sample, as training applies them."""
     kept = counts[counts >= min_count]
     if not len(kept):
-        raise UsageError(f"--min-count {min_count:,} leaves no word: the highest count is {int(counts[0]):,}")
+        raise UsageError(f"{spelled('min_count', min_count)} leaves no word: the highest count is {int(counts[0]):,}")
     return Kept(len(kept), int(kept.sum()), float(kept @ keep_probabilities(kept, sample)))
 
 
@@ -106,14 +107,15 @@ def captions(counts: Counts, min_count: int, sample: float) -> list[str]:
     law, kept = fit_law(counts), kept_by(counts, min_count, sample)
     types, tokens = len(counts), int(counts.sum())
     lines = [
-        f"Line: f(r) = C / (r + q)^s with s = {law.s:.3f}, q = {law.q:.2f}, C = {law.C:,.4g}; least squares of log f at"
+        f"Line: f(r) = C / (r + q)^s with s = {law.s:.3f}, q = {law.q:.2f}, C = {law.C:,.0f}; least squares of log f at"
         f" ranks evenly spaced in log r; rms error {law.error:.3f} decades.",
-        f"--min-count {min_count:,} leaves {kept.types:,} of {types:,} distinct words ({kept.types / types:.1%}) and"
-        f" {kept.tokens:,} of {tokens:,} words ({kept.tokens / tokens:.1%}).",
+        f"{spelled('min_count', min_count)} leaves {kept.types:,} of {types:,} distinct words"
+        f" ({kept.types / types:.1%}) and {kept.tokens:,} of {tokens:,} words ({kept.tokens / tokens:.1%}).",
     ]
     if sample:
         lines.append(
-            f"--sample {sample:g} then keeps {kept.sampled:,.0f} words per epoch ({kept.sampled / kept.tokens:.1%})."
+            f"{spelled('sample', sample)} then keeps {kept.sampled:,.0f} words per epoch"
+            f" ({kept.sampled / kept.tokens:.1%})."
         )
     if counts[-1] > 1:
         lines.append(f"The rarest word here occurs {int(counts[-1]):,} times: rarer ones may have been left out.")
@@ -128,9 +130,9 @@ def counts_drawing(
     kept, law = kept_by(counts, min_count, sample), fit_law(counts)
     ranks = spaced_ranks(len(counts))
     sampled = counts[: kept.types] * keep_probabilities(counts[: kept.types], sample)
-    x = axis_of("rank of the word", [1, len(counts)], log=True)
+    x = axis_of("rank of the word (both axes logarithmic)", [1, len(counts)], log=True)
     y = axis_of("count", [min(float(counts[-1]), float(sampled.min())), float(counts[0])], log=True)
-    chart = Chart(f"{title} (words of the text; both axes logarithmic)", x, y, width, height)
+    chart = Chart(title, x, y, width, height)
     if kept.types < len(counts):
         _shade(chart, kept.types, min_count)
     pairs = [(float(r), float(counts[r - 1])) for r in ranks.tolist()]
@@ -140,12 +142,13 @@ def counts_drawing(
     entries = [("counts", "c1", "dots"), ("Zipf-Mandelbrot law", "c2", "line")]
     if sample:
         chart.curve([(float(r), float(sampled[r - 1])) for r in ranks.tolist() if r <= kept.types], "c4", (7, 4), 1.8)
-        entries.append((f"after --sample {sample:g}", "c4", "dash"))
+        entries.append((f"after {spelled('sample', sample)}", "c4", "dash"))
     _key(chart, entries)
     drawing = chart.drawing
-    for index, sentence in enumerate(captions(counts, min_count, sample) if notes else []):
-        drawing.add(Text(chart.left, drawing.height + 6 + 19 * index, sentence, 12, "muted"))
-    drawing.height += 19 * len(captions(counts, min_count, sample)) if notes else 0
+    sentences = captions(counts, min_count, sample) if notes else []
+    for line in [part for text in sentences for part in wrapped(text, chart.right - chart.left, 12)]:
+        drawing.height += 19
+        drawing.add(Text(chart.left, drawing.height - 8, line, 12, "muted"))
     return drawing
 
 
@@ -154,8 +157,9 @@ def _shade(chart: Chart, types: int, min_count: int) -> None:
     left = chart.at(types + 0.5, chart.y.low)[0]
     corners = [(left, chart.top), (chart.right, chart.top), (chart.right, chart.bottom), (left, chart.bottom)]
     chart.drawing.add(Line(corners, "muted", filled=True, opacity=0.16))
-    text = f"below --min-count {min_count:,}"
-    chart.drawing.add(Text(chart.right - 6, chart.top + 18, text, 12, "ink", "end", halo=True))
+    text = f"below {spelled('min_count', min_count)}"
+    end = chart.right if text_width(text, 12) < chart.right - left - 12 else left
+    chart.drawing.add(Text(end - 6, chart.top + 18, text, 12, "ink", "end", halo=True))
 
 
 def _key(chart: Chart, entries: list[tuple[str, str, str]]) -> None:
@@ -171,4 +175,4 @@ def _key(chart: Chart, entries: list[tuple[str, str, str]]) -> None:
 
 def counts_svg(counts: Counts, min_count: int = 5, sample: float = 1e-3) -> str:
     """Return the picture of falling counts (V,) as an SVG element for a page of page.py, without `captions`."""
-    return inline_svg(counts_drawing(counts, min_count, sample, width=620, height=420, notes=False))
+    return inline_svg(counts_drawing(counts, min_count, sample, width=430, height=340, notes=False))

@@ -17,9 +17,11 @@ PANELS = {
     "loss": ("Loss (mean per example)", False, False),
     "rate": ("Learning rate", False, True),
     "speed": ("Speed (words per second)", False, True),
-    "perplexity": ("Held-out perplexity", True, False),
+    "perplexity": ("Held-out perplexity (logarithmic)", True, False),
 }
 """The pictures: by the curve of a run, the title, and whether the axis is logarithmic, and whether it starts at 0."""
+SIZE = (400.0, 290.0)
+"""Width and height of one picture, in pixels: its texts can be read at the width of a phone."""
 FEW = 12
 """Curves with at most this many points have a dot at each."""
 
@@ -35,7 +37,8 @@ def _panel(runs: Sequence[RunLog], x: str, name: str) -> Drawing:
     title, log, zero = PANELS[name]
     curves = [[(_along(at, x), value) for at, value in getattr(run, name)] for run in runs]
     horizontal = axis_of(X[x], [a for curve in curves for a, _ in curve], zero=True)
-    chart = Chart(title, horizontal, axis_of(title, [b for curve in curves for _, b in curve], log, zero))
+    vertical = axis_of(title, [b for curve in curves for _, b in curve], log, zero)
+    chart = Chart(title, horizontal, vertical, *SIZE)
     for index, curve in enumerate(curves):
         color, dash = look(index)
         chart.curve(curve, color, dash)
@@ -72,19 +75,30 @@ def curves_drawing(runs: Sequence[RunLog], title: str, x: str = "epochs") -> Dra
 
 def curves_svg(runs: Sequence[RunLog], x: str = "epochs") -> str:
     """Return the pictures of runs as SVG elements for a page of page.py, below a legend if there are several runs."""
-    key = inline_svg(_legend(runs, 460)) if len(runs) > 1 else ""
+    key = inline_svg(_legend(runs, SIZE[0])) if len(runs) > 1 else ""
     figures = "\n".join(f"<div>{inline_svg(part)}</div>" for part in panels(runs, x))
     return f'{key}<div class="panels">\n{figures}\n</div>'
 
 
-STYLE = ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));gap:1rem}"
-"""The style of pages with these pictures: as many beside each other as have room."""
+STYLE = ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}"
+"""The style of pages with these pictures: two beside each other if there is room."""
+LAST = {"loss": "loss", "rate": "learning rate", "speed": "words/s", "perplexity": "held-out perplexity"}
+"""The columns of the table below the pictures, by the curve of a run."""
 
 
 def described(runs: Sequence[RunLog]) -> str:
-    """Return one line per run with the last value of each curve, as HTML."""
-    lines = []
+    """Return a table of the last value of each curve, as HTML."""
+    head = "".join(f'<th scope="col" class="n">{title}</th>' for title in LAST.values())
+    rows = []
     for run in runs:
-        facts = [f"{PANELS[name][0].lower()} {getattr(run, name)[-1][1]:,.6g}" for name in PANELS if getattr(run, name)]
-        lines.append(f"<li><strong>{escaped(run.name)}</strong>: at the end, {escaped('; '.join(facts))}</li>")
-    return f"<ul>{''.join(lines)}</ul>"
+        cells = "".join(f'<td class="n">{_last(getattr(run, name))}</td>' for name in LAST)
+        rows.append(f'<tr><th scope="row">{escaped(run.name)}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll"><table><caption>At the end of each run, or so far</caption><thead><tr><th scope="col">run'
+        f"</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _last(curve: Sequence[tuple[Moment, float]]) -> str:
+    value = curve[-1][1] if curve else None
+    return "-" if value is None else f"{value:,.0f}" if value >= 10_000 else f"{value:.5g}"

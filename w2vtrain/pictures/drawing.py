@@ -58,6 +58,11 @@ class Text(NamedTuple):
     halo: bool = False
 
 
+def visible(text: str) -> str:
+    """Return a text as it is shown: control characters, and those that reorder a line, are escapes."""
+    return html.unescape(escaped(text))
+
+
 @dataclass
 class Drawing:
     """Items in the order in which they are painted. width, height: in pixels; title: for readers who cannot see it."""
@@ -84,7 +89,7 @@ def _moved(item: Line | Dot | Text, x: float, y: float) -> Line | Dot | Text:
 
 def inline_svg(drawing: Drawing) -> str:
     """Return an SVG element for a page of page.py, whose colors it takes."""
-    return _svg(drawing, f"<style>{RULES}</style>", f' style="width:100%;max-width:{drawing.width * 1.25:g}px"')
+    return _svg(drawing, f"<style>{RULES}</style>", f' style="width:100%;max-width:{drawing.width * 1.4:g}px"')
 
 
 def svg_file(drawing: Drawing) -> str:
@@ -144,7 +149,7 @@ def write_png(drawing: Drawing, file: BinaryIO) -> str:
     from matplotlib.patches import Circle, Polygon
     from matplotlib.patheffects import withStroke
 
-    fonts, missing = _fonts(item.text for item in drawing.items if isinstance(item, Text))
+    fonts, missing = _fonts(visible(item.text) for item in drawing.items if isinstance(item, Text))
     figure = new_figure(figsize=(drawing.width / DPI, drawing.height / DPI), dpi=DPI, facecolor=LIGHT["bg"])
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
@@ -154,7 +159,7 @@ def write_png(drawing: Drawing, file: BinaryIO) -> str:
         look: dict[str, Any] = {"color": LIGHT[item.color], "zorder": order}
         if isinstance(item, Text):
             axes.text(
-                item.x, item.y, item.text, fontsize=item.size * point, ha=ANCHORS[item.anchor], va="baseline",
+                item.x, item.y, visible(item.text), fontsize=item.size * point, ha=ANCHORS[item.anchor], va="baseline",
                 family=fonts, weight="bold" if item.bold else "normal", rotation=90 * item.turned,
                 rotation_mode="anchor", parse_math=False, path_effects=halo if item.halo else None, **look,
             )  # fmt: skip
@@ -186,7 +191,7 @@ def _fonts(texts: Iterable[str]) -> tuple[list[str], str]:
     for entry in sorted(fontManager.ttflist, key=lambda entry: (entry.style != "normal", entry.name, entry.fname)):
         if not wanted:
             break
-        if not Path(entry.fname).is_file():  # a font that was removed
+        if not Path(entry.fname).is_file() or entry.name.startswith("Last Resort"):  # removed, or only boxes
             continue
         font = FT2Font(entry.fname)
         has = {character for character in wanted if font.get_char_index(ord(character))}

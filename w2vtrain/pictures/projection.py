@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.neighbors import row_norms
-from w2vtrain.errors import ConfigError, UsageError, spelled
+from w2vtrain.errors import ConfigError, UsageError
 
 Points = NDArray[np.float64]
 INSTALL = "pip install 'w2vtrain[map]'"
@@ -36,7 +36,7 @@ def project(matrix: NDArray[Any], method: str = "pca", seed: int = 1) -> Project
     """
     check_method(method)
     if method != "pca" and len(matrix) < FEWEST:
-        raise UsageError(f"{method} needs at least {FEWEST} words, not {len(matrix)}: use {spelled('method', 'pca')}")
+        raise UsageError(f"the method {method} needs at least {FEWEST} words, not {len(matrix)}: use pca")
     wide = np.asarray(matrix, np.float64)
     norms = row_norms(wide)[:, None]
     return METHODS[method](wide / np.where(norms > 0, norms, 1), seed)
@@ -48,10 +48,7 @@ def check_method(method: str) -> None:
         raise UsageError(f"unknown method {method!r}: use {', '.join(METHODS)}")
     module, distribution = PACKAGES.get(method, ("", ""))
     if module and find_spec(module) is None:
-        raise ConfigError(
-            f"{spelled('method', method)} needs the package {distribution}: {INSTALL}; {spelled('method', 'pca')} does"
-            " not"
-        )
+        raise ConfigError(f"the method {method} needs the package {distribution}: {INSTALL}; pca does not")
 
 
 def _pca(rows: Points, seed: int) -> Projection:

@@ -87,7 +87,8 @@ def _add_json(run: RunLog, path: str | Path) -> None:
         head = file.read(2)
         if head[:1] != b"{":
             raise DataError(
-                f"{path}: is no log, record, model or run folder: name what `fit --log-json` wrote, or FILE.json"
+                f"{path}: is no log, record, model or run folder: name the JSON log that `w2vtrain fit` wrote, or"
+                " FILE.json"
             )
         if head.strip() == b"{":
             values = json_object(head + file.read(MAX_CONFIG_BYTES), f"{path} is")
@@ -127,7 +128,7 @@ def _add_log(run: RunLog, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
         elif kind == "done" and isinstance(facts.get("record"), dict):
             epochs = _list(facts["record"], "epochs", where)
     where = events[-1][0] if events else run.name
-    for entry in epochs:
+    for entry in (entry for entry in epochs if isinstance(entry, dict)):  # others are refused below
         entry.setdefault("words", per_epoch)
         seconds += _number(entry, "seconds", where)
         entry.setdefault("elapsed", seconds)
@@ -182,7 +183,9 @@ def _add_epochs(run: RunLog, settings: dict[str, Any], epochs: Sequence[Any], wh
 def _object(values: dict[str, Any], name: str, where: str) -> dict[str, Any]:
     value = values.get(name)
     if not isinstance(value, dict):
-        raise DataError(f"{where}: expected an object `{name}`: name what `fit --log-json` wrote, or FILE.json")
+        raise DataError(
+            f"{where}: expected an object `{name}`: name the JSON log that `w2vtrain fit` wrote, or FILE.json"
+        )
     return value
 
 

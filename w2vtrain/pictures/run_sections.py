@@ -27,7 +27,7 @@ def verdict(subject: Subject) -> str:
         return f"Not finished: the run is {subject.status['status']}{share}."
     epochs, speed = subject.epochs(), subject.fact("words_per_second")
     if not epochs:
-        return "How these vectors were trained is not recorded."
+        return f"{'The course of training' if subject.settings else 'How these vectors were trained'} is not recorded."
     parts = [f"Finished: {len(epochs):,} epoch{'s' * (len(epochs) != 1)}"]
     if (training := subject.fact("seconds", "training")) is not None:
         parts[0] += f" in {duration(training)} of training" + (f" at {speed:,.0f} words/s" if speed else "")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.neighbors import Answers, nearest_rows, row_norms
-from w2vtrain.pictures.drawing import FONT, Dot, Drawing, Line, Text
+from w2vtrain.pictures.drawing import FONT, Dot, Drawing, Line, Text, visible
 from w2vtrain.pictures.labels import ASCENT, Box, place
 from w2vtrain.pictures.page import embedded, escaped
 from w2vtrain.pictures.projection import Points, project
@@ -107,12 +107,7 @@ def map_drawing(found: WordMap, title: str) -> Drawing:
 
 
 def _labels(found: WordMap) -> list[Box | None]:
-    return place(found.points, list(map(escaped_text, found.words)), SIZE, Box(2, 2, WIDTH - 2, HEIGHT - 2), RADIUS)
-
-
-def escaped_text(word: str) -> str:
-    """Return a word as a page shows it: control characters, and those that reorder a line, are visible."""
-    return html.unescape(escaped(word))
+    return place(found.points, list(map(visible, found.words)), SIZE, Box(2, 2, WIDTH - 2, HEIGHT - 2), RADIUS)
 
 
 def map_fragment(words: Sequence[str], vectors: NDArray[Any], **options: Any) -> str:
@@ -129,7 +124,7 @@ def fragment(found: WordMap) -> str:
     for word, point, near, box in zip(found.words, found.points.tolist(), found.neighbors, _labels(found), strict=True):
         x, y = point
         label = f'x="{box.left - x:.1f}" y="{box.top - y + SIZE * ASCENT:.1f}"' if box else 'display="none"'
-        listed = embedded([[escaped_text(other), round(cosine, 3)] for other, cosine in near])
+        listed = embedded([[visible(other), round(cosine, 3)] for other, cosine in near])
         groups.append(
             f'<g class="word" data-x="{x:g}" data-y="{y:g}" data-near="{html.escape(listed)}"'
             f' transform="translate({x:g} {y:g})"><circle r="{RADIUS:g}"/><text {label}>{escaped(word)}</text></g>'

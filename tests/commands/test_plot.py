@@ -1,0 +1,121 @@
+"""`plot curves`, `plot map` and `plot counts`: what they write and say, and how they refuse what they cannot draw."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from w2vtrain.evaluation import figures
+from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.pictures import files, projection
+
+LOG = [
+    {"event": "start", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.001, "seconds": None}},
+    {"event": "epoch", "epoch": 1, "loss": 3.0, "seconds": 1.0},
+    {"event": "epoch", "epoch": 2, "loss": 2.5, "seconds": 1.0},
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with vectors, a vocabulary and a log."""
+    vectors = np.random.default_rng(1).standard_normal((40, 6)).astype(np.float32)
+    write_vectors(tmp_path / "v.txt", [f"w{i}" for i in range(40)], vectors)
+    lines = "".join(f"w{i} {1000 // (i + 1)}\n" for i in range(40))
+    (tmp_path / "vocab.txt").write_text(lines, encoding="utf-8")
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in LOG), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", [["curves", "log.jsonl"], ["map", "v.txt"], ["counts", "vocab.txt"]])
+@pytest.mark.parametrize("suffix", ["svg", "html", "png"])
+def test_the_suffix_selects_the_format_and_nothing_is_overwritten_without_force(w2vtrain_here, folder, words, suffix):
+    if suffix == "png":
+        pytest.importorskip("matplotlib")
+    name = f"a.{suffix}"
+    code, out, said = w2vtrain_here(["plot", *words, "-o", name], folder)
+    assert (code, out) == (0, "")
+    assert said.splitlines()[-1] == f"output      {name}"
+    data = (folder / name).read_bytes()
+    if suffix == "svg":
+        ET.fromstring(data)
+    else:
+        assert data.startswith(b"\x89PNG" if suffix == "png" else b"<!DOCTYPE html>")
+    code, _, said = w2vtrain_here(["plot", *words, "-o", name], folder)
+    assert code == 73
+    assert re.fullmatch(rf"w2vtrain: error: {name} exists: use --force to overwrite\n", said)
+    assert w2vtrain_here(["plot", *words, "-o", name, "--force", "-q"], folder) == (0, "", "")
+    assert (folder / name).read_bytes() == data  # equal input gives equal pictures
+
+
+def test_the_words_of_a_map_come_from_arguments_a_file_or_the_start_of_the_vectors(w2vtrain_here, folder):
+    def shown(*words):
+        code, _, said = w2vtrain_here(["plot", "map", "v.txt", "-o", "m.svg", "--force", *words], folder)
+        assert code == 0, said
+        root = ET.parse(folder / "m.svg").getroot()
+        texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
+        return {text for text in texts if re.fullmatch(r"w\d+", text)}, said
+
+    (folder / "list").write_text("w7\nw9\n\nw7\r\nzz\n", encoding="utf-8")
+    assert shown("-n", "3")[0] == {"w0", "w1", "w2"}
+    assert shown("w5", "w30")[0] == {"w5", "w30"}
+    found, said = shown("--words", "list")
+    assert found == {"w7", "w9"}
+    assert "v.txt: 1 of 3 words have no vector: zz" in said
+
+
+def test_counts_says_what_is_left_in_numbers(w2vtrain_here, folder):
+    words = ["plot", "counts", "vocab.txt", "--min-count", "50", "--sample", "0", "-o", "c.svg"]
+    code, _, said = w2vtrain_here(words, folder)
+    counts = [1000 // (i + 1) for i in range(40)]
+    kept = sum(count for count in counts if count >= 50)
+    assert code == 0
+    assert f"--min-count 50 leaves 20 of 40 distinct words (50.0%) and {kept:,} of {sum(counts):,} words" in said
+    assert re.search(r"s = \d\.\d+, q = \d+\.\d+", said)
+    assert "--sample" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["curves", "log.jsonl", "-o", "a.gif"], 2, "a.gif: unknown suffix for a picture: use .png, .svg, .html"),
+        (["map", "v.txt", "-o", "-"], 2, "-: unknown suffix for a picture"),
+        (["map", "v.txt", "zz", "-o", "a.svg"], 65, "v.txt: has none of the 1 words"),
+        (["map", "v.txt", "w1", "--words", "x", "-o", "a.svg"], 2, "not both"),
+        (["map", "vocab.txt", "-o", "a.svg"], 65, "it has no vectors"),
+        (["map", "none.txt", "-o", "a.svg"], 66, "none.txt cannot be opened"),
+        (["counts", "v.txt", "-o", "a.svg"], 65, "v.txt: has no counts: name a model, or a file that `w2vtrain vocab`"),
+        (["counts", "vocab.txt", "--min-count", "5000", "-o", "a.svg"], 2, "--min-count 5000 leaves no word"),
+        (["counts", "vocab.txt", "--min-count", "x", "-o", "a.svg"], 78, "min-count"),
+        (["curves", "vocab.txt", "-o", "a.svg"], 65, "is no log, record, model or run folder"),
+        (["curves", "log.jsonl", "-o", "no/a.svg"], 73, "there is no folder no"),
+        (["counts", "a.svg", "-o", "./a.svg", "--force"], 2, "is both input and output"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_line(w2vtrain_here, folder, words, code, message):
+    if "--force" in words:
+        (folder / "a.svg").write_text("old", encoding="utf-8")
+    ended, out, said = w2vtrain_here(["plot", *words], folder)
+    assert (ended, out) == (code, "")
+    assert message in said
+    assert len(said.splitlines()) == 1
+    assert [path.name for path in folder.glob("*a.svg*")] == (["a.svg"] if "--force" in words else [])
+
+
+def test_missing_packages_are_named_before_anything_is_read(w2vtrain_here, folder, monkeypatch):
+    monkeypatch.setattr(files, "can_draw", lambda: False)
+    monkeypatch.setattr(projection, "find_spec", lambda name: None)
+    assert figures.can_draw is not files.can_draw
+    code, _, said = w2vtrain_here(["plot", "map", "none.txt", "-o", "a.png"], folder)
+    assert code == 78
+    assert said == (
+        "w2vtrain: error: a.png: PNG needs the package matplotlib: pip install 'w2vtrain[plot]'; .svg and .html do not\n"
+    )
+    code, _, said = w2vtrain_here(["plot", "map", "none.txt", "-o", "a.svg", "--method", "umap"], folder)
+    assert code == 78
+    assert (
+        said
+        == "w2vtrain: error: the method umap needs the package umap-learn: pip install 'w2vtrain[map]'; pca does not\n"
+    )

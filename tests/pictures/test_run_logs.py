@@ -1,0 +1,190 @@
+"""Curves of runs: read from every file that fit writes, and refused from what is none of these."""
+
+import json
+import shutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import w2vtrain
+from w2vtrain.errors import DataError, InputMissing
+from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, described
+from w2vtrain.pictures.drawing import Line, Text
+from w2vtrain.pictures.run_logs import read_run
+
+FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
+
+
+def progress(words, loss, alpha, speed=1000):
+    return {
+        "event": "progress", "epoch": 1, "words": words, "total_words": 2000, "words_per_second": speed, "alpha": alpha,
+        "loss": loss, "eta": 0.0,
+    }  # fmt: skip
+
+
+def epoch(number, loss, seconds=1.0, **facts):
+    return {"event": "epoch", "epoch": number, "loss": loss, "seconds": seconds, **facts}
+
+
+def written(path, *events, end="\n"):
+    path.write_text("\n".join(map(json.dumps, events)) + end, encoding="utf-8")
+    return path
+
+
+def values(curve):
+    return [value for _, value in curve]
+
+
+def test_a_log_of_epochs(tmp_path):
+    scored = {"heldout": {"perplexity": 300.0}}
+    log = written(tmp_path / "log", FIRST, epoch(1, 3.0, 2.0, **scored), progress(2000, 2.5, 0.0), epoch(2, 2.6, 0.5))
+    run = read_run(log)
+    assert values(run.loss) == [3.0, 2.6]
+    assert values(run.perplexity) == [300.0]
+    assert values(run.speed) == [500, 2000]  # 1,000 words per epoch
+    assert [(at.epochs, at.words, at.seconds) for at, _ in run.loss] == [(1, 1000, 2.0), (2, 2000, 2.5)]
+    assert values(run.rate) == [0.05, 0.025, 0.0]  # between reports, the rate falls evenly
+
+
+def test_a_log_with_more_reports_than_epochs_has_a_point_for_each(tmp_path):
+    reports = [progress(500, 3.5, 0.04), progress(1000, 3.0, 0.03, 800), progress(1500, None, 0.02, 900)]
+    run = read_run(written(tmp_path / "log", FIRST, *reports, epoch(1, 3.2)))
+    assert values(run.loss) == [3.5, 3.0]
+    assert values(run.rate) == [0.05, 0.04, 0.03, 0.02]
+    assert [at.epochs for at, _ in run.rate] == [0, 0.5, 1, 1.5]
+    assert values(run.speed) == pytest.approx([1000, 500 / (1000 / 800 - 0.5), 500 / (1500 / 900 - 1000 / 800)])
+
+
+def test_a_resumed_run_has_one_curve(tmp_path):
+    """What came after the checkpoint is learned and logged again."""
+    events = [FIRST, *(progress(w, 3.0, 0.05) for w in (400, 800)), *(progress(w, 2.0, 0.04) for w in (600, 1200))]
+    run = read_run(written(tmp_path / "log", *events, epoch(1, 9.0), epoch(1, 2.0)))
+    assert [at.words for at, _ in run.loss] == [400, 600, 1200]
+    assert values(run.loss) == [3.0, 2.0, 2.0]
+
+
+def test_an_incomplete_last_line_is_left_out_and_any_other_is_an_error(tmp_path):
+    log = written(tmp_path / "log", FIRST, epoch(1, 3.0), end='\n{"event": "epo')
+    assert values(read_run(log).loss) == [3.0]
+    log.write_text(log.read_text() + "\n")
+    with pytest.raises(DataError, match=r"log:3: not JSON"):
+        read_run(log)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Return a folder with a model of two epochs, and the record of its run."""
+    folder = tmp_path_factory.mktemp("trained")
+    model = w2vtrain.train([["a", "b", "c", "d"] * 5] * 60, vector_size=4, min_count=1, epochs=2, threads=1, sample=0)
+    model.save(folder / "m.safetensors")
+    facts = {"run": "1", "settings": model.settings, "record": model.record}
+    (folder / "v.txt.json").write_text(json.dumps(facts, indent=2), encoding="utf-8")
+    return folder
+
+
+def test_a_model_and_a_record_have_the_same_curves(trained):
+    model, record = read_run(trained / "m.safetensors"), read_run(trained / "v.txt.json")
+    assert len(model.loss) == len(model.speed) == 2
+    assert [getattr(model, name) for name in PANELS] == [getattr(record, name) for name in PANELS]
+    kept = json.loads((trained / "v.txt.json").read_text())["record"]["epochs"]
+    assert values(record.loss) == [entry["loss"] for entry in kept]
+    assert [at.words for at, _ in record.loss] == [1200, 2400]
+
+
+def test_the_run_folder_of_a_run_that_was_stopped_has_its_finished_epochs(w2vtrain_here, tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("a b c d e f g h\n" * 400, encoding="utf-8")
+    from w2vtrain.training.run_folder import RunFolder
+
+    monkeypatch.setattr(RunFolder, "finish", lambda self: None)  # keep the folder
+    words = ["fit", "text", "-o", "v.txt", "--epochs", "3", "--threads", "1", "--heldout", "text", "-q"]
+    assert w2vtrain_here([*words, "--vector-size", "4", "--checkpoint-every", "0"], tmp_path)[0] == 0
+    if not (tmp_path / "v.txt.run").is_dir():
+        pytest.skip("the run needed no folder")
+    run = read_run(tmp_path / "v.txt.run")
+    record = read_run(tmp_path / "v.txt.json")
+    assert 1 <= len(run.loss) <= 3
+    assert values(record.loss)[: len(run.loss)] == values(run.loss)
+    assert values(record.perplexity)[: len(run.perplexity)] == values(run.perplexity)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello world\n", "is no log, record, model or run folder"),
+        ("", "is no log"),
+        ('{"event": "start"}\n', r":1: expected an object `settings`"),
+        ('{"event": "start", "settings": {}}\n', "has not finished an epoch"),
+        ('{"event": "epoch", "epoch": "x"}\n', r":1: expected a number `epoch`, got 'x'"),
+        ('{"event": "epoch", "epoch": 1, "seconds": -1}\n', "expected a number `seconds`"),
+        ('{\n"settings": {}, "record": {"epochs": [7]}}', "an epoch is 7"),
+        ('{\n"settings": {}, "record": {}}', "expected a list `epochs`"),
+        ('{\n"settings": {}}', "expected an object `record`"),
+        ('{"event": "done", "record": {"epochs": [{"epoch": true, "seconds": 1}]}}\n', "expected a number `epoch`"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(tmp_path, text, message):
+    (tmp_path / "odd").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message) as error:
+        read_run(tmp_path / "odd")
+    assert "odd" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_and_another_folder_are_refused(tmp_path):
+    with pytest.raises(InputMissing):
+        read_run(tmp_path / "none")
+    with pytest.raises(DataError, match="not a run folder"):
+        read_run(tmp_path)
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5), lambda inner: (
+    st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["event", "epoch", "settings", "record", "epochs", "words", "loss", "seconds", "heldout", "alpha"]), inner)
+), max_leaves=12)  # fmt: skip
+
+
+NAMES = [
+    "settings",
+    "record",
+    "epoch",
+    "words",
+    "total_words",
+    "words_per_second",
+    "alpha",
+    "loss",
+    "seconds",
+    "heldout",
+]
+EVENTS = st.fixed_dictionaries(
+    {"event": st.sampled_from(["start", "progress", "epoch", "done"])}, optional=dict.fromkeys(NAMES, JSON)
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(EVENTS, min_size=1, max_size=4))
+def test_any_log_is_read_or_refused(tmp_path_factory, events):
+    log = tmp_path_factory.getbasetemp() / "any"
+    log.write_text("\n".join(map(json.dumps, events)) + "\n", encoding="utf-8")
+    try:
+        run = read_run(log)
+    except DataError:
+        return
+    curves_drawing([run], "any", "words")
+
+
+def test_pictures_show_only_known_curves_with_a_legend_for_several_runs(tmp_path, trained):
+    one, other = read_run(trained / "m.safetensors", "one <b>"), read_run(trained / "v.txt.json", "other")
+    drawing = curves_drawing([one, other], "Two runs")
+    texts = [item.text for item in drawing.items if isinstance(item, Text)]
+    assert {"one <b>", "other", "Loss (mean per example)", "Learning rate", "epochs"} <= set(texts)
+    assert not any("perplexity" in text for text in texts)
+    assert "other" not in {item.text for item in curves_drawing([one], "One").items if isinstance(item, Text)}
+    assert {"c1", "c2"} <= {item.color for item in drawing.items if isinstance(item, Line)}
+    for item in drawing.items:
+        places = item.points if isinstance(item, Line) else [(item.x, item.y)]
+        assert all(0 <= x <= drawing.width and 0 <= y <= drawing.height for x, y in places)
+    page = curves_svg([one, other]) + described([one, other])
+    assert "<b>" not in page
+    assert page.count("<svg") == 1 + 3
+    shutil.rmtree(tmp_path)

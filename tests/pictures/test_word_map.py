@@ -1,0 +1,206 @@
+"""Maps of words: where words are, what the page says of them, and that no word is ever more than text."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.errors import ConfigError, UsageError
+from w2vtrain.pictures import projection
+from w2vtrain.pictures.drawing import Dot, Drawing, Line, Text, svg_file, visible, write_png
+from w2vtrain.pictures.page import DARK, page
+from w2vtrain.pictures.projection import project
+from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing, map_fragment
+
+ATTACKS = [
+    "</script><img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "' onmouseover='alert(1)", "&lt;b&gt;", "]]>",
+    "\u202egnp.exe", "\x1b[2J", "\x00", "東京", "עברית", "a\u2028b", "$x^2$", "\ud800",
+]  # fmt: skip
+
+
+@pytest.fixture
+def vectors(rng):
+    words = [*ATTACKS, *(f"word{i}" for i in range(60))]
+    return words, rng.standard_normal((len(words), 8)).astype(np.float32)
+
+
+class Parsed(HTMLParser):
+    """The tags of a page with their attributes, and the texts of the words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "text":
+            self.words.append("")
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1][0] == "text" and self.words and data.strip():
+            self.words[-1] += data
+
+
+def test_principal_components_are_those_of_the_singular_value_decomposition(rng):
+    rows = rng.standard_normal((40, 6)) * [5, 3, 1, 1, 1, 1]
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    centered = units - units.mean(axis=0)
+    U, S, _ = np.linalg.svd(centered, full_matrices=False)
+    found = project(rows)
+    np.testing.assert_allclose(np.abs(found.points), np.abs(U[:, :2] * S[:2]), atol=1e-12)
+    shares = S[:2] ** 2 / (S**2).sum()
+    assert f"{shares[0]:.0%} and {shares[1]:.0%} of the variance" in found.method
+    np.testing.assert_array_equal(project(rows).points, found.points)
+    np.testing.assert_allclose(project(rows * 7).points, found.points, atol=1e-12)  # only directions count
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.zeros((3, 4)), np.ones((5, 4)), np.eye(1), np.ones((2, 1)), -np.eye(2)],
+    ids=["zeros", "equal", "one", "one dimension", "two"],
+)
+def test_maps_of_few_equal_or_zero_vectors_have_finite_points(rows):
+    found = make_map([f"w{i}" for i in range(len(rows))], rows.astype(np.float32))
+    assert np.isfinite(found.points).all()
+    assert fragment(found).count('class="word"') == len(rows)
+
+
+@pytest.mark.parametrize(("method", "module"), [("umap", "umap"), ("tsne", "openTSNE")])
+def test_a_missing_package_is_named_with_its_extra(method, module, monkeypatch):
+    monkeypatch.setattr(projection, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"needs the package .*: pip install 'w2vtrain\[map\]'; pca does not"):
+        project(np.eye(9), method)
+
+
+def test_odd_requests_are_refused(monkeypatch):
+    with pytest.raises(UsageError, match="unknown method 'lda': use pca, umap, tsne"):
+        project(np.eye(9), "lda")
+    monkeypatch.setattr(projection, "find_spec", lambda name: name)
+    with pytest.raises(UsageError, match="needs at least 5 words, not 4"):
+        project(np.eye(4), "tsne")
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param("umap", marks=pytest.mark.slow), pytest.param("tsne", marks=pytest.mark.slow)]
+)
+def test_umap_and_tsne_separate_two_groups_and_repeat_with_a_seed(method, rng):
+    pytest.importorskip({"umap": "umap", "tsne": "openTSNE"}[method])
+    groups = np.repeat(np.eye(2, 10) * 5, 20, axis=0) + rng.standard_normal((40, 10)) * 0.3
+    points = project(groups, method, 3).points
+    np.testing.assert_array_equal(points, project(groups, method, 3).points)
+    one, other = points[:20], points[20:]
+    apart = np.linalg.norm(one.mean(axis=0) - other.mean(axis=0))
+    assert apart > 2 * max(np.linalg.norm(group - group.mean(axis=0), axis=1).mean() for group in (one, other))
+
+
+def test_neighbors_are_those_of_all_words_without_the_word_itself(vectors):
+    words, matrix = vectors
+    found = make_map(words, matrix, count=20, neighbors=5)
+    keyed = KeyedVectors.of(words, matrix)
+    assert found.words == words[:20]
+    for word, near in zip(found.words, found.neighbors, strict=True):
+        expected = keyed.most_similar(word, topn=5)
+        assert [name for name, _ in near] == [name for name, _ in expected]
+        np.testing.assert_allclose([c for _, c in near], [c for _, c in expected], atol=1e-5)
+    assert found.caption.startswith(f"20 most frequent of {len(words)} words. PCA")
+
+
+def test_chosen_words_may_be_new_ones(vectors):
+    words, matrix = vectors
+    found = make_map(words, matrix, chosen=(["new", words[20]], np.stack([matrix[20] + 0.01, matrix[20]])))
+    assert found.words == ["new", words[20]]
+    assert found.neighbors[0][0][0] == words[20]
+    assert words[20] not in [name for name, _ in found.neighbors[1]]
+    assert "2 chosen of" in found.caption
+
+
+def test_no_word_is_more_than_text_in_a_page(vectors):
+    words, matrix = vectors
+    text = page("Map", map_fragment(words, matrix, count=len(words)), STYLE, SCRIPT)
+    parsed = Parsed(text)
+    tags = [tag for tag, _ in parsed.tags]
+    assert tags.count("script") == tags.count("svg") == 1
+    assert "img" not in tags
+    assert tags.count("text") == len(words)
+    assert not any(name.startswith("on") for _, attributes in parsed.tags for name in attributes)
+    assert sorted(parsed.words) == sorted(map(visible, words))
+    for _, attributes in parsed.tags:
+        if "data-near" in attributes:
+            near = json.loads(attributes["data-near"])
+            assert len(near) == 8
+            assert {name for name, _ in near} <= set(map(visible, words))
+
+
+def test_a_page_loads_nothing_and_equal_input_gives_equal_pages(vectors):
+    words, matrix = vectors
+    text = page("Map", map_fragment(words, matrix), STYLE, SCRIPT)
+    assert text == page("Map", map_fragment(words, matrix), STYLE, SCRIPT)
+    assert not re.search(r"https?://|//\w+\.\w|url\(|@import", text.replace("http://www.w3.org/2000/svg", ""))
+    assert not [a for _, a in Parsed(text).tags if a.get("src") or (a.get("href") or "data:,") != "data:,"]
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|eval\(|fetch|XMLHttp|import\(", SCRIPT)
+
+
+def boxes_of(drawing):
+    """Return the rectangle of every label of a map, from the width that the estimate gives."""
+    from w2vtrain.pictures.labels import ASCENT, DESCENT, text_width
+
+    labels = [i for i in drawing.items if isinstance(i, Text) and i.halo]
+    return [
+        (i.x, i.y - i.size * ASCENT, i.x + text_width(visible(i.text), i.size), i.y + i.size * DESCENT) for i in labels
+    ]
+
+
+def test_the_labels_of_a_picture_do_not_overlap_and_the_caption_counts_those_without_room(vectors):
+    words, matrix = vectors
+    many = np.concatenate([matrix, matrix * 1.1 + 0.001])
+    drawing = map_drawing(make_map([*words, *(f"{w}2" for w in words)], many, neighbors=0), "Title")
+    boxes = boxes_of(drawing)
+    assert len(boxes) > 60
+    for a, b in combinations(boxes, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+    assert all(box[0] >= 0 and box[2] <= drawing.width and box[1] >= 0 and box[3] <= drawing.height for box in boxes)
+    dots = [item for item in drawing.items if isinstance(item, Dot)]
+    assert len(dots) == len(many)
+    caption = next(i.text for i in drawing.items if isinstance(i, Text) and "most frequent" in i.text)
+    assert f"{len(many) - len(boxes)} words have no room for a label." in caption
+
+
+def test_an_svg_file_is_well_formed_and_follows_light_and_dark(vectors):
+    words, matrix = vectors
+    text = svg_file(map_drawing(make_map(words, matrix, neighbors=0), "<Title> & more"))
+    root = ET.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    shown = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert shown[0] == "<Title> & more"
+    assert set(shown[2:]) <= set(map(visible, words))
+    assert not [a for element in root.iter() for a in element.attrib if a.startswith("on") or "href" in a]
+    assert DARK["bg"] in text
+    assert "prefers-color-scheme:dark" in text
+    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
+
+
+def test_a_png_has_every_kind_of_item_and_names_the_characters_without_a_font(tmp_path, recwarn):
+    pytest.importorskip("matplotlib")
+    drawing = Drawing(120, 60, "test")
+    drawing.add(Line([(10, 50), (60, 50)], "c1", 2, (4, 2)), Line([(70, 10), (110, 10), (110, 40)], "c2", filled=True))
+    drawing.add(Dot(30, 20, 5, "c3"), Text(5, 12, "$x^2$ \U000f1234", halo=True), Text(50, 40, "up", turned=True))
+    with (tmp_path / "a.png").open("wb") as file:
+        assert write_png(drawing, file) == "\U000f1234"
+    assert not recwarn.list
+    image = pytest.importorskip("matplotlib.image").imread(tmp_path / "a.png")
+    assert image.shape == (120, 240, 4)
+    assert np.ptp(image[:, :, :3]) > 0.8
+
+
+def test_a_map_without_neighbors_finds_none(vectors):
+    words, matrix = vectors
+    one = make_map(words, matrix, neighbors=0)
+    assert one.neighbors == [[] for _ in one.words]
+    assert 'data-near="[]"' in fragment(one)

@@ -221,7 +221,7 @@ def _vocabulary(subject: Subject) -> str:
     elif vectors:
         first_words = ", ".join(f"<bdi>{escaped(word)}</bdi>" for word in vectors.words[:FREQUENT])
         parts.append(f"<h3>First words of the file</h3><p>{first_words}</p>")
-        parts.append(lacks("The file has no counts; a model, as --save-model writes it, has them."))
+        parts.append(lacks("The file has no counts of words; a model has them."))
     return "".join(parts)
 
 

@@ -164,8 +164,8 @@ def read_log(path: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             if number == len(lines) and events:
                 break
-            raise DataError(f"{path}:{number}: not JSON: {error}; a log is a file that --log-json wrote") from error
+            raise DataError(f"{path}:{number}: not JSON: {error}; name a log that `fit` wrote") from error
         if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-            raise DataError(f"{path}:{number}: has no event; a log is a file that --log-json wrote")
+            raise DataError(f"{path}:{number}: has no event; name a log that `fit` wrote")
         events.append(event)
     return events

@@ -163,9 +163,9 @@ def _bar(score: Score) -> str:
     low, value, high = (4 + 112 * min(1.0, max(0.0, x)) for x in (score.low, score.value, score.high))
     return (
         '<svg class="bar" viewBox="0 0 120 16" width="120" height="16" aria-hidden="true">'
-        '<line x1="4" x2="116" y1="8" y2="8" stroke="var(--line)" stroke-width="2"/>'
-        f'<line x1="{low:.1f}" x2="{high:.1f}" y1="8" y2="8" stroke="var(--c1)" stroke-width="4" stroke-opacity=".45"/>'
-        f'<circle cx="{value:.1f}" cy="8" r="4" fill="var(--c1)"/></svg>'
+        '<line x1="4" x2="116" y1="8" y2="8" class="whole"/>'
+        f'<line x1="{low:.1f}" x2="{high:.1f}" y1="8" y2="8" class="range"/>'
+        f'<circle cx="{value:.1f}" cy="8" r="4"/></svg>'
     )
 
 

@@ -181,8 +181,8 @@ def reproduce(subject: Subject) -> str:
         same = (
             "With one thread and the same versions, it gives the same bytes."
             if threads == 1
-            else f"With {escaped(threads)} threads, vectors differ slightly from run to run; with"
-            " <code>--threads 1</code> and the same versions, they do not."
+            else f"With {escaped(threads)} threads, vectors differ slightly from run to run; with one thread and the"
+            " same versions, they do not."
         )
         parts.append(f'<p class="muted">{same}</p>')
     else:

@@ -34,6 +34,7 @@ COMMANDS = {
     "perplexity": ("w2vtrain.commands.perplexity:perplexity", "Score held-out text with a saved model."),
     "compare": ("w2vtrain.commands.compare:compare", "Train objectives side by side and print a table."),
     "warmup": ("w2vtrain.commands.warmup:warmup", "Compile in advance what training needs."),
+    "report": ("w2vtrain.commands.report:report", "Write a web page about a run, a model or vectors."),
     "info": ("w2vtrain.commands.info:info", "Print what a file or a run folder is."),
     "objectives": ("w2vtrain.commands.objectives:objectives", "List the output objectives, or explain or check one."),
     "architectures": (

@@ -142,6 +142,7 @@ class Console:
         self.logged = Interval(every)
         self.bar: Any = None
         self.resumed = False  # then the bar's speed leaves out what was done before
+        self.warnings: list[str] = []
         self.notice: threading.Timer | None = None
 
     def say(self, text: str) -> None:
@@ -183,6 +184,11 @@ class Console:
     def warning(self, sentence: str) -> None:
         """Report something that looks wrong but may be intended."""
         self._log("warning", message=sentence)
+        self.note_warning(sentence)
+
+    def note_warning(self, sentence: str) -> None:
+        """Print a warning, and keep it for the record of the run."""
+        self.warnings.append(sentence)
         self.say(f"warning     {sentence}")
 
     def _log(self, event: str, **facts: Any) -> None:

@@ -3,7 +3,7 @@
 request.py lists these files; plan.py checks whether they may be written.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -47,17 +47,18 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
             lock.release(remove)
 
 
-def write_results(request: FitRequest, model: Model, run: Run) -> None:
+def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequence[str] = ()) -> None:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
 
-    If the disk is full and the run waits for space, try again.
+    warnings: that were reported, for the record. If the disk is full and the run waits for space, try again.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     form = request.output and format_of(request.output, request.format_, models=True)
     export, share = choose_vectors(model.record, "in" if form == FASTTEXT else request.export)
-    model = replace(model, record={**model.record, "vectors": export})
-    record: dict[str, Any] = {"settings": model.settings, "record": model.record}
+    facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
+    model = replace(model, record={**model.record, **facts})
+    record: dict[str, Any] = {"command": request.command, "settings": model.settings, "record": model.record}
     if run.id:  # `supervise` recognizes by it that this run has finished
         record = {"run": run.id, **record}
     kind, claim = request.format_, run.claim

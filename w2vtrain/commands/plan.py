@@ -3,14 +3,17 @@
 Nothing here is written except empty temporary files beside the outputs, by `check_writable`.
 """
 
+import json
 import os
+import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from w2vtrain.commands.inputs import check_different
 from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
-from w2vtrain.config import Settings, check_rules, resolve
+from w2vtrain.config import Settings, check_rules, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
@@ -19,6 +22,7 @@ from w2vtrain.objectives import check_options, engine_of, has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
 from w2vtrain.system.same_file import among
+from w2vtrain.system.stopping import NAME
 from w2vtrain.system.trust import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.fit import effective
@@ -60,6 +64,17 @@ class Plan:
             request.sources, request.heldout, words, request.encoding_folder, start=self.start, grow=grow, raw=is_raw
         )
 
+    def stated_origins(self) -> dict[str, Any]:
+        """Return the origin of each setting, and under "options" that of each option of the objective."""
+        before, after = asdict(self.asked), asdict(self.settings)
+        stated: dict[str, Any] = {
+            name: "chosen automatically" if before[name] != value else self.origins[name]
+            for name, value in after.items()
+        }
+        given = self.asked.options
+        options = {name: self.origins["options"] if name in given else "default" for name in self.settings.options}
+        return {**stated, "options": options}
+
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
         request, folder = self.request, self.request.run_folder
@@ -93,7 +108,35 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
         if team.leads:
             check_files(request, settings)
-    return Plan(request, asked, settings, origins, threads_reason, start)
+    planned = Plan(request, asked, settings, origins, threads_reason, start)
+    stated = request.origins or planned.stated_origins()
+    command = request.command or repeated(request, settings, stated)
+    return replace(planned, request=replace(request, origins=stated, command=command))
+
+
+def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]) -> str:
+    """Return the `fit` command that repeats a run, whatever the environment and --config say then.
+
+    It names the settings that are not defaults, and the files that decide what is learned and written.
+    """
+    words = [NAME, "fit", *request.sources, "-o", request.output]
+    for name in (*DECIDING_FIELDS[1:], *WRITTEN[1:]):
+        value, flag = getattr(request, name), f"--{option(name.rstrip('_'))}"
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            if each not in (None, False, "auto"):
+                words += [flag] if each is True else [flag, str(each)]
+    unsaid = {"options", *without_effect(settings)}
+    for name, value in asdict(settings).items():
+        if name not in unsaid and value is not None and origins[name] != "default":
+            flag = option(name)
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                words += [f"--{flag}", str(value)]
+    for name, value in settings.options.items():
+        if origins["options"][name] != "default":
+            words += ["-O", f"{name}={json.dumps(value) if isinstance(value, bool) else value}"]
+    return shlex.join(words)
 
 
 def without_effect(settings: Settings) -> dict[str, str]:

@@ -6,7 +6,7 @@ Nothing is opened or created here.
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +32,9 @@ RANGES: dict[str, Number] = {
 class FitRequest:
     """The arguments of a `fit` command.
 
-    flags: settings as text; output: may be empty only with print_config.
+    flags: settings as text; output: may be empty only with print_config. `plan` fills in the last two fields unless the
+    request comes from a run folder. origins: of each setting, as `Plan.stated_origins` returns them; command: repeats
+    the run in the same working directory.
     """
 
     sources: Sequence[str]
@@ -61,6 +63,8 @@ class FitRequest:
     distributed: str | None = None
     sync_words: int | None = None
     sync_timeout: float = 300.0
+    origins: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
 
     @property
     def record(self) -> str | None:

@@ -88,7 +88,7 @@ def lead(planned: Plan, team: Team, resumed: bool) -> None:
 def start(planned: Plan, run: Run, console: Console) -> None:
     """Report what will be done, and what is odd about it."""
     settings = planned.settings
-    run.warn = lambda line: console.say(f"warning     {line}")
+    run.warn = console.note_warning
     run.alarm = lambda line: warn(f"warning     {line}")
     console.start(settings, headline(settings, planned.reason), planned.request.files, run.id)
     if warning := crowded(settings.threads):
@@ -106,7 +106,7 @@ def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> No
     started = time.monotonic()
     run.enter(Phase.WRITING)
     with run.rescued():
-        write_results(planned.request, model, run)
+        write_results(planned.request, model, run, console.warnings)
     console.summary(model, planned.request.results, time.monotonic() - started)
 
 
@@ -189,16 +189,15 @@ def crowded(threads: int | str) -> str | None:
 
 def print_settings(planned: Plan) -> None:
     """Print the effective settings as TOML that --config accepts, each with its origin."""
-    before, settings, origins = asdict(planned.asked), planned.settings, planned.origins
+    settings, origins = planned.settings, planned.stated_origins()
     for name, value in asdict(settings).items():
-        origin = "chosen automatically" if before[name] != value else origins[name]
         if value is None:
             echo(f"# {name} is not set")
         elif name != "options":
-            echo(toml_line(name, value, origin))
+            echo(toml_line(name, value, origins[name]))
     echo("\n[options]")
     for name, value in settings.options.items():
-        echo(toml_line(name, value, origins["options"] if name in planned.asked.options else "default"))
+        echo(toml_line(name, value, origins["options"][name]))
 
 
 def toml_line(name: str, value: Any, origin: str) -> str:

@@ -153,6 +153,17 @@ def memory_in_use() -> int:
     return int(psutil.Process().memory_info().rss)
 
 
+def machine() -> dict[str, Any]:
+    """Return the processor's name, the cores that the process may use, and the bytes of memory that the machine has."""
+    import psutil
+
+    return {
+        "processor": processor_name(),
+        "cores": automatic_threads()[0],
+        "memory_bytes": psutil.virtual_memory().total,
+    }
+
+
 def versions() -> dict[str, str]:
     """Return the platform and the versions of Python and of the packages that affect the results."""
     from importlib import metadata

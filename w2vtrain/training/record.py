@@ -1,4 +1,4 @@
-"""Build a model's record: the text that was read, each epoch, the seconds of each phase, and the versions.
+"""Build a model's record: the text that was read, each epoch, the seconds of each phase, the machine and the versions.
 
 This module measures only the peak memory of the process, and decides nothing.
 """
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from w2vtrain.engines.schedule import Epoch, State, Weights, bounded
-from w2vtrain.system.machine import peak_memory, versions
+from w2vtrain.system.machine import machine, peak_memory, versions
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.perplexity import PerplexityScore
 
@@ -50,6 +50,7 @@ class Record:
             "vectors": vectors,
             "blend_share": share,
             "peak_memory_bytes": peak_memory(),
+            "machine": machine(),
             "versions": versions(),
         }
         if self.init_from:

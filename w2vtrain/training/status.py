@@ -91,7 +91,8 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
 
     The config.json of a run folder is described as the folder.
 
-    Keys: path, kind, vectors (the file beside it), epochs, command, settings and record. If the run folder beside it
+    Keys: path, kind, vectors (the file beside it), epochs, command, repeat (the command that began the run, if the
+    record has it), settings and record. If the run folder beside it
     has a run that is not finished, run is that folder, and command continues it; otherwise, command trains the vectors
     further. Raise InputMissing if the file cannot be read.
     """
@@ -116,4 +117,6 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
         described |= {"run": folder, "command": f"w2vtrain resume {shlex.quote(folder)}"}
     else:
         described["command"] = f"w2vtrain fit CORPUS -o FILE --init-from {shlex.quote(vectors)}"
+    if isinstance(command := values.get("command"), str):
+        described["repeat"] = command
     return described | {"settings": settings, "record": record}

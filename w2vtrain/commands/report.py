@@ -1,0 +1,59 @@
+"""The command `report`: write a page about a run, a model or vectors.
+
+pictures/ gathers the facts and writes the HTML.
+"""
+
+import click
+
+from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.options import CODES, COUNT, command, scored_options
+from w2vtrain.commands.shell import imports
+from w2vtrain.errors import UsageError
+from w2vtrain.system.files import STDOUT, atomic_write, check_writable
+
+
+@command(epilog=CODES, short_help="Write a web page about a run, a model or vectors.")
+@click.argument("source", metavar="RUN|MODEL")
+@click.option("-o", "--output", required=True, metavar="FILE", help="File for the page, HTML; - for stdout.")
+@click.option(
+    "--words",
+    metavar="WORDS",
+    help="Words whose neighbors to show, separated by commas or spaces.  [default: some frequent words]",
+)
+@click.option(
+    "--map-words", type=COUNT, default=300, show_default=True, metavar="N", help="Number of words on the map."
+)
+@scored_options
+@click.option(
+    "--log-json",
+    metavar="FILE",
+    help="The log that `fit --log-json` wrote, for finer curves.  [default: the log of a run folder]",
+)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+def report(
+    source: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
+    log_json: str | None, force: bool,
+) -> None:  # fmt: skip
+    """Write a report on RUN|MODEL: a folder of an unfinished run, vectors in any format, or a model.
+
+    For vectors that `fit` wrote, it has the settings and their origins, machine, time and curves from the record beside
+    them. The page is one file: it loads nothing, works offline, and prints.
+    """
+    with imports():
+        from w2vtrain.pictures.report import neighbors_of, spread_words
+        from w2vtrain.pictures.report import report as page_of
+        from w2vtrain.pictures.scores import scores_of
+        from w2vtrain.pictures.subject import subject_of
+    if source == STDOUT:
+        raise UsageError("-: a report needs a file or a folder, beside which it looks for the record")
+    check_different([output], [source, f"{source}.json", *filter(None, [questions, *pairs, log_json])])
+    check_writable(output, force)
+    subject = subject_of(source, log_json)
+    scores, neighbors = [], []
+    if subject.vectors:
+        scores = scores_of(subject.vectors, [questions] if questions else [], pairs)
+        asked = (words or "").replace(",", " ").split()
+        neighbors = neighbors_of(subject.keyed(), asked or spread_words(subject.vectors.words))
+    text = page_of(subject, scores, neighbors, map_words)
+    with atomic_write(output, force) as file:
+        file.write(text.encode())

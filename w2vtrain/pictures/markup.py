@@ -1,0 +1,43 @@
+"""Parts of a page as HTML: tables, lists of names and values, durations, and the line that says what is lacking."""
+
+from collections.abc import Iterable, Sequence
+
+from w2vtrain.pictures.page import escaped
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Return a table of HTML cells, the first of each row being its title. right: columns of figures."""
+    kinds = [' class="n"' if column in right else "" for column in range(len(head))]
+    titles = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, head, strict=True))
+    lines = []
+    for first, *others in rows:
+        cells = "".join(f"<td{kind}>{text}</td>" for kind, text in zip(kinds[1:], others, strict=True))
+        lines.append(f'<tr><th scope="row"{kinds[0]}>{first}</th>{cells}</tr>')
+    body = "\n".join(lines)
+    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+
+
+def pairs(rows: Iterable[tuple[str, str | None]], kind: str = "pairs") -> str:
+    """Return names and values, which are HTML, as a list; those without a value are left out."""
+    items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value is not None)
+    return f'<dl class="{kind}">{items}</dl>' if items else ""
+
+
+def lacks(sentence: str) -> str:
+    """Return the line of a section that says what it lacks."""
+    return f'<p class="lacks">{escaped(sentence)}</p>'
+
+
+def duration(value: float) -> str:
+    """Return a duration in seconds as text: 0.31 s, 42 s, 2:05 min or 1:02:03 h."""
+    if value < 59.5:
+        return f"{value:.2g} s" if value < 9.95 else f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
+
+
+def mebibytes(size: float) -> str:
+    """Return a size in bytes as text."""
+    if size < 2**20:
+        return f"{size / 2**10:,.1f} KiB"
+    return f"{size / 2**20:,.1f} MiB" if size < 10 * 2**20 else f"{size / 2**20:,.0f} MiB"

@@ -1,0 +1,171 @@
+"""Gather what a report is about: the vectors, and what their run recorded, from any file or folder that has some.
+
+The facts may come from any file, so each is looked up by `Subject.fact`, which takes nothing of an unexpected type.
+Nothing is changed, and no code of a user is run.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.engines.schedule import State
+from w2vtrain.errors import DataError, InputMissing
+from w2vtrain.formats.describe import describe
+from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.registry import CodeNotAllowed
+from w2vtrain.system.reading import open_input
+from w2vtrain.training.inputs import vocabulary_checksum
+from w2vtrain.training.journal import VOCABULARY
+from w2vtrain.training.run_folder import kept_vocabulary, stored
+from w2vtrain.training.status import describe_record, describe_run, is_run_folder
+from w2vtrain.training.unfinished import newest, settings_of, vectors_of
+
+MAX_LOG_BYTES = 256 << 20
+"""Maximum size of a log that is read, in bytes."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a report is about.
+
+    path: as the user gave it; kind: of the file or folder, for people; vectors: None if there are none yet; settings,
+    record: of the run, empty if unknown; status: of an unfinished run, as `describe_run` returns it, otherwise empty;
+    command: the `fit` command that repeats the run, or ""; log: the events of its JSON log; curves: the file or folder
+    that has the curves of training, or ""; missing: why there are no vectors.
+    """
+
+    path: str
+    kind: str
+    vectors: Vectors | None
+    settings: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+    status: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+    log: list[dict[str, Any]] = field(default_factory=list)
+    curves: str = ""
+    missing: str = ""
+
+    def fact(self, *names: str, of: type | tuple[type, ...] = (int, float)) -> Any:
+        """Return a member of the record, or of a table in it; None if it is not there or of another type."""
+        value: Any = self.record
+        for name in names:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return value if isinstance(value, of) and not isinstance(value, bool) else None
+
+    def epochs(self) -> list[dict[str, Any]]:
+        """Return the records of the epochs that have ended."""
+        return [epoch for epoch in self.fact("epochs", of=list) or [] if isinstance(epoch, dict)]
+
+    def keyed(self) -> KeyedVectors:
+        """Return the vectors for queries; there must be some."""
+        assert self.vectors is not None
+        return KeyedVectors.of(self.vectors.words, self.vectors.matrix, self.vectors.counts, self.vectors.ngrams)
+
+
+def subject_of(path: str, log: str | None = None) -> Subject:
+    """Return what is known about a run folder, a record, a model, or a file of vectors.
+
+    log: the file of --log-json, by default that of the run folder, if it is there. Raise InputMissing, DataError or
+    ReadError if the file, the folder or the log cannot be used.
+    """
+    if Path(path).is_dir():
+        if not is_run_folder(path):
+            raise DataError(
+                f"{path}: is not a run folder: it has no config.json; name vectors, a model or a run folder"
+            )
+        return _unfinished(path, log)
+    events = read_log(log) if log else []
+    record = describe_record(path)
+    if record and record["kind"] == "run folder":
+        return _unfinished(str(record["path"]), log)
+    file = record["vectors"] if record else path
+    if record and not Path(file).exists():
+        raise InputMissing(f"{file} does not exist: {path} is the record beside these vectors")
+    facts, vectors = describe(file), read_vectors(file)
+    beside = record or _record_beside(file)
+    settings, found = (beside or facts).get("settings"), (beside or facts).get("record")
+    kind = f"{facts['kind']}, with the record of its run" if beside else str(facts["kind"])
+    return Subject(
+        path, kind, vectors,
+        settings if isinstance(settings, dict) else {},
+        found if isinstance(found, dict) else {},
+        command=str((beside or {}).get("repeat", "")), log=events, curves=log or str((beside or facts)["path"]),
+    )  # fmt: skip
+
+
+def _record_beside(path: str) -> dict[str, Any] | None:
+    """Return the description of the record that `fit` wrote beside vectors; None if there is none."""
+    beside = f"{path}.json"
+    if not Path(beside).is_file():
+        return None
+    found = describe_record(beside)
+    return found if found and found["kind"] != "run folder" else None
+
+
+def _unfinished(path: str, log: str | None) -> Subject:
+    """Return what the folder of an unfinished run has: its newest checkpoint, and the vocabulary."""
+    folder = Path(path)
+    journal, status = stored(folder, InputMissing), describe_run(path)
+    request: Any = journal.description.get("request")
+    request = request if isinstance(request, dict) else {}
+    settings: Any = journal.description.get("settings")
+    cwd, named = journal.description.get("cwd"), request.get("log_json")
+    if log is None and isinstance(cwd, str) and isinstance(named, str) and Path(cwd, named).is_file():
+        log = str(Path(cwd, named))
+    subject = Subject(
+        path, "run folder", None, settings if isinstance(settings, dict) else {},
+        {"origins": request.get("origins")}, status, str(request.get("command") or ""), read_log(log) if log else [],
+        log or path,
+    )  # fmt: skip
+    try:
+        checkpoint = newest(folder)
+        if checkpoint is None:
+            return replace(subject, missing="The run has no checkpoint yet.")
+        subject.record.update(_so_far(checkpoint.facts))
+        vocabulary = kept_vocabulary(folder)
+        if vocabulary_checksum(vocabulary) != subject.record["identity"]:
+            raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
+        best = bool(checkpoint.facts.get("best"))
+        matrix = vectors_of(checkpoint, best, settings_of(folder, journal), vocabulary.words)
+    except CodeNotAllowed:
+        return replace(subject, missing="The run uses code of its own, which a report does not run.")
+    rows = np.ascontiguousarray(matrix[:])
+    vectors = Vectors(vocabulary.words, rows, "checkpoint", counts=vocabulary.counts)
+    return replace(subject, vectors=vectors)
+
+
+def _so_far(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a checkpoint says about the epochs so far, by the names of a finished run's record."""
+    try:
+        state, identity = State.read(facts["state"]), facts["corpus"]["vocabulary"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"the newest checkpoint's description of the run is invalid: {error!r}") from error
+    spent = state.spent + state.seconds
+    speed = {"words_per_second": state.passed / state.spent} if state.spent else {}
+    return {"epochs": facts.get("epochs"), "seconds": {"training": spent}, "identity": identity, **speed}
+
+
+def read_log(path: str) -> list[dict[str, Any]]:
+    """Return the events of a log that --log-json wrote; its last line may be cut.
+
+    Raise DataError, naming the line, if the file is no such log, and InputMissing if it cannot be opened.
+    """
+    events: list[dict[str, Any]] = []
+    with open_input(path) as (file, _):
+        lines = file.read(MAX_LOG_BYTES).splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if number == len(lines) and events:
+                break
+            raise DataError(f"{path}:{number}: not JSON: {error}; name a log that `fit` wrote") from error
+        if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+            raise DataError(f"{path}:{number}: has no event; name a log that `fit` wrote")
+        events.append(event)
+    return events

@@ -4,8 +4,8 @@ Nothing here finds phrases, and the text is not read again: everything works on 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,7 @@ class Lines:
         """Return places that divide the ids into stretches of about equal size, which may end inside a line."""
         number = max(1, -(-self.ids.size // max(1, size)))
         bounds = [self.ids.size * i // number for i in range(number + 1)]
-        return list(zip(bounds, bounds[1:], strict=False))
+        return list(pairwise(bounds))
 
 
 def lines_of(counting: Counting, merged: MergedWords) -> Lines:
@@ -124,8 +124,8 @@ def join_once(
         return out[: pairs.join(ids, single, flags, slots, out)]
 
     counts = np.zeros(len(words), np.int64)
-    with closing(in_order(join, len(bounds) - 1, threads, "w2vtrain joiner")) as blocks:
-        ids = written(blocks, folder, lambda block: pairs.tally(block, counts))
+    blocks = in_order(join, len(bounds) - 1, threads, "w2vtrain joiner")
+    ids = written(blocks, folder, lambda block: pairs.tally(block, counts))
     return Lines(ids, words, counts)
 
 
@@ -194,9 +194,7 @@ class JoinedWords:
         return [ids] * self._threads
 
 
-def joined(
-    counting: Counting, merged: MergedWords, table: PhraseTable
-) -> tuple[JoinedNumbers, JoinedWords]:
+def joined(counting: Counting, merged: MergedWords, table: PhraseTable) -> tuple[JoinedNumbers, JoinedWords]:
     """Join the phrases of a table in a text that was counted. Return what encoding needs of the result."""
     threads = len(counting.workers)
     lines = join_all(lines_of(counting, merged), table, counting.folder, threads)

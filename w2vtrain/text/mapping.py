@@ -11,13 +11,14 @@ import numpy as np
 
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import PROGRESS_SECONDS, Counting, append
+from w2vtrain.text.joining import JoinedNumbers
 from w2vtrain.text.word_table import Int32
 
 
 class Mapping:
     """Workers that map blocks to ids in parallel and write them in corpus order."""
 
-    def __init__(self, counting: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
+    def __init__(self, counting: Counting | JoinedNumbers, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
         self.words = self.cuts = self.entries = 0
         self._counting, self._ids, self._limit, self._file = counting, ids, limit, file
         self._turn, self._next, self._open = threading.Condition(), 0, False

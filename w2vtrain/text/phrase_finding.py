@@ -8,16 +8,22 @@ the pairs, chosen by their hash. A partition that does not fit into memory is ha
 later, so memory is bounded however many pairs there are.
 """
 
+import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import pairs
-from w2vtrain.text.joining import Lines, join_once, keys_of, numbered, slots_for
+from w2vtrain.text.counting import Counting, MergedWords, OnRead
+from w2vtrain.text.encoded import naming
+from w2vtrain.text.joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
 from w2vtrain.text.phrase_table import Phrase, PhraseTable, Scoring
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocabulary import no_tokens
 from w2vtrain.text.word_table import Int64
 
 ENTRY_BYTES = 24
@@ -42,6 +48,17 @@ def find_in(
         table = PhraseTable(scoring, tuple(found))
         lines = join_once(lines, [phrase.words for phrase in phrases], table, folder, threads)
     return table, lines
+
+
+def read_text(source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None) -> Lines:
+    """Read a source once, as `encoded.read` does. Raise its errors, and DataError if there are no words."""
+    folder = folder or Path(tempfile.gettempdir())
+    with naming(folder), closing(Counting(source, threads, folder)) as counting:
+        counting.run(progress)
+        lines = lines_of(counting, MergedWords(counting))
+        if not lines.words:
+            raise no_tokens(source.name, counting.reader.text_bytes)
+        return join_all(lines, source.phrases, folder, threads) if source.phrases else lines
 
 
 class _Pass:
@@ -160,5 +177,3 @@ def _keys_by_parts(lines: Lines, single: pairs.UInt64, delimiter: str) -> tuple[
                 power = power * bases[column] & mask
             keys[number, column], keys[number, column + 2] = key, power
     return keys, np.array(several, np.int64)
-
-

@@ -74,9 +74,9 @@ class Scoring:
         object.__setattr__(self, "connector_words", tuple(sorted(set(words))))
 
     def score(self, first: int, second: int, both: int, types: int, total: int) -> float:
-        """Return the score of a phrase that occurs `both` times, and its first and last word `first` and `second` times.
+        """Return the score of a phrase.
 
-        types: the number of distinct words and candidates; total: the number of words of the corpus.
+        both: its count; first, second: those of its first and last word; types: the number of distinct words and candidates; total: the number of words of the corpus.
         """
         if self.scoring == "npmi":
             if both < self.min_count:
@@ -87,10 +87,10 @@ class Scoring:
 
 
 class Phrase(NamedTuple):
-    """A phrase: its words, with the connector words between them; its count; and its score."""
+    """A phrase: its words, with the connector words between them; how often it occurs; and its score."""
 
     words: tuple[str, ...]
-    count: int
+    times: int
     score: float
 
 
@@ -167,7 +167,7 @@ class PhraseTable:
                 text = " ".join(phrase.words)
                 if tuple(text.split(" ")) != phrase.words or any(mark in text for mark in "\t\n\r\v\f\0"):
                     raise DataError(f"{path}: the phrase {phrase.words!r} has white space in a word: it has no line")
-                lines.append(f"{number}\t{text}\t{phrase.count}\t{phrase.score!r}\n")
+                lines.append(f"{number}\t{text}\t{phrase.times}\t{phrase.score!r}\n")
         try:
             data = "".join(lines).encode()
         except UnicodeEncodeError as error:

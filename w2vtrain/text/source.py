@@ -61,6 +61,8 @@ class Source(Protocol):
     writes them as other bytes. `tokens_of` and `words_of` translate.
     """
 
+    phrases: PhraseTable | None
+
     @property
     def files(self) -> Sequence[File]: ...  # noqa: D102
     @property
@@ -69,8 +71,6 @@ class Source(Protocol):
     def size(self) -> int | None: ...  # noqa: D102
     @property
     def errors(self) -> str: ...  # noqa: D102
-    @property
-    def phrases(self) -> PhraseTable | None: ...  # noqa: D102
 
     def read(self) -> Blocks:
         """Start a pass. A source may support one pass only."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from w2vtrain.api import continue_training as continue_training
+    from w2vtrain.api import find_phrases as find_phrases
     from w2vtrain.api import train as train
     from w2vtrain.compat.callbacks import CallbackAny2Vec as CallbackAny2Vec
     from w2vtrain.compat.fasttext import FastText as FastText
@@ -32,12 +33,17 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors as Vectors
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
+    from w2vtrain.text.phrase_table import CONNECTOR_WORDS as CONNECTOR_WORDS
+    from w2vtrain.text.phrase_table import PhraseTable as PhraseTable
     from w2vtrain.training.events import Events as Events
     from w2vtrain.training.warmup import warmup as warmup
 
 _HOMES = {
     "train": "api",
     "continue_training": "api",
+    "find_phrases": "api",
+    "PhraseTable": "text.phrase_table",
+    "CONNECTOR_WORDS": "text.phrase_table",
     "Events": "training.events",
     "warmup": "training.warmup",
     "W2VError": "errors",

@@ -3,6 +3,7 @@
 It writes no output file and prints nothing but the progress bar, if it is requested.
 """
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -12,10 +13,12 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import NoSentences
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.progress_bar import progress_bar
+from w2vtrain.text.phrase_finding import find_in, read_text
+from w2vtrain.text.phrase_table import PhraseTable, Scoring
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
-from w2vtrain.training.inputs import Inputs, Texts, sources_of
+from w2vtrain.training.inputs import Inputs, Texts, corpus_of, sources_of
 from w2vtrain.training.warm_start import WarmStart
 from w2vtrain.user_code import Named
 
@@ -87,6 +90,64 @@ def train(
     if vocabulary is not None:
         vocabulary = vocabulary.cut(resolved.min_count, resolved.max_vocab)
     return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events, progress)
+
+
+def find_phrases(
+    corpus: Texts,
+    *,
+    min_count: int = 5,
+    threshold: float | None = None,
+    scoring: str = "original",
+    delimiter: str = "_",
+    passes: int = 1,
+    connector_words: Iterable[str] = (),
+    **settings: Any,
+) -> PhraseTable:
+    """Find phrases such as "new york" in a corpus, as gensim's Phrases does, on all threads.
+
+    Parameters
+    ----------
+    corpus : as in `train`
+        Text files, or sentences, each a list of words.
+    min_count : int, default 5
+        Minimum count of a phrase.
+    threshold : float, optional
+        A phrase's score must be higher. By default, 10 for "original" and 0.5 for "npmi", whose scores are -1 to 1.
+    scoring : {"original", "npmi"}, default "original"
+        The score of Mikolov et al. (2013), (n_ab - min_count) / (n_a n_b) N, where N is the number of distinct words
+        and pairs; or normalized pointwise mutual information (Bouma 2009).
+    delimiter : str, default "_"
+        Joins the words of a phrase.
+    passes : int, default 1
+        Each pass joins what the passes before have joined: two find phrases of up to four words.
+    connector_words : iterable of str, default ()
+        Words that a phrase may contain but not begin or end with; `CONNECTOR_WORDS` are gensim's for English.
+    **settings
+        The settings `threads`, `tokenizer`, `encoding_errors` and `allow_nul` of `train`.
+
+    Returns
+    -------
+    PhraseTable
+        Its method ``join(sentence)`` joins the phrases in a list of words, and ``save(path)`` writes the table that
+        ``train(..., phrases=path)`` joins while it reads.
+
+    Raises
+    ------
+    W2VError
+        ConfigError for a parameter out of range, InputMissing or DataError for the corpus.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> table = w2vtrain.find_phrases([["new", "york", str(i)] for i in range(9)], threshold=1)
+    >>> table.join(["in", "new", "york"])
+    ['in', 'new_york']
+
+    """
+    how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
+    resolved, _ = effective(validated(settings))
+    lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads))
+    return find_in(lines, how, threads=int(resolved.threads))[0]
 
 
 def continue_training(

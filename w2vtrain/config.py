@@ -17,7 +17,20 @@ from typing import Any
 
 from w2vtrain.errors import ConfigError, label, shown, spelled
 from w2vtrain.other_programs import hint_for
-from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Choice, Parser, Real, Row, Table, Text, Truth, Whole
+from w2vtrain.parsers import (
+    FASTEST,
+    LONGEST_TIME,
+    MOST_WORDS,
+    Choice,
+    FileName,
+    Parser,
+    Real,
+    Row,
+    Table,
+    Text,
+    Truth,
+    Whole,
+)
 from w2vtrain.registry import members
 
 ENVIRONMENT = "W2VTRAIN_"
@@ -127,6 +140,9 @@ class Settings:
     )  # fmt: skip
     allow_nul: bool = setting(
         False, Truth(), "Treat a NUL byte as white space; otherwise it is an error, since it suggests binary data."
+    )
+    phrases: str | None = setting(
+        None, FileName(), "Join the phrases of this table, which `w2vtrain phrases --save-table` writes, to words."
     )
     shuffle: bool | None = setting(
         None, Truth(),

@@ -96,7 +96,7 @@ COMMANDS = {
     "train": FITS,
     "vectors": "use w2vtrain vector",
     "word-analogy": "use w2vtrain analogy",
-    "word2phrase": "w2vtrain does not join words to phrases; gensim's Phrases does",
+    "word2phrase": "use w2vtrain phrases",
     "word2vec": FITS,
 }
 """What to use instead of commands that only other programs have, by their names."""

@@ -3,6 +3,7 @@
 This module knows no setting by name: the table in config.py gives each row its parser.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -120,6 +121,21 @@ class Text:
         if not isinstance(value, str):
             raise ValueError("expected text")
         return value
+
+
+@dataclass(frozen=True)
+class FileName:
+    """The name of a file, or a path; the file is opened later."""
+
+    metavar: ClassVar[str] = "FILE"
+    words: ClassVar[tuple[str, ...]] = ()
+
+    def parse(self, value: Any) -> str:
+        """Return the name; ValueError if the value is neither a str nor a path, or is empty."""
+        name = os.fspath(value) if isinstance(value, os.PathLike) else value
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise ValueError("expected the name of a file")
+        return name
 
 
 @dataclass(frozen=True)

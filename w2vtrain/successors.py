@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     C = TypeVar("C", bound=type[Any])
 
 _OURS = "w2vtrain.Word2Vec, w2vtrain.KeyedVectors, w2vtrain.LineSentence and so on: `from w2vtrain import Word2Vec`"
-_PHRASES = "gensim.models.phrases, whose sentences Word2Vec takes"
+_PHRASES = "w2vtrain.find_phrases, or gensim.models.phrases, whose sentences Word2Vec takes"
 _SAME = (
     "most_similar", "most_similar_cosmul", "most_similar_to_given", "similar_by_word", "similar_by_vector",
     "similarity", "n_similarity", "distance", "wmdistance", "doesnt_match", "word_vec", "get_vector",

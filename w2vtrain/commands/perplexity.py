@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import click
 
-from w2vtrain.commands.options import CODES, code_options, command, json_option
+from w2vtrain.commands.options import CODES, code_options, command, json_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.system.machine import threads_of
@@ -15,11 +15,18 @@ from w2vtrain.system.terminal import echo
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Number of threads, or auto.  [default: auto]")
+@setting_options("phrases")
 @code_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def perplexity(
-    model: str, heldout: tuple[str, ...], threads: str | None, as_json: bool, quiet: bool, **named: str | None
+    model: str,
+    heldout: tuple[str, ...],
+    threads: str | None,
+    phrases: str | None,
+    as_json: bool,
+    quiet: bool,
+    **named: str | None,
 ) -> None:
     """Print how well MODEL, written by `fit --save-model`, predicts the text HELDOUT.
 
@@ -31,14 +38,17 @@ def perplexity(
         from w2vtrain.system.json_text import json_text
         from w2vtrain.training.fit import perplexity as score_text
         from w2vtrain.user_code import Named, require
-    settings, _ = resolve({} if threads is None else {"threads": threads})
+    flags = {"threads": threads, "phrases": phrases}
+    settings, _ = resolve({name: value for name, value in flags.items() if value is not None})
     permission, loaded = Named(**named), load_model(model)
     permission.allow()
     loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
     require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
     console = Console(quiet)
     try:
-        score, coverage = score_text(loaded, heldout, threads_of(settings.threads)[0], console.events())
+        score, coverage = score_text(
+            loaded, heldout, threads_of(settings.threads)[0], console.events(), settings.phrases
+        )
     finally:
         console.close()
     if as_json:

@@ -183,7 +183,7 @@ def check_files(request: FitRequest, settings: Settings) -> None:
         corpus += [file.path for file in corpus_of(request.heldout, settings).files]
         if corpus.count(STDOUT) > 1:
             raise UsageError("-: stdin cannot be both the corpus and the held-out text")
-    read = [*corpus, request.read_vocab, request.init_from, request.config]
+    read = [*corpus, request.read_vocab, request.init_from, request.config, settings.phrases]
     check_different(request.files, [name for name in read if name])
 
 

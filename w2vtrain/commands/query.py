@@ -225,8 +225,8 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0
-    for where, query in _lines() if asked is None else [("", query) for query in asked]:
-        answer = None
+    for where, given in _lines() if asked is None else [("", query) for query in asked]:
+        query, answer = [joined(word, keyed) for word in given], None
         try:
             if len(query) != (lookup.size or max(1, len(query))):
                 raise UsageError(f"expected {_words(lookup.size)}, got {len(query)}")
@@ -243,6 +243,12 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
             echo(text)
     if failed and asked:
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: their words are not in the vocabulary")
+
+
+def joined(word: str, keyed: KeyedVectors) -> str:
+    """Return a phrase such as "new york" as its vectors call it: the words joined by `_`, if only that is known."""
+    name = "_".join(word.split(" "))
+    return name if word not in keyed.key_to_index and name in keyed.key_to_index else word
 
 
 def _words(count: int) -> str:

@@ -137,7 +137,8 @@ def _require_files(corpus: Corpus) -> None:
 
 
 def _options(corpus: Corpus) -> list[Any]:
-    return [__version__, unicodedata.unidata_version, corpus.tokenizer, corpus.errors, corpus.allow_nul]
+    phrases = corpus.phrases and corpus.phrases.digest
+    return [__version__, unicodedata.unidata_version, corpus.tokenizer, corpus.errors, corpus.allow_nul, phrases]
 
 
 def _description(corpus: Corpus) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def _compare(corpus: Corpus, plan: dict[str, Any], samples: dict[str, str], rank
     if plan["options"] != _options(corpus):
         raise DataError(
             f"rank {rank} reads text as {_options(corpus)}, and rank 0 as {plan['options']} (version, version of"
-            " Unicode, tokenizer, encoding errors, NUL): start all ranks with the same program and settings"
+            " Unicode, tokenizer, encoding errors, NUL, phrases): start all ranks with the same program and settings"
         )
     mine = {file.path: file.size for file in corpus.files}
     theirs = dict(map(tuple, plan["files"]))

@@ -8,7 +8,6 @@ sentences, and written in the order of the source. `read` does the first step, `
 """
 
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,14 +21,14 @@ from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import (
-    PROGRESS_SECONDS,
     CorpusStats,
     Counting,
     MergedWords,
     OnRead,
-    append,
     temporary,
 )
+from w2vtrain.text.joining import JoinedNumbers, JoinedWords, joined
+from w2vtrain.text.mapping import Mapping
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
@@ -94,7 +93,11 @@ class Counted:
     """
 
     def __init__(self, counting: Counting) -> None:
-        self._counting, self._merged = counting, MergedWords(counting)
+        self._counting: Counting | JoinedNumbers = counting
+        self._merged: MergedWords | JoinedWords = MergedWords(counting)
+        if table := counting.source.phrases:
+            self._counting, self._merged = joined(counting, self._merged, table)
+            counting.close()
         self.token_count, self.lines = self._merged.token_count, counting.total(word_table.LINES)
 
     def __enter__(self) -> "Counted":
@@ -139,7 +142,7 @@ class Counted:
 
     @cached_property
     def _order(self) -> Int64:
-        return self._merged.in_order(self._counting)
+        return self._merged.in_order(self._counting)  # type: ignore[arg-type]
 
     def vocabulary(self, min_count: int = 5, max_vocab: int | None = None) -> Vocabulary:
         """Return the `max_vocab` most frequent of the words that occur at least `min_count` times.
@@ -193,7 +196,7 @@ class Counted:
     def _map(
         self, ids: list[Int32], max_sentence: int, file: IO[bytes], tick: Callable[[], None] | None = None
     ) -> Written:
-        mapping = _Mapping(self._counting, ids, max(1, max_sentence), file)
+        mapping = Mapping(self._counting, ids, max(1, max_sentence), file)
         with parallel(mapping.work, len(ids), "w2vtrain encoder") as blocks:
             for _ in blocks:
                 if tick:
@@ -215,8 +218,11 @@ def read(source: Source, *, threads: int = 1, folder: Path | None = None, progre
 
 
 def count_words(source: Source, *, threads: int = 1, progress: OnRead | None = None) -> Counted:
-    """Do what `read` does without writing anything: the result has words, counts and statistics, but cannot encode."""
-    return _read(source, threads, None, progress)
+    """Do what `read` does without writing anything: the result has words, counts and statistics, but cannot encode.
+
+    Only joining phrases needs files, in the system's folder for temporary files.
+    """
+    return _read(source, threads, Path(tempfile.gettempdir()) if source.phrases else None, progress)
 
 
 def _read(source: Source, threads: int, folder: Path | None, progress: OnRead | None) -> Counted:
@@ -225,7 +231,7 @@ def _read(source: Source, threads: int, folder: Path | None, progress: OnRead | 
     try:
         with naming(folder):
             counting.run(progress)
-        return Counted(counting)
+            return Counted(counting)
     except BaseException:
         counting.close()
         raise
@@ -308,46 +314,3 @@ def make_room(ids: Int32, place: int) -> None:
     for start in range(0, ids.size, 1 << 20):
         slice_ = ids[start : start + (1 << 20)]
         slice_ += slice_ >= place
-
-
-class _Mapping:
-    """Workers that map blocks to ids in parallel and write them in corpus order."""
-
-    def __init__(self, counting: Counting, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
-        self.words = self.cuts = self.entries = 0
-        self._counting, self._ids, self._limit, self._file = counting, ids, limit, file
-        self._turn, self._next, self._open = threading.Condition(), 0, False
-        self._blocks = [counting.spooled[index] for index in range(len(counting.spooled))]
-        self._places = [0]  # by block: how many tokens of its first line are in earlier blocks
-        for block in self._blocks:
-            self._places.append(block.tail + (0 if block.lines else self._places[-1]))
-
-    def work(self, thread: int, ended: threading.Event) -> Iterator[int]:
-        """Map every n-th block, as one of n threads, and yield the index of each."""
-        out, result = np.empty(0, np.int32), np.zeros(4, np.int64)
-        for index in range(thread, len(self._blocks), len(self._ids)):
-            block, place = self._blocks[index], self._places[index]
-            if out.size < 2 * block.length:
-                out = np.empty(2 * block.length, np.int32)
-            numbers = self._counting.workers[block.worker].numbers(block)
-            place = (place - 1) % self._limit + 1 if place else 0
-            written = word_table.map_sentences(numbers, self._ids[block.worker], self._limit, place, out, result)
-            with self._turn:
-                while self._next != index:
-                    if ended.is_set():
-                        return
-                    self._turn.wait(PROGRESS_SECONDS)
-                self._append(out[:written], *result.tolist())
-                self._next += 1
-                self._turn.notify_all()
-            yield index
-
-    def _append(self, entries: Int32, words: int, cuts: int, open_words: int, lone: int) -> None:
-        """Append the sentences of the next block to the file, leaving out the end of a sentence that has no words."""
-        if lone and not self._open:
-            entries = entries[1:]
-        self._open = open_words > 0 if open_words >= 0 else self._open or words > 0
-        self.words += words
-        self.cuts += cuts
-        self.entries += len(entries)
-        append(self._file, entries)

@@ -17,6 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 
 from w2vtrain.errors import NoSentences, TokenError, shown
+from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import SAMPLE, Blocks, File
 from w2vtrain.text.text_files import BLOCK_BYTES, blocks
 
@@ -59,6 +60,7 @@ class Sentences:
     files: tuple[File, ...] = ()
     size: int | None = None
     errors = "replace"  # without effect, because everything is valid UTF-8
+    phrases: PhraseTable | None = None
 
     def __init__(self, sentences: TokenLists, name: str = "the corpus", block_bytes: int = BLOCK_BYTES) -> None:
         if not _is_iterable(sentences):

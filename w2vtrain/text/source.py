@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from w2vtrain.text.phrase_table import PhraseTable
+
 MAX_TOKEN_BYTES = 1000
 """Longer tokens are skipped and counted, not truncated."""
 SAMPLE = 1 << 20
@@ -52,11 +54,14 @@ class Source(Protocol):
     """A source of words, such as `Corpus` (text files) and `Sentences` (lists of words).
 
     files: the files that it reads, if any; name: its name in messages; size: the bytes on disk that a pass reads, or
-    None if that is unknown; errors: how to treat tokens that are not UTF-8, as in `bytes.decode`.
+    None if that is unknown; errors: how to treat tokens that are not UTF-8, as in `bytes.decode`; phrases: the phrases
+    to join after counting, or None.
 
     Words and tokens differ where a word cannot be separated by white space, as "new york": a source that has such words
     writes them as other bytes. `tokens_of` and `words_of` translate.
     """
+
+    phrases: PhraseTable | None
 
     @property
     def files(self) -> Sequence[File]: ...  # noqa: D102

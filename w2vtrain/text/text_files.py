@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
 from w2vtrain.system.compression import HEAD, decompressed
+from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE, Blocks, File
 
 BLOCK_BYTES = 1 << 22  # bytes of text per block
@@ -45,6 +46,8 @@ class Corpus:
 
     Raise InputMissing if a source does not exist or cannot be read, and UsageError for other invalid arguments.
     """
+
+    phrases: PhraseTable | None = None
 
     def __init__(
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,

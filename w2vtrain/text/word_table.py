@@ -310,3 +310,11 @@ def words_between(tokens: Int32, offsets: Int64, out: Int64) -> None:
         for j in range(offsets[i], offsets[i + 1]):
             words += tokens[j] >= 0
         out[i] = words
+
+
+@kernel()
+def first_places(tokens: Int32, out: Int64) -> None:
+    """Write the place of the first occurrence of each word that occurs to `out` (V,) int64."""
+    for i in range(tokens.size - 1, -1, -1):
+        if tokens[i] >= 0:
+            out[tokens[i]] = i

@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, check_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Schedule, State
-from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
+from w2vtrain.errors import ConfigError, CorpusChanged, DataError, NothingLearned, label, shown, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.probability.dense import one_thread
@@ -335,11 +335,19 @@ class _Learner:
 
 
 def perplexity(
-    model: Model, sources: Sources, threads: int = 1, events: Events | None = None
+    model: Model, sources: Sources, threads: int = 1, events: Events | None = None, phrases: str | None = None
 ) -> tuple[PerplexityScore, float]:
-    """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1."""
+    """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1.
+
+    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file.
+    """
     with one_thread():
         settings, vocabulary, found = model_predictor(model)
+        if settings.phrases and not phrases:
+            raise ConfigError(
+                f"{label('phrases')}: the model was trained with phrases: name their table, {shown(settings.phrases)}"
+            )
+        settings = replace(settings, phrases=phrases)
         text, coverage = heldout_text(sources, settings, vocabulary)
         watch = Watch((events or Events()).scoring)
         return score(found.scorer, found.layer, found.windows, text, threads, watch), coverage

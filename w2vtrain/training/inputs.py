@@ -4,9 +4,11 @@ A fingerprint of them lets a resumed run detect that its corpus has changed; fit
 is trained here.
 """
 
+import copy
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
@@ -19,8 +21,10 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import CorpusChanged, TokenError, shown
+from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import EncodedCorpus, encode, read
+from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.text_files import Corpus
@@ -86,12 +90,31 @@ def sources_of(texts: Texts) -> Sources:
 
 
 def corpus_of(sources: Sources, settings: Settings) -> Source:
-    """Return what to read. Files are read with the tokenizer and encoding of the settings."""
+    """Return what to read. Files are read with the tokenizer and encoding of the settings.
+
+    With the setting `phrases`, the phrases of that table are joined. Raise InputMissing or DataError for the table.
+    """
     if isinstance(sources, HasSource):
-        return sources.as_source(settings.max_sentence)
-    if isinstance(sources, Source):
-        return sources
-    return Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
+        source = sources.as_source(settings.max_sentence)
+    elif isinstance(sources, Source):
+        source = sources
+    else:
+        source = Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
+    if settings.phrases:
+        source = copy.copy(source)
+        source.phrases = phrases_of(settings.phrases)
+    return source
+
+
+def phrases_of(path: str) -> PhraseTable:
+    """Return the table of phrases in a file, which is read once unless it changes."""
+    size = regular_size(path)
+    return _table(path, size, Path(path).stat().st_mtime_ns)
+
+
+@lru_cache(1)
+def _table(path: str, size: int, modified: int) -> PhraseTable:
+    return PhraseTable.load(path)
 
 
 def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: OnRead) -> EncodedCorpus:
@@ -154,12 +177,15 @@ def heldout_text(
 
 
 def fingerprint(corpus: Source, ids: EncodedCorpus) -> dict[str, Any]:
-    """Return checksums of the token ids and the vocabulary, and the path, size and modification time of each file."""
-    files = []
-    for file in corpus.files:
-        if file.path != "-":
-            status = Path(file.path).stat()
-            files.append({"path": file.path, "bytes": status.st_size, "modified": status.st_mtime_ns})
+    """Return checksums of the token ids and the vocabulary, and the path, size and modification time of each file.
+
+    The table of phrases is one of the files.
+    """
+    files, phrases = [], [corpus.phrases.name] if corpus.phrases else []
+    for path in [*(file.path for file in corpus.files), *phrases]:
+        if path != "-":
+            status = Path(path).stat()
+            files.append({"path": path, "bytes": status.st_size, "modified": status.st_mtime_ns})
     tokens = zlib.crc32(np.asarray(ids.tokens).data)
     return {"tokens": tokens, "vocabulary": vocabulary_checksum(ids.vocabulary), "files": files}
 

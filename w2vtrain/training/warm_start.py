@@ -34,7 +34,7 @@ from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_c
 from w2vtrain.training.predictor import shrinks
 from w2vtrain.training.trainer import Engine
 
-NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "threads", "stall_timeout")
+NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "threads", "stall_timeout", "phrases")
 """Settings that a run does not take over from the model: they belong to its own schedule and machine."""
 TUNED = ("alpha", "shuffle", "block", "shrink_windows", "options")
 """Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""
@@ -132,6 +132,7 @@ class WarmStart:
                 f"architecture: {settings.architecture} computes the vectors of words from other rows, which"
                 f" are not in {self.name}; start from a model of the same architecture"
             )
+        self._check_phrases(settings)
         if settings.subwords:
             self._check_subwords(settings)
         if not grow:
@@ -160,6 +161,14 @@ class WarmStart:
                     f"{label(name)}: {self.name} has {self.settings.get(name):,}, not {getattr(settings, name):,};"
                     f" leave out {spelled(name)}"
                 )
+
+    def _check_phrases(self, settings: Settings) -> None:
+        """Raise ConfigError if the model's words are phrases and the run would join none."""
+        table = self.model and self.model.settings.get("phrases")
+        if table and not settings.phrases:
+            raise ConfigError(
+                f"{label('phrases')}: {self.name} was trained with phrases: name their table, {shown(table)}"
+            )
 
     def _same(self, name: str, settings: Settings) -> bool:
         """Return whether the model has this setting in common with a run; False for vectors."""

@@ -1,0 +1,64 @@
+"""The command line with phrases: find, join, train, query, resume's check, and what is refused."""
+
+import pytest
+
+TEXT = "he lives in new york now\nnew roads lead to york\nwe like new york a lot\n" * 20
+FIT = ["--vector-size", "4", "--min-count", "1", "--epochs", "1", "--threads", "1", "--sample", "0", "-q"]
+
+
+@pytest.fixture
+def folder(tmp_path, w2vtrain_here):
+    (tmp_path / "text").write_text(TEXT)
+    words = ["phrases", "text", "-o", "joined.zst", "--save-table", "t.tsv", "--threshold", "0.05", "--threads", "1"]
+    code, out, said = w2vtrain_here(words, tmp_path)
+    assert (code, out) == (0, ""), said
+    assert "phrases, joined" in said
+    return tmp_path
+
+
+def test_fit_with_phrases_is_fit_on_the_joined_text(folder, w2vtrain_here):
+    for name, words in {"a.txt": ["text", "--phrases", "t.tsv"], "b.txt": ["joined.zst"]}.items():
+        code, _, said = w2vtrain_here(["fit", *words, "-o", name, *FIT], folder)
+        assert code == 0, said
+    assert (folder / "a.txt").read_bytes() == (folder / "b.txt").read_bytes()
+    code, out, _ = w2vtrain_here(["neighbors", "a.txt", "new york", "-n", "2"], folder)
+    assert (code, out.split("\t")[0]) == (0, "new_york")
+    code, out, _ = w2vtrain_here(["vocab", "text", "--phrases", "t.tsv", "--min-count", "1"], folder)
+    assert "new_york 20\n" in out
+
+
+def test_perplexity_needs_the_table(folder, w2vtrain_here):
+    words = ["fit", "text", "--phrases", "t.tsv", "-o", "v.txt", "--save-model", "m.safetensors", "--heldout", "text"]
+    code, _, said = w2vtrain_here([*words, *FIT], folder)
+    assert code == 0, said
+    code, _, said = w2vtrain_here(["perplexity", "m.safetensors", "text"], folder)
+    assert code != 0
+    assert "name their table, 't.tsv'" in said
+    code, out, said = w2vtrain_here(["perplexity", "m.safetensors", "text", "--phrases", "t.tsv"], folder)
+    assert code == 0, said
+    assert "100.00% of the text's words" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["phrases", "text"], "name a file for the joined text"),
+        (["phrases", "text", "--phrases", "t.tsv", "--threshold", "3", "-o", "x"], "have no effect"),
+        (["phrases", "text", "-o", "text", "--force"], "is both input and output"),
+        (["phrases", "text", "-o", "joined.zst"], "joined.zst"),
+        (["fit", "text", "--phrases", "none.tsv", "-o", "v.txt"], "none.tsv"),
+        (["fit", "text", "--phrases", "text", "-o", "v.txt"], "text:1: not a table of phrases"),
+    ],
+    ids=["no output", "two purposes", "input", "exists", "missing", "no table"],
+)
+def test_what_cannot_work_is_refused_in_one_line(folder, w2vtrain_here, words, message):
+    code, _, said = w2vtrain_here(words, folder)
+    assert code != 0
+    assert message in said
+    assert len(said.strip().splitlines()) == 1 or "Usage" in said
+
+
+def test_a_table_is_applied_to_other_text(folder, w2vtrain_here):
+    (folder / "other").write_text("saw new york\n\nx\n")
+    code, out, _ = w2vtrain_here(["phrases", "other", "--phrases", "t.tsv", "-o", "-", "-q"], folder)
+    assert (code, out) == (0, "saw new_york\n\nx\n")

@@ -1,0 +1,114 @@
+"""The command `phrases`: find the phrases of a text, write their table, and the text with the phrases joined."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.options import (
+    CODES,
+    COUNTING,
+    Within,
+    cache_option,
+    command,
+    given,
+    quiet_option,
+    setting_options,
+)
+from w2vtrain.commands.shell import imports
+from w2vtrain.config import resolve
+from w2vtrain.parsers import Real, Whole
+from w2vtrain.system.compression import check_suffix
+from w2vtrain.system.files import check_writable
+from w2vtrain.system.machine import threads_of
+
+READING = tuple(name for name in COUNTING if name not in ("min_count", "max_vocab"))
+
+
+@command(epilog=CODES, short_help="Find phrases in a text, and join them to words.")
+@click.argument("corpus", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", metavar="FILE",
+    help="File for the text with all phrases joined, one sentence per line; - for stdout; .gz, .bz2, .xz or .zst"
+    " compresses.",
+)  # fmt: skip
+@click.option(
+    "--save-table", metavar="FILE", help="File for the phrases with their counts and scores, for `--phrases`."
+)
+@click.option(
+    "--min-count", type=Within(Whole(1, 10**12)), metavar="N", help="Minimum count of a phrase.  [default: 5]"
+)
+@click.option(
+    "--threshold", type=Within(Real(-1.0, 1e300)), metavar="X",
+    help="A phrase's score must be higher.  [default: 10; for npmi, 0.5]",
+)  # fmt: skip
+@click.option(
+    "--scoring", type=click.Choice(["original", "npmi"]),
+    help="The score of word2phrase, or normalized pointwise mutual information, -1 to 1.  [default: original]",
+)  # fmt: skip
+@click.option("--delimiter", metavar="TEXT", help="Joins the words of a phrase.  [default: _]")
+@click.option(
+    "--passes", type=Within(Whole(1, 20)), metavar="N",
+    help="Number of passes, each of which joins what the passes before have joined.  [default: 1]",
+)  # fmt: skip
+@click.option(
+    "--connector-words", metavar="WORDS",
+    help="Words that a phrase may contain but not begin or end with, separated by commas; `english` is gensim's list.",
+)  # fmt: skip
+@setting_options(*READING)
+@cache_option
+@click.option("--force", is_flag=True, help="Overwrite output files.")
+@quiet_option
+def phrases(
+    corpus: tuple[str, ...], output: str | None, save_table: str | None, connector_words: str | None,
+    cache_dir: str | None, force: bool, quiet: bool, **flags: Any,
+) -> None:  # fmt: skip
+    """Find phrases such as `new york` in CORPUS, and write the text in which they are words: `new_york`.
+
+    CORPUS is what `fit` reads. `fit --phrases FILE` joins the phrases of a table while it reads, so that a joined text
+    is not needed. With --phrases FILE, this command joins the phrases of a table instead of finding any.
+    """
+    with imports():
+        from w2vtrain.commands.console import Console, duration
+        from w2vtrain.system.compression import packed_write
+        from w2vtrain.text.joining import joined_text
+        from w2vtrain.text.phrase_finding import find_in, read_text
+        from w2vtrain.text.phrase_table import CONNECTOR_WORDS, Scoring
+        from w2vtrain.training.inputs import corpus_of
+    settings, _ = resolve(given(flags, READING))
+    how = {name: value for name, value in flags.items() if value is not None}
+    if connector_words is not None:
+        words = CONNECTOR_WORDS if connector_words == "english" else connector_words.split(",")
+        how["connector_words"] = tuple(filter(None, words))
+    if settings.phrases and (how or save_table):
+        raise click.UsageError("--phrases joins the phrases of a table: options that find phrases have no effect")
+    if not (output or save_table):
+        raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
+    scoring, text, outputs = (
+        Scoring(**how),
+        corpus_of(corpus, settings),
+        [file for file in (output, save_table) if file],
+    )
+    check_different(outputs, [*(file.path for file in text.files), *filter(None, [settings.phrases])])
+    for name in outputs:
+        check_suffix(name)
+        check_writable(name, force)
+    console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
+    folder = Path(cache_dir) if cache_dir else Path(outputs[0]).resolve().parent if outputs[0] != "-" else None
+    try:
+        lines = read_text(text, threads=threads, folder=folder, progress=console.events().reading)
+    finally:
+        console.close()
+    before, table = int(lines.counts.sum()), text.phrases
+    if table is None:
+        table, lines = find_in(lines, scoring, folder, threads)
+    if save_table:
+        table.save(save_table, force)
+    if output:
+        with packed_write(output, force) as file:
+            for block in joined_text(lines):
+                file.write(block)
+    after = f", joined {before - int(lines.counts.sum()):,} times" if text.phrases is None else ""
+    console.say(f"{before:,} words, {len(table):,} phrases{after}, in {duration(time.monotonic() - started)}")

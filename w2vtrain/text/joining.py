@@ -1,0 +1,213 @@
+"""Join the phrases of a table in the words that counting left on disk, before the vocabulary is chosen.
+
+Nothing here finds phrases, and the text is not read again: everything works on word ids, on all threads.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from w2vtrain.errors import DataError
+from w2vtrain.system.parallel import in_order
+from w2vtrain.text import pairs, word_table
+from w2vtrain.text.counting import Counting, MergedWords, SpooledBlock, append, temporary
+from w2vtrain.text.phrase_table import PhraseTable
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.text.word_table import LINE_END, Int32, Int64
+
+STRETCH = 1 << 20
+"""Entries that one thread joins at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """All words of a text, as ids in an unnamed file.
+
+    ids (n,) int32, read-only: LINE_END follows each line, also each empty one; words: V strings; counts (V,) int64.
+    """
+
+    ids: Int32
+    words: list[str]
+    counts: Int64
+
+    def stretches(self, size: int) -> list[tuple[int, int]]:
+        """Return places that divide the ids into stretches of about equal size, which may end inside a line."""
+        number = max(1, -(-self.ids.size // max(1, size)))
+        bounds = [self.ids.size * i // number for i in range(number + 1)]
+        return list(pairwise(bounds))
+
+
+def lines_of(counting: Counting, merged: MergedWords) -> Lines:
+    """Return the text that was counted, in the order of the source."""
+    used = np.flatnonzero(merged.counts > 0)
+    ranks = np.full(merged.counts.size, -1, np.int32)
+    ranks[used] = np.arange(used.size, dtype=np.int32)
+    ids = [ranks[numbers] for numbers in merged.numbers]
+
+    def mapped(index: int) -> Int32:
+        block = counting.spooled[index]
+        out = np.empty(block.length, np.int32)
+        return out[: pairs.kept(counting.workers[block.worker].numbers(block), ids[block.worker], out)]
+
+    blocks = in_order(mapped, len(counting.spooled), len(counting.workers), "w2vtrain reader")
+    words = [word.decode("utf-8", "surrogatepass") for word in merged.words(used)]
+    return Lines(written(blocks, counting.folder), words, merged.counts[used].copy())
+
+
+def written(blocks: Iterable[Int32], folder: Path | None, look: Callable[[Int32], object] | None = None) -> Int32:
+    """Write blocks of ids to an unnamed file, one after the other. Return all as a memory-mapped array.
+
+    look: called with each block.
+    """
+    size = 0
+    with temporary(folder) as file:
+        for block in blocks:
+            if look:
+                look(block)
+            size += append(file, block) // 4
+        return np.memmap(file, np.int32, "r", shape=(size,)) if size else np.empty(0, np.int32)
+
+
+def numbered(lines: Lines, names: Iterable[str]) -> dict[str, int]:
+    """Return the ids of those names that are words of the text."""
+    wanted = set(names)
+    return {word: number for number, word in enumerate(lines.words) if word in wanted}
+
+
+def keys_of(size: int) -> pairs.UInt64:
+    """Return random keys (size, 4) of words of one part: two halves, and the bases of the polynomials."""
+    keys = np.empty((size, 4), np.uint64)
+    for column, salt in enumerate((0x243F6A8885A308D3, 0x13198A2E03707344)):
+        value = (np.arange(size, dtype=np.uint64) + np.uint64(salt)) * np.uint64(0x9E3779B97F4A7C15)  # splitmix64
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        keys[:, column] = value ^ (value >> np.uint64(31))
+    keys[:, 2:] = pairs.BASES
+    return keys
+
+
+def slots_for(number: int) -> pairs.UInt64:
+    """Return an empty table for up to `number` keys, which fill at most half of it."""
+    return np.zeros((1 << max(4, (2 * number).bit_length()), 3), np.uint64)
+
+
+def join_once(
+    lines: Lines, phrases: Sequence[tuple[str, ...]], table: PhraseTable, folder: Path | None, threads: int
+) -> Lines:
+    """Return the text with the phrases of one pass joined, and the counts of its words, some of which may be 0."""
+    delimiter = table.scoring.delimiter
+    names = [delimiter.join(words) for words in phrases]
+    index = numbered(lines, [*(word for words in phrases for word in words), *names])
+    known = [(words, name) for words, name in zip(phrases, names, strict=True) if all(word in index for word in words)]
+    words = list(lines.words)
+    for _, name in known:
+        if index.setdefault(name, len(words)) == len(words):
+            words.append(name)
+    parts = [index[word] for phrase, _ in known for word in phrase]
+    starts = np.cumsum([0, *(len(phrase) for phrase, _ in known)], dtype=np.int64)
+    single, flags = keys_of(len(words)), np.zeros(len(words), np.uint8)
+    flags[list(numbered(lines, table.scoring.connector_words).values())] = pairs.CONNECTOR
+    flags[[parts[start] for start in starts[:-1]]] |= pairs.STARTS
+    slots, joined_ids = slots_for(len(known)), np.array([index[name] for _, name in known], np.int32)
+    pairs.put(np.array(parts, np.int32), starts, single, joined_ids, slots)
+    bounds = [0]
+    while bounds[-1] < lines.ids.size:
+        bounds.append(pairs.cut_after(lines.ids, min(bounds[-1] + STRETCH, lines.ids.size), single, flags, slots))
+
+    def join(number: int) -> Int32:
+        ids = lines.ids[bounds[number] : bounds[number + 1]]
+        out = np.empty(ids.size, np.int32)
+        return out[: pairs.join(ids, single, flags, slots, out)]
+
+    counts = np.zeros(len(words), np.int64)
+    blocks = in_order(join, len(bounds) - 1, threads, "w2vtrain joiner")
+    ids = written(blocks, folder, lambda block: pairs.tally(block, counts))
+    return Lines(ids, words, counts)
+
+
+def join_all(lines: Lines, table: PhraseTable, folder: Path | None, threads: int) -> Lines:
+    """Return the text with the phrases of all passes joined."""
+    for phrases in table.passes:
+        lines = join_once(lines, [phrase.words for phrase in phrases], table, folder, threads)
+    return lines
+
+
+class JoinedNumbers:
+    """What encoding needs of a `Counting`, for a text whose phrases were joined: its ids, in blocks."""
+
+    def __init__(self, counting: Counting, lines: Lines) -> None:
+        self.source, self.folder, self.reader = counting.source, counting.folder, counting.reader
+        self.closed, self._counting, self._ids = False, counting, lines.ids
+        self.workers = [self] * len(counting.workers)
+        self.spooled: dict[int, SpooledBlock] = {}
+        for index, (first, last) in enumerate(lines.stretches(STRETCH)):
+            ends = np.flatnonzero(self._ids[first:last] == LINE_END)
+            tail = last - first - 1 - int(ends[-1]) if ends.size else last - first
+            self.spooled[index] = SpooledBlock(0, first, last - first, ends.size, tail, 0)
+
+    def numbers(self, block: SpooledBlock) -> Int32:
+        """Return the ids of a block."""
+        return self._ids[block.offset : block.offset + block.length]
+
+    def total(self, entry: int) -> int:
+        """Return a sum of the tokenizer's state, as `Counting.total` does."""
+        return self._counting.total(entry)
+
+    def close(self) -> None:
+        """Release the file."""
+        self.closed, self._ids = True, np.empty(0, np.int32)
+
+
+class JoinedWords:
+    """What encoding needs of `MergedWords`, for a text whose phrases were joined."""
+
+    def __init__(self, merged: MergedWords, lines: Lines, source: Source, threads: int) -> None:
+        self.counts, self.invalid, self.token_count = lines.counts, merged.invalid, int(lines.counts.sum())
+        self._lines, self._source, self._threads = lines, source, threads
+
+    def words(self, numbers: Int64) -> list[bytes]:
+        """Return the words with these numbers (n,) in UTF-8, with surrogates encoded as other characters are."""
+        return [self._lines.words[number].encode("utf-8", "surrogatepass") for number in numbers.tolist()]
+
+    def in_order(self, _: object = None) -> Int64:
+        """Return the numbers (n,) int64 of all words, in order of first appearance."""
+        first_seen = np.zeros(self.counts.size, np.int64)
+        word_table.first_places(self._lines.ids, first_seen)
+        counted = np.flatnonzero(self.counts)
+        return counted[np.argsort(first_seen[counted])]
+
+    def ids(self, vocabulary: Vocabulary) -> list[Int32]:
+        """Return for each worker an array (V,) int32: the id of each word, or -1 if it has none.
+
+        Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
+        """
+        self._source.tokens_of(vocabulary.words)
+        if len(vocabulary.index) < len(vocabulary):
+            raise DataError("the vocabulary contains a word twice")
+        ids = np.full(self.counts.size, -1, np.int32)
+        for number, word in enumerate(self._lines.words):
+            ids[number] = vocabulary.index.get(word, -1)
+        return [ids] * self._threads
+
+
+def joined(counting: Counting, merged: MergedWords, table: PhraseTable) -> tuple[JoinedNumbers, JoinedWords]:
+    """Join the phrases of a table in a text that was counted. Return what encoding needs of the result."""
+    threads = len(counting.workers)
+    lines = join_all(lines_of(counting, merged), table, counting.folder, threads)
+    return JoinedNumbers(counting, lines), JoinedWords(merged, lines, counting.source, threads)
+
+
+def joined_text(lines: Lines, block_bytes: int = 1 << 20) -> Iterator[bytes]:
+    """Yield the text in blocks: words separated by spaces, one line per line of the source."""
+    words = [word.encode("utf-8", "surrogatepass") for word in lines.words]
+    starts = np.cumsum([0, *map(len, words)], dtype=np.int64)
+    arena = np.frombuffer(b"".join(words) or b" ", np.uint8)
+    out = np.empty(max(block_bytes, int(np.diff(starts).max(initial=0)) + 1), np.uint8)
+    at, state = 0, np.zeros(2, np.int64)
+    while at < lines.ids.size:
+        at = pairs.spell(lines.ids, at, arena, starts, out, state)
+        yield out[: state[0]].tobytes()

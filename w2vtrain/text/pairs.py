@@ -1,0 +1,325 @@
+"""Kernels for phrases: count pairs of words, find those that score enough, and join them, in an array of word ids.
+
+Nothing here reads text or knows words as strings; phrase_finding.py and joining.py call these loops.
+
+The arrays hold ids, with LINE_END after each line. A candidate is two words that are not connector words, and the
+connector words between them. Its key is 128 bits of a polynomial hash over the parts of its words, so that the key of a
+joined word is that of the candidate it was joined from: gensim's Phrases counts both under the same name.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.text.word_table import LINE_END, Int32, Int64
+
+UInt64 = npt.NDArray[np.uint64]
+UInt8 = npt.NDArray[np.uint8]
+
+CONNECTOR, STARTS = np.uint8(1), np.uint8(2)  # bits of the flags of a word
+USED, LOW, HIGH, OPEN, STATES = 0, 1, 2, 3, 4  # indices of the state of `count`
+BASES = np.array([0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93], np.uint64)
+"""The bases of the two polynomials; both are odd."""
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+_SIXTY_FOUR, _HALF, _THIRD = np.uint64(64), np.uint64(32), np.uint64(29)
+
+
+@inline
+def hashed(low: Any, high: Any) -> Any:
+    """Return 64 bits of a key: the upper ones choose its partition, the lower ones its slot."""
+    value = (low ^ (low >> _HALF) ^ high) * _MIX
+    return value ^ (value >> _THIRD)
+
+
+@inline
+def within(value: Any, prefix: Any, bits: Any) -> Any:
+    """Return whether a hash is in the partition whose upper bits are `prefix`."""
+    return bits == np.uint64(0) or value >> (_SIXTY_FOUR - bits) == prefix
+
+
+@inline
+def slot_of(slots: UInt64, value: Any, low: Any, high: Any) -> Any:
+    """Return the slot of a key, or the free one where it belongs. slots (n, 3): two halves of a key, and a value."""
+    mask = slots.shape[0] - 1
+    slot = np.int64(value & np.uint64(mask))
+    while slots[slot, 2] != np.uint64(0) and (slots[slot, 0] != low or slots[slot, 1] != high):
+        slot = (slot + 1) & mask
+    return slot
+
+
+@inline
+def added(slots: UInt64, value: Any, low: Any, high: Any, more: Any) -> Any:
+    """Add to the value of a key. Return the number of new keys, 0 or 1."""
+    slot = slot_of(slots, value, low, high)
+    is_new = slots[slot, 2] == np.uint64(0)
+    slots[slot, 0], slots[slot, 1] = low, high
+    slots[slot, 2] += more
+    return np.int64(is_new)
+
+
+@kernel()
+def kept(numbers: Int32, ids: Int32, out: Int32) -> int:
+    """Map the word numbers of a block to ids, and keep all lines' ends. Words with a negative id are left out."""
+    written = 0
+    for number in numbers:
+        word = LINE_END if number < 0 else ids[number]
+        if number < 0 or word >= 0:
+            out[written] = word
+            written += 1
+    return written
+
+
+@kernel()
+def count(
+    ids: Int32, at: int, words: UInt64, flags: UInt8, prefix: Any, bits: Any, slots: UInt64, state: UInt64
+) -> int:
+    """Count the candidates of a partition from ids[at] on. Stop before the table is more than half full.
+
+    words (V, 4): the two halves of the key of each word, and the powers of the bases that append it. Return where to
+    continue: the size of `ids` at the end. state (STATES,): keys in use, and the key that is open at that place.
+    """
+    used, limit = np.int64(state[USED]), slots.shape[0] // 2
+    low, high, is_open = state[LOW], state[HIGH], state[OPEN]
+    one = np.uint64(1)
+    while at < ids.size and used < limit:
+        word = ids[at]
+        at += 1
+        if word == LINE_END:
+            is_open = np.uint64(0)
+            continue
+        next_low, next_high = words[word, 0], words[word, 1]
+        if is_open:
+            low, high = low * words[word, 2] + next_low, high * words[word, 3] + next_high
+        if flags[word] & CONNECTOR:
+            continue
+        if is_open:
+            value = hashed(low, high)
+            if within(value, prefix, bits):
+                used += added(slots, value, low, high, one)
+        low, high, is_open = next_low, next_high, one
+    state[USED], state[LOW], state[HIGH], state[OPEN] = np.uint64(used), low, high, is_open
+    return at
+
+
+@kernel()
+def count_words(
+    numbers: Int64, words: UInt64, counts: Int64, prefix: Any, bits: Any, slots: UInt64, state: UInt64
+) -> None:
+    """Add the counts of words of several parts, whose keys may be those of candidates, too."""
+    used = np.int64(state[USED])
+    for number in numbers:
+        low, high = words[number, 0], words[number, 1]
+        value = hashed(low, high)
+        if counts[number] > 0 and within(value, prefix, bits):
+            used += added(slots, value, low, high, np.uint64(counts[number]))
+    state[USED] = np.uint64(used)
+
+
+@kernel()
+def copied(old: UInt64, new: UInt64, prefix: Any, bits: Any, least: int) -> int:
+    """Add the keys of a partition that have at least the value `least` to another table. Return their number."""
+    used = 0
+    for i in range(old.shape[0]):
+        if old[i, 2] >= np.uint64(least) and old[i, 2] != np.uint64(0):
+            value = hashed(old[i, 0], old[i, 1])
+            if within(value, prefix, bits):
+                used += added(new, value, old[i, 0], old[i, 1], old[i, 2])
+    return used
+
+
+@kernel()
+def look_up(numbers: Int64, words: UInt64, slots: UInt64, prefix: Any, bits: Any, out: Int64) -> None:
+    """Write the value of the keys of words that are in a partition to out[number]."""
+    for number in numbers:
+        low, high = words[number, 0], words[number, 1]
+        value = hashed(low, high)
+        if within(value, prefix, bits):
+            out[number] = np.int64(slots[slot_of(slots, value, low, high), 2])
+
+
+@inline
+def score_of(first: Any, second: Any, both: Any, types: Any, total: Any, min_count: Any, npmi: Any) -> Any:
+    """Return the score of a candidate that occurs `both` times, at least `min_count`.
+
+    Mikolov et al. 2013: (both - min_count) / (first * second) * types; NPMI, Bouma 2009: log(p / (p1 p2)) / -log(p).
+    """
+    if npmi:
+        p = both / total
+        return np.log(p / ((first / total) * (second / total))) / -np.log(p)
+    return (both - min_count) / (np.float64(first) * np.float64(second)) * types
+
+
+@kernel()
+def find(
+    ids: Int32, first: int, last: int, words: UInt64, single: UInt64, flags: UInt8, counts: Int64, slots: UInt64,
+    types: int, total: int, min_count: int, npmi: bool, threshold: float, seen: UInt64, found: Int64,
+) -> int:  # fmt: skip
+    """List the candidates that end in ids[first:last] and score more than the threshold. Return their number.
+
+    slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one part, so that candidates
+    of different words with the same name differ; seen: an empty table; found (n, 3): receives the place of the first
+    and of the last word, and the count of each. Stop when it is full.
+    """
+    start = first - 1
+    while start >= 0 and ids[start] != LINE_END and flags[ids[start]] & CONNECTOR:
+        start -= 1
+    if start >= 0 and ids[start] == LINE_END:
+        start = -1
+    rows = 0
+    low = high = mine_low = mine_high = np.uint64(0)
+    begin = start if start >= 0 else first
+    start = -1
+    for at in range(begin, last):
+        word = ids[at]
+        if word == LINE_END:
+            start = -1
+            continue
+        if start >= 0:
+            low, high = low * words[word, 2] + words[word, 0], high * words[word, 3] + words[word, 1]
+            mine_low = mine_low * single[word, 2] + single[word, 0]
+            mine_high = mine_high * single[word, 3] + single[word, 1]
+        if flags[word] & CONNECTOR:
+            continue
+        if start >= 0:
+            both = np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2])
+            if both:
+                score = score_of(counts[ids[start]], counts[word], both, types, total, min_count, npmi)
+                if score > threshold:
+                    value = hashed(mine_low, mine_high)
+                    slot = slot_of(seen, value, mine_low, mine_high)
+                    if seen[slot, 2] == np.uint64(0):
+                        if rows == found.shape[0]:
+                            return rows
+                        seen[slot, 0], seen[slot, 1], seen[slot, 2] = mine_low, mine_high, np.uint64(1)
+                        found[rows, 0], found[rows, 1], found[rows, 2] = start, at, both
+                        rows += 1
+        start = at
+        low, high, mine_low, mine_high = words[word, 0], words[word, 1], single[word, 0], single[word, 1]
+    return rows
+
+
+@kernel()
+def put(phrases: Int32, starts: Int64, single: UInt64, joined: Int32, slots: UInt64) -> None:
+    """Store the word that each phrase is joined to. phrases: the ids of phrase i are phrases[starts[i]:starts[i + 1]].
+
+    The value of a phrase is the id of its word plus 1.
+    """
+    for i in range(joined.size):
+        low = high = np.uint64(0)
+        for at in range(starts[i], starts[i + 1]):
+            word = phrases[at]
+            low = low * single[word, 2] + single[word, 0]
+            high = high * single[word, 3] + single[word, 1]
+        slot = slot_of(slots, hashed(low, high), low, high)
+        slots[slot, 0], slots[slot, 1], slots[slot, 2] = low, high, np.uint64(joined[i] + 1)
+
+
+@inline
+def joined_to(first: Any, second: Any, single: UInt64, flags: UInt8, slots: UInt64) -> Any:
+    """Return the id of the word that two adjacent words are joined to, or -1."""
+    if not flags[first] & STARTS:
+        return -1
+    low = single[first, 0] * single[second, 2] + single[second, 0]
+    high = single[first, 1] * single[second, 3] + single[second, 1]
+    return np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2]) - 1
+
+
+@kernel()
+def cut_after(ids: Int32, at: int, single: UInt64, flags: UInt8, slots: UInt64) -> int:
+    """Return the first place from `at` on where the words before do not matter to how the words after are joined.
+
+    That is after a line's end, and between two words that are not joined, if neither is a connector word.
+    """
+    while at < ids.size:
+        before, after = ids[at - 1], ids[at]
+        if before == LINE_END:
+            return at
+        if after != LINE_END and not (flags[before] | flags[after]) & CONNECTOR:
+            if joined_to(before, after, single, flags, slots) < 0:
+                return at
+        at += 1
+    return ids.size
+
+
+@kernel()
+def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) -> int:
+    """Join the phrases of a stretch greedily from left to right, as gensim does. Return the entries written to `out`.
+
+    out: at least as long as `ids`.
+    """
+    written, start = 0, -1
+    low = high = np.uint64(0)
+    for at in range(ids.size):
+        word = ids[at]
+        if start < 0:
+            if word == LINE_END or not flags[word] & STARTS:
+                out[written] = word
+                written += 1
+                continue
+        elif word != LINE_END:
+            low = low * single[word, 2] + single[word, 0]
+            high = high * single[word, 3] + single[word, 1]
+            if flags[word] & CONNECTOR:
+                continue
+            value = slots[slot_of(slots, hashed(low, high), low, high), 2]
+            if value:
+                out[written] = np.int32(value) - 1
+                written += 1
+                start = -1
+                continue
+        if start >= 0:
+            for i in range(start, at):
+                out[written] = ids[i]
+                written += 1
+            start = -1
+        if word == LINE_END or not flags[word] & STARTS:
+            out[written] = word
+            written += 1
+        else:
+            start, low, high = at, single[word, 0], single[word, 1]
+    if start >= 0:
+        for i in range(start, ids.size):
+            out[written] = ids[i]
+            written += 1
+    return written
+
+
+@kernel()
+def tally(ids: Int32, counts: Int64) -> int:
+    """Add the words of a stretch to their counts. Return the number of lines' ends."""
+    lines = 0
+    for word in ids:
+        if word == LINE_END:
+            lines += 1
+        else:
+            counts[word] += 1
+    return lines
+
+
+@kernel()
+def spell(ids: Int32, at: int, arena: UInt8, starts: Int64, out: UInt8, state: Int64) -> int:
+    """Write words as text, separated by spaces, from ids[at] on, until `out` is full. Return where to continue.
+
+    state (2,): receives the number of bytes written; and whether the line has begun, which the next call needs.
+    """
+    written, begun = 0, state[1]
+    while at < ids.size:
+        word = ids[at]
+        size = 0 if word == LINE_END else starts[word + 1] - starts[word]
+        if written + size + 1 > out.size:
+            break
+        at += 1
+        if word == LINE_END:
+            out[written] = 10
+            written, begun = written + 1, 0
+            continue
+        if begun:
+            out[written] = 32
+            written += 1
+        for i in range(size):
+            out[written + i] = arena[starts[word] + i]
+        written, begun = written + size, 1
+    state[0], state[1] = written, begun
+    return at

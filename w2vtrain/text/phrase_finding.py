@@ -1,0 +1,179 @@
+"""Find the phrases of a corpus: pairs of words that occur together more often than by chance, as gensim's Phrases does.
+
+Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
+compositionality", and their word2phrase.c.
+
+The result is exact and does not depend on the number of threads: each thread reads all ids and counts one partition of
+the pairs, chosen by their hash. A partition that does not fit into memory is halved, and the other half is counted
+later, so memory is bounded however many pairs there are.
+"""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from w2vtrain.system.parallel import in_order, parallel
+from w2vtrain.text import pairs
+from w2vtrain.text.counting import Counting, MergedWords, OnRead
+from w2vtrain.text.encoded import naming
+from w2vtrain.text.joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
+from w2vtrain.text.phrase_table import Phrase, PhraseTable, Scoring
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocabulary import no_tokens
+from w2vtrain.text.word_table import Int64
+
+ENTRY_BYTES = 24
+"""Bytes of an entry of a table of pairs, of which at most half are in use."""
+TABLE_BYTES = 1 << 31
+"""Bytes of all threads' tables of pairs together, by default."""
+_SMALLEST, _LONGEST = 1 << 20, 1 << 24  # entries of a stretch that one thread searches
+
+
+def find_in(
+    lines: Lines, scoring: Scoring, folder: Path | None = None, threads: int = 1, table_bytes: int = TABLE_BYTES
+) -> tuple[PhraseTable, Lines]:
+    """Return the phrases of a text and the text with the phrases joined.
+
+    folder: where files are created, 4 bytes per word and pass; table_bytes: memory for counting pairs, about, which
+    affects no result. Besides this, memory holds the words, and the pairs that occur min_count times.
+    """
+    found: list[tuple[Phrase, ...]] = []
+    for _ in range(scoring.passes):
+        phrases = _Pass(lines, scoring, threads, table_bytes).run()
+        found.append(tuple(sorted(phrases, key=lambda phrase: (-phrase.score, phrase.words))))
+        table = PhraseTable(scoring, tuple(found))
+        lines = join_once(lines, [phrase.words for phrase in phrases], table, folder, threads)
+    return table, lines
+
+
+def read_text(source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None) -> Lines:
+    """Read a source once, as `encoded.read` does. Raise its errors, and DataError if there are no words."""
+    folder = folder or Path(tempfile.gettempdir())
+    with naming(folder), closing(Counting(source, threads, folder)) as counting:
+        counting.run(progress)
+        lines = lines_of(counting, MergedWords(counting))
+        if not lines.words:
+            raise no_tokens(source.name, counting.reader.text_bytes)
+        return join_all(lines, source.phrases, folder, threads) if source.phrases else lines
+
+
+class _Pass:
+    """One pass over a text.
+
+    words, single: the keys of words, see pairs.py; several: the numbers of words that contain the delimiter, whose
+    names may be those of candidates, too, and which then have the count of both, as in gensim.
+    """
+
+    def __init__(self, lines: Lines, scoring: Scoring, threads: int, table_bytes: int) -> None:
+        self.lines, self.scoring, self.threads = lines, scoring, threads
+        self.flags = np.zeros(len(lines.words), np.uint8)
+        self.flags[list(numbered(lines, scoring.connector_words).values())] = pairs.CONNECTOR
+        self.single = keys_of(len(lines.words))
+        self.words, several = _keys_by_parts(lines, self.single, scoring.delimiter)
+        used = (self.flags & pairs.CONNECTOR == 0) & (lines.counts > 0)
+        self.several = several[used[several]]
+        self.types = int(used.sum()) - self.several.size  # grows by the candidates, and words of several parts
+        self.counts = lines.counts.copy()
+        self.limit = max(1 << 10, table_bytes // (ENTRY_BYTES * threads))
+        self.common: list[pairs.UInt64] = []
+        self._lock = threading.Lock()
+        bits = (threads - 1).bit_length()
+        self._partitions = [(prefix, bits) for prefix in range(1 << bits)]
+
+    def run(self) -> list[Phrase]:
+        """Return the phrases of the text."""
+        with parallel(self._count, self.threads, "w2vtrain phrases") as reports:
+            for _ in reports:
+                pass
+        return self._find()
+
+    def _count(self, _: int, __: threading.Event) -> Iterator[None]:
+        while True:
+            with self._lock:
+                if not self._partitions:
+                    return
+                prefix, bits = self._partitions.pop()
+            yield from self._count_partition(prefix, bits)
+
+    def _count_partition(self, prefix: int, bits: int) -> Iterator[None]:
+        """Count the pairs of a partition, which shrinks if it does not fit."""
+        slots, state, at = slots_for(max(1 << 12, 2 * self.several.size)), np.zeros(pairs.STATES, np.uint64), 0
+        part = np.uint64(prefix), np.uint64(bits)
+        pairs.count_words(self.several, self.words, self.lines.counts, *part, slots, state)
+        while True:
+            at = pairs.count(self.lines.ids, at, self.words, self.flags, *part, slots, state)
+            yield
+            if at == self.lines.ids.size:
+                break
+            size = 2 * len(slots)
+            if size > self.limit and bits < 48:
+                with self._lock:
+                    self._partitions.append((2 * prefix + 1, bits + 1))
+                prefix, bits, size = 2 * prefix, bits + 1, len(slots)
+                part = np.uint64(prefix), np.uint64(bits)
+            larger = np.zeros((size, 3), np.uint64)
+            state[pairs.USED] = pairs.copied(slots, larger, *part, 1)
+            slots = larger
+        pairs.look_up(self.several, self.words, slots, *part, self.counts)
+        common = slots[slots[:, 2] >= self.scoring.min_count]
+        with self._lock:
+            self.types += int(state[pairs.USED])
+            self.common.append(common)
+
+    def _find(self) -> list[Phrase]:
+        """Return the candidates that score more than the threshold."""
+        scoring, lines, total = self.scoring, self.lines, int(self.lines.counts.sum())
+        slots, everything = slots_for(sum(map(len, self.common))), (np.uint64(0), np.uint64(0))
+        for common in self.common:
+            pairs.copied(common, slots, *everything, 1)
+        threshold = float(scoring.threshold or 0.0)
+        loose = threshold - 1e-9 * max(1.0, threshold)  # kernels may round differently: see below
+        size = min(_LONGEST, max(_SMALLEST, lines.ids.size // (4 * self.threads)))
+        stretches = lines.stretches(size)
+
+        def find(number: int) -> Int64:
+            rows = 1 << 12
+            while True:
+                found, seen = np.empty((rows, 3), np.int64), slots_for(rows)
+                n = pairs.find(
+                    lines.ids, *stretches[number], self.words, self.single, self.flags, self.counts, slots, self.types,
+                    total, scoring.min_count, scoring.scoring == "npmi", loose, seen, found,
+                )  # fmt: skip
+                if n < rows:
+                    return found[:n]
+                rows *= 4
+
+        phrases = {}
+        for rows in in_order(find, len(stretches), self.threads, "w2vtrain phrases"):
+            for first, last, both in rows.tolist():
+                ids = tuple(lines.ids[first : last + 1].tolist())
+                if ids not in phrases:
+                    counts = int(self.counts[ids[0]]), int(self.counts[ids[-1]])
+                    score = scoring.score(*counts, both, self.types, total)
+                    phrases[ids] = Phrase(tuple(lines.words[i] for i in ids), both, score)
+        return [phrase for phrase in phrases.values() if phrase.score > threshold]
+
+
+def _keys_by_parts(lines: Lines, single: pairs.UInt64, delimiter: str) -> tuple[pairs.UInt64, Int64]:
+    """Return the keys (V, 4) of all words over their parts, and the numbers of those that have several."""
+    several = [number for number, word in enumerate(lines.words) if delimiter in word]
+    keys = single.copy()
+    parts = [lines.words[number].split(delimiter) for number in several]
+    index = numbered(lines, (part for word in parts for part in word))
+    for word in parts:
+        for part in word:
+            index.setdefault(part, len(single) + len(index))
+    extra = keys_of(len(single) + 2 * len(index))
+    mask, bases = (1 << 64) - 1, pairs.BASES.tolist()
+    for number, word in zip(several, parts, strict=True):
+        for column in (0, 1):
+            key, power = 0, 1
+            for part in word:
+                key = (key * bases[column] + int(extra[index[part], column])) & mask
+                power = power * bases[column] & mask
+            keys[number, column], keys[number, column + 2] = key, power
+    return keys, np.array(several, np.int64)

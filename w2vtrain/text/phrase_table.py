@@ -1,0 +1,248 @@
+"""The phrases that were found in a corpus, and the file that stores them.
+
+Nothing here reads a corpus: phrase_finding.py finds phrases, and joining.py joins them.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.system.compression import packed_write
+from w2vtrain.system.json_text import json_digest, json_text
+from w2vtrain.system.reading import read_lines
+
+MAGIC = "# w2vtrain phrases "
+"""The beginning of the first line of a file; a JSON object of the settings follows."""
+COLUMNS = "pass\tphrase\tcount\tscore"
+"""The second line."""
+MAX_LINE_BYTES = 1 << 16
+"""Longest line of a file."""
+MAX_PASSES = 20
+SCORINGS = {"original": 10.0, "npmi": 0.5}
+"""The scores, and the default threshold of each."""
+CONNECTOR_WORDS = ("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with", "without")
+"""English words that a phrase may contain but not begin or end with: gensim's ENGLISH_CONNECTOR_WORDS."""
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How phrases are found.
+
+    scoring: "original" (Mikolov et al. 2013, "Distributed representations of words and phrases and their
+    compositionality") or "npmi" (Bouma 2009, "Normalized (pointwise) mutual information in collocation extraction");
+    threshold: a phrase's score must be higher, by default 10 for "original" and 0.5 for "npmi"; min_count: of a phrase
+    and of its words; delimiter: between the words of a joined phrase; passes: each pass joins what the former joined;
+    connector_words: words that a phrase may contain but not begin or end with.
+
+    Raise ConfigError for a value out of range.
+    """
+
+    scoring: str = "original"
+    threshold: float | None = None
+    min_count: int = 5
+    delimiter: str = "_"
+    passes: int = 1
+    connector_words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.scoring not in SCORINGS:
+            raise ConfigError(f"scoring: expected {' or '.join(SCORINGS)}, got {self.scoring!r}")
+        if self.threshold is None:
+            object.__setattr__(self, "threshold", SCORINGS[self.scoring])
+        low, high = (-1.0, 1.0) if self.scoring == "npmi" else (0.0, 1e300)
+        if not (is_number(self.threshold) and low <= float(self.threshold or 0) <= high):
+            raise ConfigError(
+                f"threshold: {self.scoring} needs a number from {low:g}"
+                f"{' to 1' if high == 1 else ' on'}, got {self.threshold!r}"
+            )
+        if not isinstance(self.min_count, int) or not 1 <= self.min_count <= 10**12:
+            raise ConfigError(f"min_count: expected a whole number from 1 to 10^12, got {self.min_count!r}")
+        if not isinstance(self.passes, int) or not 1 <= self.passes <= MAX_PASSES:
+            raise ConfigError(f"passes: expected a whole number from 1 to {MAX_PASSES}, got {self.passes!r}")
+        if not isinstance(self.delimiter, str) or self.delimiter.split() != [self.delimiter]:
+            raise ConfigError(f"delimiter: expected characters without white space, got {self.delimiter!r}")
+        if len(self.delimiter) > 10:
+            raise ConfigError(f"delimiter: has {len(self.delimiter)} characters; at most 10 are allowed")
+        words = self.connector_words
+        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+            raise ConfigError(f"connector_words: expected a list of words, got {words!r}")
+        object.__setattr__(self, "connector_words", tuple(sorted(set(words))))
+
+    def score(self, first: int, second: int, both: int, types: int, total: int) -> float:
+        """Return the score of a phrase.
+
+        both: its count; first, second: those of its first and last word; types: the number of distinct words and
+        candidates; total: the number of words of the corpus.
+        """
+        if self.scoring == "npmi":
+            if both < self.min_count:
+                return -math.inf
+            p = both / total
+            return math.log(p / ((first / total) * (second / total))) / -math.log(p) if p < 1 else math.inf
+        return (both - self.min_count) / float(first * second) * types
+
+
+class Phrase(NamedTuple):
+    """A phrase: its words, with the connector words between them; how often it occurs; and its score."""
+
+    words: tuple[str, ...]
+    times: int
+    score: float
+
+
+@dataclass(frozen=True)
+class PhraseTable:
+    """Phrases, by pass, and how they were found.
+
+    passes: for each pass its phrases, whose words may be phrases of the passes before, joined by the delimiter; name:
+    where the table was read from, or an empty string.
+    """
+
+    scoring: Scoring
+    passes: tuple[tuple[Phrase, ...], ...]
+    name: str = ""
+
+    def __len__(self) -> int:
+        return sum(map(len, self.passes))
+
+    def __iter__(self) -> Iterator[Phrase]:
+        return (phrase for phrases in self.passes for phrase in phrases)
+
+    def joined(self, phrase: Phrase) -> str:
+        """Return the word that a phrase is joined to."""
+        return self.scoring.delimiter.join(phrase.words)
+
+    def join(self, sentence: Sequence[str]) -> list[str]:
+        """Return a sentence with all phrases joined, greedily from left to right, pass by pass.
+
+        >>> table = PhraseTable(Scoring(), ((Phrase(("new", "york"), 9, 50.0),),))
+        >>> table.join(["in", "new", "york"])
+        ['in', 'new_york']
+        """
+        words = list(sentence)
+        for known in self._known:
+            words = list(self._once(words, known))
+        return words
+
+    @cached_property
+    def _known(self) -> list[set[tuple[str, ...]]]:
+        return [{phrase.words for phrase in phrases} for phrases in self.passes]
+
+    def _once(self, sentence: list[str], known: set[tuple[str, ...]]) -> Iterator[str]:
+        open_words: list[str] = []
+        for word in sentence:
+            if word in self.scoring.connector_words:
+                if open_words:
+                    open_words.append(word)
+                else:
+                    yield word
+            elif (*open_words, word) in known:
+                yield self.scoring.delimiter.join([*open_words, word])
+                open_words = []
+            else:
+                yield from open_words
+                open_words = [word]
+        yield from open_words
+
+    @property
+    def digest(self) -> str:
+        """A digest of everything that joining depends on."""
+        words = [[phrase.words for phrase in phrases] for phrases in self.passes]
+        return json_digest([self.scoring.delimiter, self.scoring.connector_words, words])
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write a line of settings, a line of column names, and a line of tab-separated values for each phrase.
+
+        path: `-` is standard output, and a suffix such as .gz compresses; force: overwrite an existing file. Raise
+        DataError for a word with white space, which the file cannot store, OutputError if the file exists (unless
+        `force`) or cannot be created, and WriteError if writing fails.
+        """
+        lines = [f"{MAGIC}{json_text(asdict(self.scoring))}\n", f"{COLUMNS}\n"]
+        for number, phrases in enumerate(self.passes, 1):
+            for phrase in phrases:
+                text = " ".join(phrase.words)
+                if tuple(text.split(" ")) != phrase.words or any(mark in text for mark in "\t\n\r\v\f\0"):
+                    raise DataError(f"{path}: the phrase {phrase.words!r} has white space in a word: it has no line")
+                lines.append(f"{number}\t{text}\t{phrase.times}\t{phrase.score!r}\n")
+        try:
+            data = "".join(lines).encode()
+        except UnicodeEncodeError as error:
+            raise DataError(f"{path}: a phrase cannot be written as UTF-8: {error.reason}") from None
+        with packed_write(path, force) as file:
+            file.write(data)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "PhraseTable":
+        """Read a file that `save` wrote, plain or compressed.
+
+        Raise InputMissing if it cannot be read, and DataError with file and line for anything that `save` does not
+        write: other settings, phrases that occur twice or begin with a connector word, and so on.
+        """
+        lines = read_lines(path, MAX_LINE_BYTES)
+        scoring = _settings(next(lines, (1, b""))[1], f"{path}:1")
+        if next(lines, (2, b""))[1].rstrip(b"\r\n") != COLUMNS.encode():
+            raise DataError(f"{path}:2: expected the names of the columns, {COLUMNS!r}")
+        passes: list[dict[tuple[str, ...], Phrase]] = [{} for _ in range(scoring.passes)]
+        for line, data in lines:
+            number, phrase = _row(data, scoring, f"{path}:{line}")
+            if passes[number - 1].setdefault(phrase.words, phrase) is not phrase:
+                raise DataError(f"{path}:{line}: the phrase {' '.join(phrase.words)!r} occurs twice in pass {number}")
+        return cls(scoring, tuple(tuple(phrases.values()) for phrases in passes), str(path))
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _settings(line: bytes, where: str) -> Scoring:
+    if not line.startswith(MAGIC.encode()):
+        raise DataError(
+            f"{where}: not a table of phrases, which begins with {MAGIC.strip()!r}: `w2vtrain phrases` writes one"
+        )
+    try:
+        values = json.loads(line.removeprefix(MAGIC.encode()))
+        if not isinstance(values, dict) or set(values) != {field.name for field in fields(Scoring)}:
+            raise DataError(f"{where}: expected the settings {', '.join(field.name for field in fields(Scoring))}")
+        if not isinstance(values["connector_words"], list) or values["threshold"] is None:
+            raise DataError(f"{where}: connector_words must be a list, and threshold a number")
+        return Scoring(**values)
+    except ConfigError as error:
+        raise DataError(f"{where}: {error}") from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DataError(f"{where}: the settings are not valid JSON: {error}") from None
+
+
+def _row(line: bytes, scoring: Scoring, where: str) -> tuple[int, Phrase]:
+    """Return the pass and the phrase of a line."""
+    try:
+        columns = line.decode().removesuffix("\n").removesuffix("\r").split("\t")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: not UTF-8 at byte {error.start} of the line") from None
+    if len(columns) != 4:
+        raise DataError(f"{where}: expected 4 columns separated by tabs, {COLUMNS!r}, got {len(columns)}")
+    number, text, count, score = columns
+    if not (number.isdecimal() and number.isascii() and len(number) <= 2 and 1 <= int(number) <= scoring.passes):
+        raise DataError(f"{where}: expected a pass from 1 to {scoring.passes}, got {number[:30]!r}")
+    words = tuple(text.split(" "))
+    if len(words) < 2 or any(word.encode().split() != [word.encode()] for word in words) or "\0" in text:
+        raise DataError(f"{where}: expected two or more words, separated by single spaces, got {text[:80]!r}")
+    ends = {words[0], words[-1]} & set(scoring.connector_words)
+    if ends or set(words[1:-1]) - set(scoring.connector_words):
+        raise DataError(
+            f"{where}: {text[:80]!r}: connector words are between the first and the last word, and no others are"
+        )
+    if not (count.isdecimal() and count.isascii() and len(count) < 20 and 1 <= int(count) < 2**63):
+        raise DataError(f"{where}: a phrase's count must be at least 1 and less than 2^63, got {count[:30]!r}")
+    try:
+        value = float(score)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{where}: expected a score, got {score[:30]!r}")
+    return int(number), Phrase(words, int(count), value)

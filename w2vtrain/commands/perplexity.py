@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import click
 
-from w2vtrain.commands.options import CODES, code_options, command, json_option
+from w2vtrain.commands.options import CODES, code_options, command, json_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.system.machine import threads_of
@@ -15,11 +15,18 @@ from w2vtrain.system.terminal import echo
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Number of threads, or auto.  [default: auto]")
+@setting_options("column")
 @code_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def perplexity(
-    model: str, heldout: tuple[str, ...], threads: str | None, as_json: bool, quiet: bool, **named: str | None
+    model: str,
+    heldout: tuple[str, ...],
+    threads: str | None,
+    column: str | None,
+    as_json: bool,
+    quiet: bool,
+    **named: str | None,
 ) -> None:
     """Print how well MODEL, written by `fit --save-model`, predicts the text HELDOUT.
 
@@ -33,6 +40,8 @@ def perplexity(
         from w2vtrain.user_code import Named, require
     settings, _ = resolve({} if threads is None else {"threads": threads})
     permission, loaded = Named(**named), load_model(model)
+    if column is not None:
+        loaded = replace(loaded, settings={**loaded.settings, "column": column})
     permission.allow()
     loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
     require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))

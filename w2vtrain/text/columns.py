@@ -28,6 +28,7 @@ class Batch(NamedTuple):
 
     values: Any
     place: Place
+    at: int | None = None  # the byte of the file, if it is known, up to which it was read before this batch
 
 
 def pyarrow(what: str) -> Any:
@@ -178,7 +179,8 @@ def _joined(array: Array, place: Place) -> bytes:
     if words.null_count:
         number = words.is_null().index(True).as_py()
         row = compute.list_parent_indices(array)[number].as_py()
-        raise null_at(f"{place(row)}, word {number - sum(compute.list_value_length(array.slice(0, row)).to_pylist())}")
+        before = sum(compute.list_value_length(array.slice(0, row)).to_pylist())
+        raise null_at(f"{place(row)}, word {number + 1 - before}")
     sizes = compute.list_value_length(array).cast(pyarrow.int64())
     offsets = pyarrow.array([0], pyarrow.int64())
     offsets = pyarrow.concat_arrays([offsets, compute.cumulative_sum(sizes)])

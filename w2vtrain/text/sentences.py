@@ -234,8 +234,8 @@ def is_plain(data: bytes, totals: tuple[int, int], empty: tuple[int, int]) -> bo
     """Return whether the tokenizer will split `data`, which begins with a newline, into the words of all sentences.
 
     totals: the numbers of words and of sentences; empty: how many sentences have no words, and how many lines are
-    empty. If there are as many spaces and newlines as separators, no word contains one. Then two adjacent ones mean that
-    there is an empty word, except that an empty sentence is an empty line.
+    empty. If there are as many spaces and newlines as separators, no word contains one. Then two adjacent ones mean
+    that there is an empty word, except that an empty sentence is an empty line.
     """
     words, sentences = totals
     return (

@@ -29,9 +29,9 @@ Raw = Callable[[File], Iterator[bytes]]
 
 
 class Opened(NamedTuple):
-    """A table whose column is known. lists: whether its rows are lists of words; batches: its rows, read on demand."""
+    """A table whose column is known. lists: whether its rows are lists of words, None if there are none; batches: its rows, read on demand."""
 
-    lists: bool
+    lists: bool | None
     batches: Iterator[Batch]
 
 
@@ -148,11 +148,12 @@ def _parquet_open(file: File, column: str, _: Raw) -> Opened:
 def group_starts(file: File) -> list[int]:
     """Return the first byte of each row group of a Parquet file, in ascending order, within the file."""
     with reading(file.path, "Parquet"), _parquet(file.path) as table:
-        return _starts(table.metadata, file.size or 0)
+        starts = _starts(table.metadata, file.size or 0)
+    return starts
 
 
 def _starts(metadata: Any, size: int) -> list[int]:
-    starts = []
+    starts: list[int] = []
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         chunk = group.column(0) if group.num_columns else None
@@ -171,7 +172,7 @@ def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
             if file.first <= start < file.first + (file.size or 0):
                 rows = _batch_rows(group, column)
                 for batch in table.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):
-                    yield Batch(selected(batch, column), _rows(file.path, row))
+                    yield Batch(selected(batch, column), _rows(file.path, row), start)
                     row += len(batch)
             else:
                 row += group.num_rows
@@ -227,9 +228,10 @@ def _arrow_batches(file: File, column: str, raw: Raw, field: int) -> Iterator[Ba
     with _arrow(file, raw, [field]) as table:
         stream = hasattr(table, "read_next_batch")
         batches = table if stream else map(table.get_batch, range(table.num_record_batches))
-        for batch in batches:
+        for number, batch in enumerate(batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
-            yield Batch(selected(batch, column), _rows(file.path, row))
+            at = None if stream else (file.size or 0) * number // table.num_record_batches
+            yield Batch(selected(batch, column), _rows(file.path, row), at)
             row += len(batch)
 
 
@@ -327,7 +329,7 @@ def _json_open(file: File, column: str, raw: Raw) -> Opened:
     blocks = _record_blocks(raw(file), file.path)
     first = next(blocks, b"")
     if not first.strip():
-        return Opened(False, iter(()))
+        return Opened(None, iter(()))
     keys, value = _json_path(_record(first, _lines(file, 1)(0)), column, file.path)
     if value is None:
         raise null_at(f"{_lines(file, 1)(0)}: column {shown(column)}")

@@ -23,6 +23,7 @@ from w2vtrain.text.table_formats import (
     PARQUET,
     Format,
     Opened,
+    Raw,
     format_of,
     group_starts,
 )
@@ -60,10 +61,10 @@ class Tables(Corpus):
         """Start a pass over the column."""
         return TableReader(self)
 
-    def open(self, file: File) -> Opened:
-        """Start to read a file. Raise the errors of the class."""
+    def open(self, file: File, raw: Raw | None = None) -> Opened:
+        """Start to read a file. raw: reads its bytes. Raise the errors of the class."""
         form = JSON_LINES if file.size is None and file.path == "-" else _form(file)
-        found = form.open(file, self.column, self.raw)
+        found = form.open(file, self.column, raw or Reader(self).raw)
         if found.lists and self.tokenizer != "whitespace":
             raise UsageError(
                 f"{file.path}: the rows of column {shown(self.column)} are lists of words, which no tokenizer splits:"
@@ -71,17 +72,12 @@ class Tables(Corpus):
             )
         if self.lists is None:
             self.lists = found.lists
-        if self.lists != found.lists:
+        if found.lists not in (None, self.lists):
             kinds = ("lists of words", "text") if found.lists else ("text", "lists of words")
             raise DataError(
                 f"{file.path}: column {shown(self.column)} has {kinds[0]}, and in files before it, {kinds[1]}"
             )
         return found
-
-    def raw(self, file: File) -> Iterator[bytes]:
-        """Yield the bytes of a file, decompressed."""
-        reader = Reader(self)
-        yield from reader.raw(file)
 
     def ends(self, file: File, places: Sequence[int]) -> set[int]:
         """Return where a file may be divided: for each place, the next beginning of a line or of a row group."""
@@ -105,11 +101,16 @@ class TableReader(Reader):
 
     _corpus: Tables
 
+    def __init__(self, corpus: Tables, files: Sequence[File] | None = None) -> None:
+        self._found: Iterator[bytes] = iter(())  # the text of the file that is being read
+        super().__init__(corpus, files)
+
     def _lines(self, file: File) -> Iterator[bytes]:
         before = self.bytes_read
         found = self._open(file)
+        self.bytes_read = before  # some formats have read the beginning, and begin again
         batches = self._counted(found.batches, file, before)
-        if not found.lists:
+        if not found.lists:  # text, or no rows
             self._found = chain.from_iterable(bytes_of(batch, False) for batch in batches)
             yield from super()._lines(file)
         else:
@@ -124,19 +125,22 @@ class TableReader(Reader):
         return self._found
 
     def _open(self, file: File) -> Opened:
-        return self._corpus.open(file)
+        return self._corpus.open(file, self.raw)
 
     def _counted(self, batches: Iterator[Batch], file: File, before: int) -> Iterator[Batch]:
-        """Yield the batches, and estimate how much of the file was read."""
-        yield from batches
+        """Yield the batches, and note how much of the file was read, for formats that do not read it in order."""
+        for batch in batches:
+            if batch.at is not None:
+                self.bytes_read = max(self.bytes_read, before + batch.at - file.first)
+            yield batch
 
 
 def _form(file: File) -> Format:
     form = JSON_LINES if file.size is None and not Path(file.path).suffix else format_of(file.path)
     if form is None:
         raise UsageError(
-            f"{file.path}: not a table ({', '.join(known.name for known in FORMATS)}): leave out {spelled('column')} for"
-            " text, or name the file after its format"
+            f"{file.path}: not a table ({', '.join(known.name for known in FORMATS)}): leave out {spelled('column')}"
+            " for text, or name the file after its format"
         )
     if form is PARQUET and unpacked(file.path)[1]:
         raise UsageError(f"{file.path}: a Parquet file is compressed inside: decompress the file first")
@@ -157,7 +161,7 @@ def column_needed(corpus: Corpus) -> None:
         if is_table(file.path, binary=True) and (form := format_of(file.path)):
             names = form.names(file, Reader(corpus).raw)
             raise UsageError(
-                f"{file.path}: a table: name the column to read with {spelled('column', *names[:1])}; it has the columns"
+                f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"
                 f" {column_of(names)}"
             )
 
@@ -216,11 +220,17 @@ def is_frame(data: object) -> bool:
     """Return whether data have the interface of Arrow, of Hugging Face's datasets, or of columns of pandas."""
     names = dir(type(data))
     return (
-        "__arrow_c_stream__" in names
+        _is_column(data)
+        or "__arrow_c_stream__" in names
         or "__arrow_c_array__" in names
         or {"with_format", "iter"} <= {*names}
         or {"to_frame", "to_numpy"} <= {*names}
     )
+
+
+def _is_column(data: Any) -> bool:
+    """Return whether data are a column of a dataset of Hugging Face, as `dataset["text"]` is."""
+    return type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "source")
 
 
 class FrameColumn(Tables):
@@ -228,6 +238,8 @@ class FrameColumn(Tables):
 
     def __init__(self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool) -> None:
         super().__init__(["-"], column or "", tokenizer, errors, allow_nul)
+        if not column and _is_column(frame.data):
+            frame, self.column = Frame(frame.data.source), frame.data.column_name
         self.files, self.frame = (), frame
 
     @property
@@ -260,7 +272,7 @@ class FrameReader(TableReader):
         def batches() -> Iterator[Batch]:
             row = 0
             for array in chain([] if first is None else [first], arrays):
-                yield Batch(array, lambda index, row=row: f"{name}: row {row + index:,}")  # type: ignore[misc]
+                yield Batch(array, lambda index, row=row: f"{name}: row {row + index:,} (from 0)")  # type: ignore[misc]
                 row += len(array)
 
         return Opened(lists, batches())
@@ -278,12 +290,12 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
     if names is None and hasattr(data, "schema") and hasattr(data.schema, "names"):
         names = list(data.schema.names)
     if names is None:
-        if column and not hasattr(data, "__arrow_c_stream__"):
+        if column and (hasattr(data, "to_frame") or not hasattr(data, "__arrow_c_array__")):
             raise UsageError(f"{name}: has no columns: leave out {spelled('column')}")
         return data
     if not column:
         raise UsageError(
-            f"{name}: name the column to read, as {spelled('column', *names[:1])}; it has {column_of(names)}"
+            f"{name}: name the column to read with {spelled('column')}; the columns are: {column_of(names)}"
         )
     here = column if column in names else column.partition(".")[0]
     if here not in names:

@@ -47,8 +47,8 @@ class Corpus:
     Raise InputMissing if a source does not exist or cannot be read, and UsageError for other invalid arguments.
     """
 
-    column: str | None = None
-    """The column of tables, which tables.py reads."""
+    column: str = ""
+    """The column of tables, which tables.py reads; none for text."""
 
     def __init__(
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
@@ -160,7 +160,7 @@ class Reader(Blocks):
         return self._raw(file) if file.first else _opened(self._raw(file), name)
 
     def raw(self, file: File) -> Iterator[bytes]:
-        """Return the bytes of a file, decompressed if necessary."""
+        """Return the bytes of a file or of a range of one, decompressed if necessary."""
         return self._raw(file) if file.first else decompressed(self._raw(file), file.path)
 
     def _without_nul(self, piece: bytes, where: str) -> bytes:

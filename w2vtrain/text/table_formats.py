@@ -29,7 +29,10 @@ Raw = Callable[[File], Iterator[bytes]]
 
 
 class Opened(NamedTuple):
-    """A table whose column is known. lists: whether its rows are lists of words, None if there are none; batches: its rows, read on demand."""
+    """A table whose column is known.
+
+    lists: whether its rows are lists of words, None if there are none; batches: its rows, read on demand.
+    """
 
     lists: bool | None
     batches: Iterator[Batch]
@@ -148,8 +151,7 @@ def _parquet_open(file: File, column: str, _: Raw) -> Opened:
 def group_starts(file: File) -> list[int]:
     """Return the first byte of each row group of a Parquet file, in ascending order, within the file."""
     with reading(file.path, "Parquet"), _parquet(file.path) as table:
-        starts = _starts(table.metadata, file.size or 0)
-    return starts
+        return _starts(table.metadata, file.size or 0)
 
 
 def _starts(metadata: Any, size: int) -> list[int]:
@@ -182,7 +184,7 @@ def _batch_rows(group: Any, column: str) -> int:
     """Return how many rows of a group have about BATCH_BYTES."""
     chunks = [group.column(i) for i in range(group.num_columns)]
     size = sum(chunk.total_uncompressed_size for chunk in chunks if f"{chunk.path_in_schema}.".startswith(f"{column}."))
-    return max(1, min(MAX_BATCH_ROWS, group.num_rows * BATCH_BYTES // max(1, size)))
+    return max(1, min(MAX_BATCH_ROWS, int(group.num_rows) * BATCH_BYTES // max(1, int(size))))
 
 
 # Arrow

@@ -39,7 +39,8 @@ def train(
         runs in another thread. The words are used as they are: the settings `tokenizer`, `encoding_errors` and
         `allow_nul` apply only to files. Or a data frame, a table or a dataset, with `column`, or one column of it, of
         pandas, Polars, PyArrow or Hugging Face's datasets: strings are lines of text, as in files, and lists of strings
-        are sentences. This needs the package pyarrow: ``pip install 'w2vtrain[table]'``. Words that are empty or have newlines cannot be saved in a model.
+        are sentences. This needs the package pyarrow: ``pip install 'w2vtrain[table]'``.
+        Words that are empty or have newlines cannot be saved in a model.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
     heldout : as `corpus`, optional

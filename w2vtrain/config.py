@@ -129,6 +129,11 @@ class Settings:
     min_count: int = setting(5, Whole(1, 10**12), "Ignore words that occur fewer times than this.")
     max_vocab: int | None = setting(None, Whole(2, MOST_WORDS), "Keep only this many words, the most frequent ones.")
     max_sentence: int = setting(10_000, Whole(2, 10_000_000), "Split longer lines into sentences of this many tokens.")
+    column: str | None = setting(
+        None, Text(),
+        "Read this column of tables (Parquet, Arrow, JSON lines, CSV or TSV with a header) instead of text files; `a.b`"
+        " is field b of column a. Rows are lines of text, or lists of words.",
+    )  # fmt: skip
     tokenizer: str = setting(
         "whitespace", Choice(("whitespace", "unicode", "simple")),
         "Split at ASCII white space (whitespace), at any Unicode white space (unicode), or lowercase the text and keep"

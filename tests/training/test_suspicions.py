@@ -145,7 +145,7 @@ def test_table_warning_gives_the_columns_and_the_separator():
 def test_json_lines_warn_to_extract_the_text_field(text):
     (warning,) = suspicions(text.encode())
     assert "JSON lines" in warning
-    assert "jq -r .text" in warning
+    assert "name the field with the text with" in warning
 
 
 def test_table_of_unsegmented_text_gets_both_warnings():

@@ -21,7 +21,7 @@ CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in E
 command: Any = partial(click.command, cls=Command)
 """Decorator that declares a command; parameters: those of `click.command`."""
 
-COUNTING = ("min_count", "max_vocab", "tokenizer", "encoding_errors", "allow_nul", "phrases", "threads")
+COUNTING = ("min_count", "max_vocab", "column", "tokenizer", "encoding_errors", "allow_nul", "phrases", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
 COMPARING = tuple(name for name in TRAINING if name not in ("objective", "seed"))
 

@@ -15,7 +15,7 @@ from w2vtrain.system.terminal import echo
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Number of threads, or auto.  [default: auto]")
-@setting_options("phrases")
+@setting_options("column", "phrases")
 @code_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -23,6 +23,7 @@ def perplexity(
     model: str,
     heldout: tuple[str, ...],
     threads: str | None,
+    column: str | None,
     phrases: str | None,
     as_json: bool,
     quiet: bool,
@@ -41,6 +42,8 @@ def perplexity(
     flags = {"threads": threads, "phrases": phrases}
     settings, _ = resolve({name: value for name, value in flags.items() if value is not None})
     permission, loaded = Named(**named), load_model(model)
+    if column is not None:
+        loaded = replace(loaded, settings={**loaded.settings, "column": column})
     permission.allow()
     loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
     require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))

@@ -26,7 +26,7 @@ from w2vtrain.system.stopping import NAME
 from w2vtrain.system.trust import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.fit import effective
-from w2vtrain.training.inputs import Inputs, corpus_of
+from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
 from w2vtrain.training.journal import DECIDING_FIELDS
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
@@ -180,7 +180,7 @@ def check_files(request: FitRequest, settings: Settings) -> None:
     check_results(request, settings)
     corpus = [file.path for file in corpus_of(request.sources, settings).files]
     if request.heldout:
-        corpus += [file.path for file in corpus_of(request.heldout, settings).files]
+        corpus += [file.path for file in heldout_of(request.heldout, settings).files]
         if corpus.count(STDOUT) > 1:
             raise UsageError("-: stdin cannot be both the corpus and the held-out text")
     read = [*corpus, request.read_vocab, request.init_from, request.config, settings.phrases]

@@ -3,11 +3,10 @@
 Nothing here looks at words. No sentence crosses the end of a stretch.
 """
 
-import io
 import json
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -17,15 +16,15 @@ from w2vtrain import __version__
 from w2vtrain.distributed.agreement import Phase, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
-from w2vtrain.system.compression import HEAD, recognize
 from w2vtrain.system.json_text import json_digest, json_text
 from w2vtrain.text.source import File
-from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.text_files import Corpus, line_ends
+
+Ends = Callable[[File, Sequence[int]], set[int]]
 
 BLOCK_BYTES, MAX_BLOCKS = 1 << 20, 64
 """Size in bytes and maximum number of the blocks, at equal distances in the corpus, that all ranks compare: the whole
 of a corpus of up to 64 MiB."""
-_READ_BYTES = 1 << 16  # read at a time in search of a newline
 
 
 class Division(NamedTuple):
@@ -54,7 +53,10 @@ def divided(team: Communicator, corpus: Corpus) -> Division:
         _require_files(corpus)
         samples = _samples(corpus.files, phase)
         if team.rank == 0:
-            stretches = [[[file.path, *_range(file)] for file in files] for files in stretched(corpus.files, team.size)]
+            stretches = [
+                [[file.path, *_range(file)] for file in files]
+                for files in stretched(corpus.files, team.size, corpus.ends)
+            ]
             description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
     plan = json.loads(broadcast_bytes(team, description))
     with together(team):
@@ -62,40 +64,27 @@ def divided(team: Communicator, corpus: Corpus) -> Division:
     return Division([File(*file) for file in plan["stretches"][team.rank]], plan["identity"])
 
 
-def stretched(files: Sequence[File], number: int) -> list[list[File]]:
-    """Divide files, laid end to end, into stretches of equal size, to which the rest of a line is added."""
+def stretched(files: Sequence[File], number: int, ends: Ends = line_ends) -> list[list[File]]:
+    """Divide files, laid end to end, into stretches of equal size, to which the rest of a line is added.
+
+    ends: returns where a file may be divided, at or after some places.
+    """
     sizes = [file.size or 0 for file in files]
     bounds = [sum(sizes) * k // number for k in range(1, number)]
     stretches: list[list[File]] = [[] for _ in range(number)]
     for file, size, end in zip(files, sizes, accumulate(sizes), strict=True):
         before = end - size
-        for piece in _cut(file, [bound - before for bound in bounds if before < bound < end]):
+        places = [bound - before for bound in bounds if before < bound < end]
+        for piece in _cut(file, ends(file, places) if places else set()):
             stretches[bisect_right(bounds, before + piece.first)].append(piece)
     return stretches
 
 
-def _cut(file: File, places: Sequence[int]) -> list[File]:
-    """Divide an uncompressed file after the first newline at or after each place."""
+def _cut(file: File, ends: set[int]) -> list[File]:
+    """Divide a file at places, in bytes."""
     whole = file.size or 0
-    ends = {whole}
-    if places:
-        try:
-            with Path(file.path).open("rb", buffering=0) as stream:
-                if not recognize(stream.read(HEAD)):
-                    ends |= {_line_end(stream, place, whole) for place in places}
-        except OSError as error:
-            raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
-    return [File(file.path, end - first, first, end == whole) for first, end in pairwise([0, *sorted(ends)])]
-
-
-def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
-    """Return the place after the first newline at or after a place, or the size of the file if there is none."""
-    stream.seek(at)
-    while at < whole and (data := stream.read(min(_READ_BYTES, whole - at))):
-        if (newline := data.find(b"\n")) >= 0:
-            return at + newline + 1
-        at += len(data)
-    return whole
+    bounds = sorted({0, whole, *ends}) if whole else [0, 0]
+    return [File(file.path, end - first, first, end == whole) for first, end in pairwise(bounds)]
 
 
 def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
@@ -138,7 +127,8 @@ def _require_files(corpus: Corpus) -> None:
 
 def _options(corpus: Corpus) -> list[Any]:
     phrases = corpus.phrases and corpus.phrases.digest
-    return [__version__, unicodedata.unidata_version, corpus.tokenizer, corpus.errors, corpus.allow_nul, phrases]
+    options = [corpus.tokenizer, corpus.errors, corpus.allow_nul, corpus.column, phrases]
+    return [__version__, unicodedata.unidata_version, *options]
 
 
 def _description(corpus: Corpus) -> dict[str, Any]:
@@ -163,7 +153,8 @@ def _compare(corpus: Corpus, plan: dict[str, Any], samples: dict[str, str], rank
     if plan["options"] != _options(corpus):
         raise DataError(
             f"rank {rank} reads text as {_options(corpus)}, and rank 0 as {plan['options']} (version, version of"
-            " Unicode, tokenizer, encoding errors, NUL, phrases): start all ranks with the same program and settings"
+            " Unicode, tokenizer, encoding errors, NUL, column, phrases): start all ranks with the same program and"
+            " settings"
         )
     mine = {file.path: file.size for file in corpus.files}
     theirs = dict(map(tuple, plan["files"]))

@@ -165,7 +165,7 @@ class JoinedSentences(Blocks):
             lines.append(line)
             characters += len(line) + 1
             if characters >= size or len(batch) == BATCH_SENTENCES:
-                yield _encoded(batch, lines, self._escaped)
+                yield encoded(batch, lines, self._escaped)
                 batch, lines, characters = [], [], 0
         if index < 0:
             raise NoSentences(
@@ -173,7 +173,7 @@ class JoinedSentences(Blocks):
                 " pass a list, or an object whose __iter__ starts from the beginning"
             )
         if lines:
-            yield _encoded(batch, lines, self._escaped)
+            yield encoded(batch, lines, self._escaped)
 
 
 def escaped(word: str) -> str:
@@ -216,11 +216,12 @@ def _not_a_word(words: list[str], index: int) -> TokenError:
     )
 
 
-def _encoded(batch: list[list[str]], lines: list[str], escape: Callable[[str], str]) -> bytes:
+def encoded(batch: list[list[str]], lines: list[str], escape: Callable[[str], str]) -> bytes:
     """Return sentences as bytes. lines: the words of each sentence, joined by spaces."""
     try:
         data = "\n".join(["", *lines, ""]).encode()
-        plain = _is_plain(data, batch, lines)
+        sizes = list(map(len, batch))
+        plain = is_plain(data, (sum(sizes), len(sizes)), (sizes.count(0), lines.count("")))
     except UnicodeEncodeError:
         plain = False
     if not plain:
@@ -231,17 +232,17 @@ def _encoded(batch: list[list[str]], lines: list[str], escape: Callable[[str], s
     return data[1:]
 
 
-def _is_plain(data: bytes, batch: list[list[str]], lines: list[str]) -> bool:
-    """Return whether the tokenizer will split `data` into the words of all sentences.
+def is_plain(data: bytes, totals: tuple[int, int], empty: tuple[int, int]) -> bool:
+    """Return whether the tokenizer will split `data`, which begins with a newline, into the words of all sentences.
 
-    If there are as many spaces and newlines as separators, no word contains one. Then two adjacent ones mean that there
-    is an empty word, except that an empty sentence is an empty line.
+    totals: the numbers of words and of sentences; empty: how many sentences have no words, and how many lines are
+    empty. If there are as many spaces and newlines as separators, no word contains one. Then two adjacent ones mean
+    that there is an empty word, except that an empty sentence is an empty line.
     """
-    sizes = list(map(len, batch))
-    empty = sizes.count(0)
+    words, sentences = totals
     return (
-        data.count(b" ") == sum(sizes) - len(sizes) + empty
-        and data.count(b"\n") == len(sizes) + 1
-        and lines.count("") == empty
+        data.count(b" ") == words - sentences + empty[0]
+        and data.count(b"\n") == sentences + 1
+        and empty[1] == empty[0]
         and not any(mark in data for mark in _MARKS)
     )

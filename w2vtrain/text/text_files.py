@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
-from w2vtrain.system.compression import HEAD, decompressed
+from w2vtrain.system.compression import HEAD, decompressed, recognize
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE, Blocks, File
 
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
+SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
 MAX_UNCUT_BYTES = 1 << 16  # without white space, after which `unicode` and `simple` cut the text anyway
 
 TOKENIZERS = ("whitespace", "unicode", "simple")
@@ -48,6 +49,8 @@ class Corpus:
     """
 
     phrases: PhraseTable | None = None
+    column: str = ""
+    """The column of tables, which tables.py reads; none for text."""
 
     def __init__(
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
@@ -60,7 +63,7 @@ class Corpus:
             raise UsageError("name at least one text file, and - (standard input) at most once")
         self.tokenizer, self.errors, self.allow_nul = tokenizer, errors, allow_nul
         self.block_bytes = max(1, block_bytes)
-        self.files = tuple(_file(path) for source in sources for path in _paths(source))
+        self.files = tuple(_file(path) for source in sources for path in _paths(source, self._below))
 
     @property
     def size(self) -> int | None:
@@ -73,6 +76,13 @@ class Corpus:
         """The name of the corpus in messages: its first file, and the number of other files."""
         first = "standard input" if self.files[0].path == "-" else self.files[0].path
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+    def _below(self, folder: str) -> list[str]:
+        return below(folder)
+
+    def ends(self, file: File, places: Sequence[int]) -> set[int]:
+        """Return where a file may be divided: the first beginning of a line at or after each place."""
+        return line_ends(file, places)
 
     def part(self, files: Sequence[File], block_bytes: int) -> "Corpus":
         """Return a corpus of the given files or ranges of files, which is read in the same way."""
@@ -109,11 +119,13 @@ class Reader(Blocks):
     the iterator is deleted.
     """
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, files: Sequence[File] | None = None) -> None:
         super().__init__()
         self._corpus = corpus
         self._read_bytes = min(READ_BYTES, max(HEAD, corpus.block_bytes))
-        self._blocks = blocks(chain.from_iterable(map(self._lines, corpus.files)), corpus.block_bytes)
+        self._blocks = blocks(
+            chain.from_iterable(map(self._lines, corpus.files if files is None else files)), corpus.block_bytes
+        )
 
     def __next__(self) -> bytes:
         """Return the next block. Raise DataError if the data are not text, InputMissing if reading fails."""
@@ -132,7 +144,7 @@ class Reader(Blocks):
     def _text(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file without its byte order mark. Raise DataError for bytes that text cannot contain."""
         name = "standard input" if file.path == "-" else file.path
-        pieces = self._raw(file) if file.first else _opened(self._raw(file), name)
+        pieces = self._pieces(file, name)
         offset = file.first
         for piece in _utf8(pieces, name, offset) if self._corpus.errors == "strict" else pieces:
             offset += len(piece)
@@ -144,6 +156,14 @@ class Reader(Blocks):
             yield piece
         if not self.sample.endswith(b"\n"):
             self.sample += b"\n"[: SAMPLE - len(self.sample)]
+
+    def _pieces(self, file: File, name: str) -> Iterator[bytes]:
+        """Return the text of a file, decompressed if necessary, from the first byte of its range on."""
+        return self._raw(file) if file.first else _opened(self._raw(file), name)
+
+    def raw(self, file: File) -> Iterator[bytes]:
+        """Return the bytes of a file or of a range of one, decompressed if necessary."""
+        return self._raw(file) if file.first else decompressed(self._raw(file), file.path)
 
     def _without_nul(self, piece: bytes, where: str) -> bytes:
         if not self._corpus.allow_nul:
@@ -179,6 +199,30 @@ class Reader(Blocks):
             yield rewrite(text).encode()
 
 
+def line_ends(file: File, places: Sequence[int]) -> set[int]:
+    """Return the place after the first newline at or after each place, in bytes; none for a compressed file.
+
+    Without a newline, it is the size of the file. Raise InputMissing if the file cannot be read.
+    """
+    try:
+        with Path(file.path).open("rb", buffering=0) as stream:
+            if recognize(stream.read(HEAD)):
+                return set()
+            return {_line_end(stream, place, file.size or 0) for place in places}
+    except OSError as error:
+        raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error
+
+
+def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
+    """Return the place after the first newline at or after a place, or the size of the file if there is none."""
+    stream.seek(at)
+    while at < whole and (data := stream.read(min(SEARCH_BYTES, whole - at))):
+        if (newline := data.find(b"\n")) >= 0:
+            return at + newline + 1
+        at += len(data)
+    return whole
+
+
 def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Return the text of a file, decompressed if necessary, from its first byte on. The first piece has 3 or more."""
     pieces = decompressed(pieces, name)
@@ -187,6 +231,8 @@ def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
         head += piece
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
+    if head.startswith((b"PAR1", b"ARROW1")):
+        raise DataError(f"{name}: Parquet or Arrow, not text: name a column with {spelled('column')}")
     return chain([head], pieces)
 
 
@@ -286,14 +332,14 @@ REWRITING: dict[str, Callable[[str], str]] = {
 }
 
 
-def _paths(source: str) -> list[str]:
+def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
     """Return the files that a source names, in a fixed order."""
     if source == "-":
         return ["-"]
     try:
         literal = Path(source).exists() or not has_magic(source)
         names = [source] if literal else sorted(glob(source, recursive=True))  # noqa: PTH207
-        paths = [path for name in names for path in (_below(name) if Path(name).is_dir() else [name])]
+        paths = [path for name in names for path in (below(name) if Path(name).is_dir() else [name])]
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:
@@ -301,7 +347,8 @@ def _paths(source: str) -> list[str]:
     return paths
 
 
-def _below(folder: str) -> list[str]:
+def below(folder: str) -> list[str]:
+    """Return all regular files below a folder in sorted order, except dot-files."""
     names = []
     for parent, folders, files in os.walk(folder, onerror=_unreadable):
         folders[:] = [f for f in folders if not f.startswith(".")]

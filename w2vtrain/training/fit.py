@@ -27,7 +27,16 @@ from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events, Probe
-from w2vtrain.training.inputs import Inputs, Sources, check_fingerprint, corpus_of, fingerprint, heldout_text, text_of
+from w2vtrain.training.inputs import (
+    Inputs,
+    Sources,
+    check_fingerprint,
+    corpus_of,
+    fingerprint,
+    heldout_of,
+    heldout_text,
+    text_of,
+)
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import (
     architecture_of,
@@ -96,7 +105,7 @@ def fit(
     if inputs.start:
         inputs.start.check(settings, inputs.grow)
     if inputs.heldout:
-        corpus_of(inputs.heldout, settings)  # a missing file is reported before anything is read
+        heldout_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record, team)
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe

@@ -7,7 +7,7 @@ is trained here.
 import copy
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from os import PathLike, fspath
@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from w2vtrain.config import Settings
 from w2vtrain.engines.schedule import Text
 from w2vtrain.engines.window_kernel import MODEST
-from w2vtrain.errors import CorpusChanged, TokenError, shown
+from w2vtrain.errors import CorpusChanged, TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
+from w2vtrain.text.tables import Frame, FrameColumn, Tables, column_needed, has_columns, is_frame
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
@@ -36,10 +37,10 @@ CHUNK_WORDS = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
 
 
-Sources = Sequence[str] | Source | HasSource
+Sources = Sequence[str] | Source | HasSource | Frame
 """What a run reads: text files, folders or glob patterns, or a source of words that are not in files."""
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]
-Texts = Files | TokenLists | Source | HasSource
+Texts = Files | TokenLists | Source | HasSource | Any
 """What a caller in Python may pass: see `sources_of`."""
 
 
@@ -77,6 +78,8 @@ def sources_of(texts: Texts) -> Sources:
     """
     if isinstance(texts, str | PathLike):
         return [fspath(texts)]
+    if is_frame(texts):
+        return Frame(texts)
     if isinstance(texts, Source | HasSource):
         return texts
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
@@ -92,18 +95,29 @@ def sources_of(texts: Texts) -> Sources:
 def corpus_of(sources: Sources, settings: Settings) -> Source:
     """Return what to read. Files are read with the tokenizer and encoding of the settings.
 
-    With the setting `phrases`, the phrases of that table are joined. Raise InputMissing or DataError for the table.
+    With the setting `phrases`, the phrases of that table are joined. Raise InputMissing or DataError for the table, and
+    UsageError for a column that is not named, or named where there is none.
     """
-    if isinstance(sources, HasSource):
-        source = sources.as_source(settings.max_sentence)
-    elif isinstance(sources, Source):
-        source = sources
-    else:
-        source = Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
+    source = _source_of(sources, settings)
     if settings.phrases:
         source = copy.copy(source)
         source.phrases = phrases_of(settings.phrases)
     return source
+
+
+def _source_of(sources: Sources, settings: Settings) -> Source:
+    options = settings.tokenizer, settings.encoding_errors, settings.allow_nul
+    if isinstance(sources, Frame):
+        return FrameColumn(sources, settings.column, *options)
+    if isinstance(sources, Source | HasSource):
+        if settings.column is not None:
+            raise UsageError(f"{label('column')}: has no effect on lists of words; leave it out")
+        return sources.as_source(settings.max_sentence) if isinstance(sources, HasSource) else sources
+    if settings.column is not None:
+        return Tables(sources, settings.column, *options)
+    corpus = Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
+    column_needed(corpus)
+    return corpus
 
 
 def phrases_of(path: str) -> PhraseTable:
@@ -115,6 +129,13 @@ def phrases_of(path: str) -> PhraseTable:
 @lru_cache(1)
 def _table(path: str, size: int, modified: int) -> PhraseTable:
     return PhraseTable.load(path)
+
+
+def heldout_of(sources: Sources, settings: Settings) -> Source:
+    """Return what to read as held-out text, which may be of another kind: the column applies only to tables."""
+    if settings.column is not None and not has_columns(sources):
+        settings = replace(settings, column=None)
+    return corpus_of(sources, settings)
 
 
 def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: OnRead) -> EncodedCorpus:
@@ -166,7 +187,7 @@ def heldout_text(
     Raise the same errors as `encode`.
     """
     ids = encode(
-        corpus_of(sources, settings),
+        heldout_of(sources, settings),
         vocabulary=vocabulary,
         max_sentence=settings.max_sentence,
         sentence_end=settings.sentence_end,

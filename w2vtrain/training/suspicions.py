@@ -79,7 +79,7 @@ def _json_lines(lines: list[bytes]) -> str | None:
     objects = sum(map(_is_object, lines))
     if objects < max(2, SAME_FORMAT_SHARE * len(lines)):
         return None
-    return "JSON lines, not text: extract the text field first, for example with jq -r .text"
+    return f"JSON lines, not text: name the field with the text with {spelled('column')}"
 
 
 def _is_object(line: bytes) -> bool:

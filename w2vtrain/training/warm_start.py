@@ -34,8 +34,8 @@ from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_c
 from w2vtrain.training.predictor import shrinks
 from w2vtrain.training.trainer import Engine
 
-NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "threads", "stall_timeout", "phrases")
-"""Settings that a run does not take over from the model: they belong to its own schedule and machine."""
+NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads", "stall_timeout")
+"""Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""
 TUNED = ("alpha", "shuffle", "block", "shrink_windows", "options")
 """Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""
 

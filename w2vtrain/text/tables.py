@@ -1,0 +1,345 @@
+"""Read one column of tables as a stream of blocks of bytes: of files, and of data frames from Python.
+
+A column of strings is text, of which every row ends a line: the tokenizer, and all that concerns text, work as for text
+files. A column of lists of strings has a sentence per row, whose words are used as they are, as in sentences.py.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
+from w2vtrain.system.compression import unpacked
+from w2vtrain.system.reading import read_small
+from w2vtrain.text.columns import Batch, bytes_of, column_of, field_of, is_list, pyarrow, selected
+from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.source import SAMPLE, File
+from w2vtrain.text.table_formats import (
+    FORMATS,
+    JSON_LINES,
+    PARQUET,
+    Format,
+    Opened,
+    Raw,
+    format_of,
+    group_starts,
+)
+from w2vtrain.text.text_files import Corpus, Reader, below, line_ends
+
+MAX_STATE_BYTES = 1 << 26
+_WORDS = Sentences(())
+
+
+class Tables(Corpus):
+    """A column of the tables in files, and in folders, of which files of other formats are left out.
+
+    column: the name of the column, or its path through structs, such as a.b. A folder that `save_to_disk` of Hugging
+    Face's `datasets` wrote has the files, in the order, that its state.json lists. sources, tokenizer, errors,
+    allow_nul: those of `Corpus`; for a column of lists, they have no effect, and a tokenizer is refused.
+
+    Raise UsageError for files that are not tables, and DataError for a column that is missing or has another type.
+    """
+
+    def __init__(
+        self, sources: Sequence[str], column: str, tokenizer: str = "whitespace", errors: str = "replace",
+        allow_nul: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(sources, tokenizer, errors=errors, allow_nul=allow_nul)
+        self.column = column
+        self.lists: bool | None = None  # whether the rows are lists of words; None until it is known
+        for file in self.files:
+            if file.size is not None and self.lists is None:
+                self.open(file)  # the first file shows the type of the column
+
+    def _below(self, folder: str) -> list[str]:
+        return _tables_below(folder)
+
+    def read(self) -> "TableReader":
+        """Start a pass over the column."""
+        return TableReader(self)
+
+    def open(self, file: File, raw: Raw | None = None) -> Opened:
+        """Start to read a file. raw: reads its bytes. Raise the errors of the class."""
+        form = JSON_LINES if file.size is None and file.path == "-" else _form(file)
+        found = form.open(file, self.column, raw or Reader(self).raw)
+        if found.lists and self.tokenizer != "whitespace":
+            raise UsageError(
+                f"{file.path}: the rows of column {shown(self.column)} are lists of words, which no tokenizer splits:"
+                f" leave out {spelled('tokenizer', self.tokenizer)}"
+            )
+        if self.lists is None:
+            self.lists = found.lists
+        if found.lists not in (None, self.lists):
+            kinds = ("lists of words", "text") if found.lists else ("text", "lists of words")
+            raise DataError(
+                f"{file.path}: column {shown(self.column)} has {kinds[0]}, and in files before it, {kinds[1]}"
+            )
+        return found
+
+    def ends(self, file: File, places: Sequence[int]) -> set[int]:
+        """Return where a file may be divided: for each place, the next beginning of a line or of a row group."""
+        form = _form(file)
+        if form is PARQUET:
+            starts = [*group_starts(file), file.size or 0]
+            return {min(start for start in starts if start >= min(place, starts[-1])) for place in places}
+        return line_ends(file, places) if form is JSON_LINES else set()
+
+    def tokens_of(self, words: Sequence[str]) -> list[bytes]:
+        """Return the token of each word: see `Corpus` for text, and `Sentences` for lists of words."""
+        return super().tokens_of(words) if self.lists is False else _WORDS.tokens_of(words)
+
+    def words_of(self, tokens: list[bytes]) -> list[bytes]:
+        """Return the word of each token."""
+        return tokens if self.lists is False else _WORDS.words_of(tokens)
+
+
+class TableReader(Reader):
+    """One pass over a column."""
+
+    _corpus: Tables
+
+    def __init__(self, corpus: Tables, files: Sequence[File] | None = None) -> None:
+        self._found: Iterator[bytes] = iter(())  # the text of the file that is being read
+        super().__init__(corpus, files)
+
+    def _lines(self, file: File) -> Iterator[bytes]:
+        before = self.bytes_read
+        found = self._open(file)
+        self.bytes_read = before  # some formats have read the beginning, and begin again
+        batches = self._counted(found.batches, file, before)
+        if not found.lists:  # text, or no rows
+            self._found = chain.from_iterable(bytes_of(batch, False) for batch in batches)
+            yield from super()._lines(file)
+        else:
+            for piece in chain.from_iterable(bytes_of(batch, True) for batch in batches):
+                self.text_bytes += len(piece)
+                self.sample += piece[: SAMPLE - len(self.sample)]
+                yield piece
+        if file.size is not None:
+            self.bytes_read = before + file.size
+
+    def _pieces(self, file: File, name: str) -> Iterator[bytes]:
+        return self._found
+
+    def _open(self, file: File) -> Opened:
+        return self._corpus.open(file, self.raw)
+
+    def _counted(self, batches: Iterator[Batch], file: File, before: int) -> Iterator[Batch]:
+        """Yield the batches, and note how much of the file was read, for formats that do not read it in order."""
+        for batch in batches:
+            if batch.at is not None:
+                self.bytes_read = max(self.bytes_read, before + batch.at - file.first)
+            yield batch
+
+
+def _form(file: File) -> Format:
+    form = JSON_LINES if file.size is None and not Path(file.path).suffix else format_of(file.path)
+    if form is None:
+        raise UsageError(
+            f"{file.path}: not a table ({', '.join(known.name for known in FORMATS)}): leave out {spelled('column')}"
+            " for text, or name the file after its format"
+        )
+    if form is PARQUET and unpacked(file.path)[1]:
+        raise UsageError(f"{file.path}: a Parquet file is compressed inside: decompress the file first")
+    return form
+
+
+def is_table(path: str, binary: bool = False) -> bool:
+    """Return whether a file is a table, by its suffix or first bytes. binary: only if it is not text, by its suffix."""
+    if binary:
+        suffix = unpacked(path)[0].suffix.lower()
+        return any(suffix in known.suffixes for known in FORMATS if known.binary)
+    return path != "-" and format_of(path) is not None
+
+
+def column_needed(corpus: Corpus) -> None:
+    """Raise UsageError, which lists the columns, if a file of the corpus is a table that cannot be text."""
+    for file in corpus.files:
+        if is_table(file.path, binary=True) and (form := format_of(file.path)):
+            names = form.names(file, Reader(corpus).raw)
+            raise UsageError(
+                f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"
+                f" {column_of(names)}"
+            )
+
+
+def has_columns(sources: Any) -> bool:
+    """Return whether sources have columns: data frames and tables, but not text, columns or lists of words."""
+    if isinstance(sources, Frame):
+        return any(hasattr(sources.data, name) for name in ("columns", "column_names", "schema"))
+    if not isinstance(sources, list | tuple):
+        return False
+    folders = any(Path(source).is_dir() for source in sources)
+    return folders or any(is_table(file.path) for file in Corpus(sources).files)
+
+
+def _tables_below(folder: str) -> list[str]:
+    """Return the tables in a folder: those that a dataset of Hugging Face lists, or all, in sorted order."""
+    if Path(folder, "dataset_dict.json").is_file():
+        splits = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
+        raise UsageError(f"{folder}: has several splits of a dataset: name one, such as {Path(folder, *splits[:1])}")
+    state = Path(folder, "state.json")
+    if state.is_file():
+        return _listed(state)
+    paths = [path for path in below(folder) if _has_suffix(path)]
+    if not paths:
+        raise InputMissing(f"{folder}: no tables ({', '.join(known.name for known in FORMATS)}) in this directory")
+    return paths
+
+
+def _has_suffix(path: str) -> bool:
+    suffix = unpacked(path)[0].suffix.lower()
+    return suffix != ".json" and any(suffix in known.suffixes for known in FORMATS)
+
+
+def _listed(state: Path) -> list[str]:
+    """Return the files that the state.json of a dataset lists, which must be beside it."""
+    try:
+        found = json.loads(read_small(state, MAX_STATE_BYTES))
+        names = [entry["filename"] for entry in found["_data_files"]]
+        if found.get("_indices_data_files"):
+            raise DataError(f"{state}: the dataset selects rows by an index: flatten_indices() and save it again")
+        if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
+            raise ValueError("_data_files does not list files")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(f"{state}: not the state of a dataset that save_to_disk wrote: {error}") from None
+    return [str(state.with_name(name)) for name in names]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A data frame, a table, a dataset or a column of one, as a caller in Python passes it."""
+
+    data: Any
+
+
+def is_frame(data: object) -> bool:
+    """Return whether data have the interface of Arrow, of Hugging Face's datasets, or of columns of pandas."""
+    names = dir(type(data))
+    return (
+        _is_column(data)
+        or "__arrow_c_stream__" in names
+        or "__arrow_c_array__" in names
+        or {"with_format", "iter"} <= {*names}
+        or {"to_frame", "to_numpy"} <= {*names}
+    )
+
+
+def _is_column(data: Any) -> bool:
+    """Return whether data are a column of a dataset of Hugging Face, as `dataset["text"]` is."""
+    return type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "source")
+
+
+class FrameColumn(Tables):
+    """A column of a data frame in Python, which is read through Arrow's interface, without a copy where possible."""
+
+    def __init__(self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool) -> None:
+        super().__init__(["-"], column or "", tokenizer, errors, allow_nul)
+        if not column and _is_column(frame.data):
+            frame, self.column = Frame(frame.data.source), frame.data.column_name
+        self.files, self.frame = (), frame
+
+    @property
+    def size(self) -> int | None:
+        """None: nothing is on disk."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return f"the {type(self.frame.data).__name__}"
+
+    def read(self) -> "FrameReader":
+        """Start a pass."""
+        return FrameReader(self, [File(self.name, None)])
+
+
+class FrameReader(TableReader):
+    """One pass over a column of a data frame."""
+
+    _corpus: FrameColumn
+
+    def _open(self, file: File) -> Opened:
+        name, column, data = self._corpus.name, self._corpus.column, self._corpus.frame.data
+        pyarrow(name)
+        arrays = _arrays(_narrowed(data, column, name), column, name)
+        first = next(arrays, None)
+        lists = self._corpus.lists = first is not None and bool(is_list(first.type))
+
+        def batches() -> Iterator[Batch]:
+            row = 0
+            for array in chain([] if first is None else [first], arrays):
+                yield Batch(array, lambda index, row=row: f"{name}: row {row + index:,} (from 0)")  # type: ignore[misc]
+                row += len(array)
+
+        return Opened(lists, batches())
+
+    def __next__(self) -> bytes:
+        block = super().__next__()
+        self.bytes_read = self.text_bytes
+        return block
+
+
+def _narrowed(data: Any, column: str, name: str) -> Any:
+    """Return only the column of a table, if the table says which columns it has."""
+    names = getattr(data, "column_names", None) or getattr(data, "columns", None)
+    names = None if names is None else list(names)
+    if names is None and hasattr(data, "schema") and hasattr(data.schema, "names"):
+        names = list(data.schema.names)
+    if names is None:
+        if column and (hasattr(data, "to_frame") or not hasattr(data, "__arrow_c_array__")):
+            raise UsageError(f"{name}: has no columns: leave out {spelled('column')}")
+        return data
+    if not column:
+        raise UsageError(
+            f"{name}: name the column to read with {spelled('column')}; the columns are: {column_of(names)}"
+        )
+    here = column if column in names else column.partition(".")[0]
+    if here not in names:
+        raise DataError(f"{name}: no column {shown(column)}; the columns are: {column_of(names)}")
+    return data.select_columns([here]) if hasattr(data, "select_columns") else data
+
+
+def _arrays(data: Any, column: str, name: str) -> Iterator[Any]:
+    """Yield the chunks of a column as pyarrow's arrays. Raise DataError for another type."""
+    arrow = pyarrow(name)
+    if hasattr(data, "with_format") and hasattr(data, "iter"):
+        for table in data.with_format("arrow").iter(batch_size=1000):
+            yield from _selected(table.to_batches(), column, name)
+        return
+    if not column:
+        yield from _chunks(arrow, data, name)
+        return
+    if hasattr(data, "columns") and column in list(data.columns) and hasattr(data[column], "__arrow_c_stream__"):
+        yield from _chunks(arrow, data[column], name)  # other columns may have types that Arrow does not know
+    elif hasattr(data, "__arrow_c_stream__"):
+        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name)
+    else:
+        yield from _selected([_converted(arrow.record_batch, data, name)], column, name)
+
+
+def _selected(batches: Any, column: str, name: str) -> Iterator[Any]:
+    for batch in batches:
+        field_of(batch.schema, column, name)
+        yield selected(batch, column)
+
+
+def _chunks(arrow: Any, data: Any, name: str) -> Iterator[Any]:
+    convert = arrow.chunked_array if hasattr(data, "__arrow_c_stream__") else arrow.array
+    array = _converted(convert, data, name)
+    if is_list(array.type) is None:
+        raise TokenError(f"{name}: values of the type {array.type}, and must be strings or lists of strings")
+    yield from array.chunks if hasattr(array, "chunks") else [array]
+
+
+def _converted(convert: Any, data: Any, name: str) -> Any:
+    """Return what pyarrow makes of data. Raise TokenError if it cannot represent them, as with values of two types."""
+    try:
+        return convert(data)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise TokenError(
+            f"{name}: not a column of strings or lists of strings: {' '.join(str(error).split())[:300]}"
+        ) from error

@@ -1,6 +1,6 @@
 """The contract between a vector format and its users, and the types that they exchange.
 
-This module reads and writes nothing.
+This module reads nothing, except what marks a folder as ours.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.errors import W2VError
 from w2vtrain.formats.subwords import NgramVectors
+from w2vtrain.system.json_text import json_object
+from w2vtrain.system.reading import read_small
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,16 +118,84 @@ class VectorReader:
     compressible: bool = True
 
 
+class Table(NamedTuple):
+    """What a format writes, all of it checked: V words and their vectors.
+
+    words: as UTF-8; matrix: (V, d), of any memory layout; it needs a shape and slices of rows. counts: (V,) int64, or
+    None if they are unknown. dtype: that of the values to write, one of the format's.
+    """
+
+    words: Sequence[bytes]
+    matrix: Any
+    counts: NDArray[np.int64] | None = None
+    dtype: str = "float32"
+
+
+class Companion(NamedTuple):
+    """A second file beside that of the vectors, which has what these lack, such as the words.
+
+    suffix: replaces the suffix of the file of vectors. write(file, table): writes it.
+    """
+
+    suffix: str
+    write: Callable[[BinaryIO, Table], None]
+
+    def beside(self, path: str | Path) -> Path:
+        """Return the name of the companion of a file."""
+        return Path(path).with_suffix(self.suffix)
+
+
+class Folder(NamedTuple):
+    """A format whose outputs are folders.
+
+    sniffed: the files that tell a folder of this format, whoever wrote it. files: all files that `write` creates, by
+    their names in the folder. marked: the one among them that is a JSON object with the member MARK, so that `--force`
+    never replaces the folder of another program.
+    """
+
+    sniffed: tuple[str, ...]
+    files: tuple[str, ...]
+    marked: str
+
+    def claims(self, path: Path) -> bool:
+        """Return whether a folder is of this format."""
+        return all((path / name).is_file() for name in self.sniffed)
+
+    def is_ours(self, path: Path) -> bool:
+        """Return whether w2vtrain wrote a folder, and nobody has added files."""
+        found = {inner.relative_to(path).as_posix() for inner in path.rglob("*") if not inner.is_dir()}
+        if not found <= set(self.files) or self.marked not in found:
+            return False
+        try:
+            return MARK in json_object(read_small(path / self.marked, MOST_CONFIG), "")
+        except W2VError:
+            return False
+
+
+MARK = "w2vtrain"
+"""The member of a JSON object that marks a folder that w2vtrain wrote; its value is the version."""
+MOST_CONFIG = 1 << 16
+"""Maximum bytes of such a file."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class VectorFormat(VectorReader):
     """A format that can be read and written; its name is the name of its module.
 
     suffixes: file name suffixes, in lower case and with the dot, that select this format for writing. write(file,
-    words, matrix): writes V words, as UTF-8, and a (V, d) matrix of any memory layout; both are already checked.
-    size(words, d): the number of bytes that `write` will write, for the message about a full disk, or None if it is not
-    known in advance.
+    table): writes a table to a binary file or, if the format is a `folder`, into an empty folder, whose path it gets.
+    dtypes: the dtypes of values that can be written. size(words, d): the number of bytes that `write` will write, for
+    the message about a full disk, or None if it is not known in advance. companion: a second file, if there is one.
+    folder: what the folder contains, if the format is one. look(path): if the start of a file does not tell V and d,
+    returns the Promise of a file that `sniff` has found to be of this format; it raises DataError. check(): raises
+    UsageError if a package that the format needs is not installed.
     """
 
     suffixes: tuple[str, ...]
-    write: Callable[[BinaryIO, Sequence[bytes], Any], None]
+    write: Callable[[Any, Table], None]
+    dtypes: tuple[str, ...] = ("float32",)
     size: Callable[[Sequence[bytes], int], int | None] = lambda words, dim: None
+    companion: Companion | None = None
+    folder: Folder | None = None
+    look: Callable[[str | Path], Promise] | None = None
+    check: Callable[[], None] = lambda: None

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain import __version__
 from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError, WriteError, reason, spelled
 from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
 from w2vtrain.formats.precision import check_range
@@ -22,11 +23,12 @@ from w2vtrain.formats.transforms import Combined, Reordered
 from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
-from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
+from w2vtrain.formats.vector_formats.contract import MARK, Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.system.compression import COMPRESSORS, OTHERS, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
 from w2vtrain.system.folders import atomic_folder, check_folder
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
 
 
@@ -66,7 +68,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
 def check_output(path: str | Path, form: str, dtype: str = "float32") -> None:
     """Raise an error if vectors can never be written to `path` in a format, whatever exists there now.
 
-    UsageError: the format has no such dtype, or cannot be written to standard output; ConfigError: a package is missing.
+    UsageError: the format has no such dtype, or cannot be standard output; ConfigError: a package is missing.
     """
     if form in MODELS:
         if dtype != "float32":
@@ -183,6 +185,8 @@ def write_as(
     if chosen.folder:
         with atomic_folder(path, overwrite(str(path)), chosen.folder.is_ours, claim) as folder:
             chosen.write(folder, table)
+            with atomic_write(folder / MARK) as file:
+                file.write(json_text({"w2vtrain": __version__, "format": form}).encode())
         return
     if chosen.companion:
         beside = chosen.companion.beside(path)

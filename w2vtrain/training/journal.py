@@ -132,7 +132,7 @@ class Journal:
         self.save()
 
     def owns(self, path: str) -> bool:
-        """Return whether this run wrote the file or folder at this path and it is unchanged, except that a log may grow.
+        """Return whether this run wrote the file or folder at this path, unchanged, except that a log may grow.
 
         Raise ReadError if the file cannot be read at the moment.
         """

@@ -105,8 +105,8 @@ def collected(
             break
         found.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i:,}")  # type: ignore[misc]
         start += count
-    words, matrix = found.result()
-    if not words:
+    kept, matrix = found.result()
+    if not kept:
         raise DataError(f"{path} contains no vectors")
-    kept = None if counts is None or found.skipped else counts[: len(words)]
-    return Vectors(words, matrix, kind, skipped=found.skipped, counts=kept)
+    known = None if counts is None or found.skipped else counts[: len(kept)]
+    return Vectors(kept, matrix, kind, skipped=found.skipped, counts=known)

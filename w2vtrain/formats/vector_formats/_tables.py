@@ -1,4 +1,4 @@
-"""Tables of the columns `word`, `count` and `vector`, which Parquet and Arrow files share; pyarrow reads and writes them.
+"""Tables of the columns `word`, `count` and `vector`, which Parquet and Arrow files share, by pyarrow.
 
 word: string; count: int64, null if unknown; vector: fixed_size_list of float32 or float16 ("halffloat").
 """
@@ -59,8 +59,7 @@ def batches(table: Table) -> Iterator[Any]:
 
 
 def dim_of(found: Any, path: str | Path) -> int | None:
-    """Return d by the schema of a file, None for lists of any length. DataError if its columns are not those of vectors.
-    """
+    """Return d by a schema, None for lists of any length. Raise DataError if its columns are not those of vectors."""
     import pyarrow as pa
 
     names = found.names
@@ -103,7 +102,8 @@ def read_table(
             values = vector.flatten().to_numpy(zero_copy_only=False)
             found_dim = found_dim or len(values) // len(word)
             lengths_differ = found_dim * len(word) != len(values) or (
-                dim is None and not pa.compute.all(pa.compute.equal(pa.compute.list_value_length(vector), found_dim)).as_py()
+                dim is None
+                and not pa.compute.all(pa.compute.equal(pa.compute.list_value_length(vector), found_dim)).as_py()
             )
             if lengths_differ or not 0 < found_dim <= MAX_DIM:
                 raise DataError(f"{path}: the vectors have different lengths, or none")

@@ -4,14 +4,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from w2vtrain import __version__
-from w2vtrain.formats.vector_formats.contract import MARK
-
 
 class Splitting(NamedTuple):
-    """lower: no word has upper-case letters, so that text should be lower-cased. letters: all words consist of letters
-    and combining marks, as `--tokenizer simple` makes them, so that all else separates words; otherwise only white space
-    does."""
+    """How to split text.
+
+    lower: no word has upper-case letters, so that text is lower-cased. letters: all words consist of letters and
+    combining marks, as `--tokenizer simple` makes them, so that all else separates words; otherwise, white space does.
+    """
 
     lower: bool
     letters: bool
@@ -25,8 +24,3 @@ def splitting_of(words: Sequence[bytes]) -> Splitting:
         all(character.lower() == character for character in characters),
         all(unicodedata.category(character)[0] in "LM" for character in characters),
     )
-
-
-def marked(values: dict[str, object]) -> dict[str, object]:
-    """Return a JSON object with the mark of folders that w2vtrain wrote."""
-    return {**values, MARK: __version__}

@@ -1,6 +1,6 @@
 """The contract between a vector format and its users, and the types that they exchange.
 
-This module reads nothing, except what marks a folder as ours.
+This module reads and writes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import W2VError
 from w2vtrain.formats.subwords import NgramVectors
-from w2vtrain.system.json_text import json_object
-from w2vtrain.system.reading import read_small
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,33 +146,24 @@ class Folder(NamedTuple):
     """A format whose outputs are folders.
 
     sniffed: the files that tell a folder of this format, whoever wrote it. files: all files that `write` creates, by
-    their names in the folder. marked: the one among them that is a JSON object with the member MARK, so that `--force`
-    never replaces the folder of another program.
+    their names in the folder.
     """
 
     sniffed: tuple[str, ...]
     files: tuple[str, ...]
-    marked: str
 
     def claims(self, path: Path) -> bool:
         """Return whether a folder is of this format."""
         return all((path / name).is_file() for name in self.sniffed)
 
     def is_ours(self, path: Path) -> bool:
-        """Return whether w2vtrain wrote a folder, and nobody has added files."""
+        """Return whether w2vtrain wrote a folder, which has MARK then, and nobody has added files."""
         found = {inner.relative_to(path).as_posix() for inner in path.rglob("*") if not inner.is_dir()}
-        if not found <= set(self.files) or self.marked not in found:
-            return False
-        try:
-            return MARK in json_object(read_small(path / self.marked, MOST_CONFIG), "")
-        except W2VError:
-            return False
+        return MARK in found and found <= {*self.files, MARK}
 
 
-MARK = "w2vtrain"
-"""The member of a JSON object that marks a folder that w2vtrain wrote; its value is the version."""
-MOST_CONFIG = 1 << 16
-"""Maximum bytes of such a file."""
+MARK = "w2vtrain.json"
+"""A file in every folder that w2vtrain wrote, so that `--force` never replaces the folder of another program."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,9 @@
 """A folder that model2vec and sentence-transformers load: `StaticModel.from_pretrained`, `SentenceTransformer`.
 
-model.safetensors has the tensor `embeddings`, one row per word and a row of zeros for unknown words. tokenizer.json, for
-the library tokenizers, maps words to rows, and splits text as _words.py decides. A text's vector is the mean of its
-words' vectors, which are not scaled to unit length. With int8, the tensor `weights` has the scale of each row, which
-model2vec multiplies; sentence-transformers does not, so it reads float32 and float16.
+model.safetensors has the tensor `embeddings`, one row per word and a row of zeros for unknown words. tokenizer.json,
+for the library tokenizers, maps words to rows, and splits text as _words.py decides. A text's vector is the mean of its
+words' vectors, which are not scaled to unit length. With int8, the tensor `weights` has the scale of each row, by which
+both multiply it.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from w2vtrain.errors import DataError
 from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.formats.vector_formats._arrays import array_rows, check_matrix, collected
-from w2vtrain.formats.vector_formats._words import marked, splitting_of
+from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object
@@ -38,7 +38,7 @@ class _Padded:
         self.nbytes = self.size * self.dtype.itemsize
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return len(self._table.words) + 1
 
     def __getitem__(self, rows: slice) -> Any:
         V, d = self._table.matrix.shape
@@ -81,16 +81,17 @@ def write(folder: Path, table: Table) -> None:
         "normalize": False, "embedding_dtype": table.dtype,
     }  # fmt: skip
     modules = [{"idx": 0, "name": "0", "path": ".", "type": STATIC}]
-    for name, values in ((TOKENIZER, tokenizer), (CONFIG, marked(config)), (MODULES, modules)):
+    for name, values in ((TOKENIZER, tokenizer), (CONFIG, config), (MODULES, modules)):
         with atomic_write(folder / name) as file:
             file.write(orjson.dumps(values))
 
 
 def look(path: str | Path) -> Promise:
-    """Return V, with unknown words, and d."""
+    """Return V and d; if another program wrote the folder, V may include unknown words."""
     with open_safetensors(Path(path, TENSORS)) as box:
         shape = box.shape("embeddings")
-    return Promise(*shape) if len(shape) == 2 else Promise()
+    ours = FORMAT.folder is not None and FORMAT.folder.is_ours(Path(path))
+    return Promise(shape[0] - ours, shape[1]) if len(shape) == 2 else Promise()
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
@@ -123,5 +124,5 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
 FORMAT = VectorFormat(
     name="model2vec", suffixes=(), sniff=lambda head, whole: None, read=read, write=write,
     dtypes=("float32", "float16", "int8"), look=look, compressible=False,
-    folder=Folder((TENSORS, TOKENIZER, CONFIG), (TENSORS, TOKENIZER, CONFIG, MODULES), CONFIG),
+    folder=Folder((TENSORS, TOKENIZER, CONFIG), (TENSORS, TOKENIZER, CONFIG, MODULES)),
 )  # fmt: skip

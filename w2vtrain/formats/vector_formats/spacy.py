@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats import npy
 from w2vtrain.formats.vector_formats._arrays import array_rows, check_matrix, collected, header_of, read_header
-from w2vtrain.formats.vector_formats._words import marked, splitting_of
+from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.reading import read_small, regular_size
@@ -27,7 +27,22 @@ META, CONFIG, TOKENIZER = "meta.json", "config.cfg", "tokenizer"
 VECTORS, KEYS, STRINGS, SETTINGS, LOOKUPS = (
     f"vocab/{name}" for name in ("vectors", "key2row", "strings.json", "vectors.cfg", "lookups.bin")
 )
-PIPELINE = b'[nlp]\nlang = "xx"\npipeline = []\n\n[components]\n'
+PIPELINE = b"""[nlp]
+lang = "xx"
+pipeline = []
+disabled = []
+before_creation = null
+after_creation = null
+after_pipeline_creation = null
+batch_size = 1000
+
+[nlp.tokenizer]
+@tokenizers = "spacy.Tokenizer.v1"
+
+[components]
+"""
+ORTH, LOWER = 65, 66
+"""spaCy's numbers of attributes of tokens: their text, and its lower-case form."""
 MASK = (1 << 64) - 1
 LAST_CHARACTER = 0xFFFF
 """The last character that the tokenizer may treat as punctuation."""
@@ -74,12 +89,10 @@ def write(folder: Path, table: Table) -> None:
     keys = [hash64(word) for word in table.words]
     if len(set(keys)) != V:
         raise DataError("two words have the same 64-bit hash in spaCy")
-    meta = marked(
-        {
-            "lang": "xx", "name": "w2vtrain_vectors", "version": "0.0.0", "pipeline": [], "components": [],
-            "vectors": {"width": d, "vectors": V, "keys": V, "name": "w2vtrain", "mode": "default"},
-        }
-    )  # fmt: skip
+    meta = {
+        "lang": "xx", "name": "w2vtrain_vectors", "version": "0.0.0", "pipeline": [], "components": [],
+        "vectors": {"width": d, "vectors": V, "keys": V, "name": "w2vtrain", "mode": "default"},
+    }  # fmt: skip
     rules: dict[str, Any] = {"faster_heuristics": True}
     if split.letters:
         one = separators()
@@ -91,7 +104,7 @@ def write(folder: Path, table: Table) -> None:
         TOKENIZER: msgspec.msgpack.encode(rules),
         KEYS: msgspec.msgpack.encode(dict(zip(keys, range(V), strict=True))),
         STRINGS: msgspec.json.encode([word.decode() for word in table.words]),
-        SETTINGS: json.dumps({"mode": "default", "attr": "LOWER" if split.lower else "ORTH"}).encode(),
+        SETTINGS: json.dumps({"mode": "default", "attr": LOWER if split.lower else ORTH}).encode(),
         LOOKUPS: msgspec.msgpack.encode({}),
     }
     for name, data in parts.items():
@@ -136,7 +149,9 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     if order.tolist() == list(range(len(order))):
         blocks = array_rows(names, matrix[: len(order)])
     else:
-        blocks = ((names[i : i + 1000], np.array(matrix[order[i : i + 1000]], np.float32)) for i in range(0, len(names), 1000))
+        blocks = (
+            (names[i : i + 1000], np.array(matrix[order[i : i + 1000]], np.float32)) for i in range(0, len(names), 1000)
+        )
     return collected(path, "spacy", (len(names), shape[1]), blocks, lenient, limit, sniffed.size)
 
 
@@ -147,5 +162,5 @@ def _content(path: str | Path, name: str) -> bytes:
 
 FORMAT = VectorFormat(
     name="spacy", suffixes=(), sniff=lambda head, whole: None, read=read, write=write, look=look, compressible=False,
-    folder=Folder((META, VECTORS, KEYS, STRINGS), (META, CONFIG, TOKENIZER, VECTORS, KEYS, STRINGS, SETTINGS, LOOKUPS), META),
+    folder=Folder((META, VECTORS, KEYS, STRINGS), (META, CONFIG, TOKENIZER, VECTORS, KEYS, STRINGS, SETTINGS, LOOKUPS)),
 )  # fmt: skip

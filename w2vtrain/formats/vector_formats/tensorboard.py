@@ -11,7 +11,7 @@ import numpy as np
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats import text
-from w2vtrain.formats.vector_formats._rows import Collector, read_rows
+from w2vtrain.formats.vector_formats._rows import Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import numbers, only_numbers
 from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.formats.vector_formats.npy import companion_lines
@@ -29,7 +29,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 def write(file: BinaryIO, table: Table) -> None:
     """Write one line of d values per word, with the shortest decimals that read back to the same float32 values."""
-    for _, block in text.float_blocks(table.words, table.matrix):
+    for _, block in float_blocks(table.words, table.matrix):
         file.write(text.lines([b""] * len(block), block, b"\t"))
 
 
@@ -65,7 +65,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
             elif found is None or len(found) != rows.dim:
                 rows.refuse(f":{number}", f"not {rows.dim} numbers separated by tabs")
             else:
-                rows.add([words[number - 1]], found.reshape(1, -1), lambda _: f":{number}")
+                rows.add([words[number - 1]], found.reshape(1, -1), lambda _, at=number: f":{at}")  # type: ignore[misc]
         if not lenient and rows.missing(1) and number < len(words):
             raise TruncatedFile(f"{path}: {number:,} vectors, but {METADATA.beside(path)} has {len(words):,} words")
 

@@ -53,8 +53,7 @@ def write_rows(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
 
 
 def lines(names: Sequence[bytes], block: NDArray[np.float32], separator: bytes = b" ") -> bytes:
-    """Return one line per row: its name and its values, separated by `separator`; values alone if all names are empty.
-    """
+    """Return one line per row: its name and its values, with separators between; only values if names are empty."""
     # orjson prints the shortest decimals ten times as fast as repr(). Its "[[1.0,2.0],[3.0,4.0]]" is split at each "]",
     # because searching for one byte takes a tenth of the time of searching for several. The two bytes before each row
     # ("[[" or " [") are cut off.

@@ -3,6 +3,7 @@
 This module reads no further and ignores file names.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -41,11 +42,16 @@ def sniff(path: str | Path) -> Sniff:
 
     The errors are those of `read_head`.
     """
-    if Path(path).is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, it accepts names that are too long
         return _sniff_folder(Path(path))
     found = sniff_head(*read_head(path))
     known = formats().get(found.kind)
     return found._replace(**known.look(path)._asdict()) if known and known.look else found
+
+
+def is_vector_folder(path: Path) -> bool:
+    """Return whether a folder is of a format of vectors."""
+    return any(known.folder is not None and known.folder.claims(path) for known in formats().values())
 
 
 def _sniff_folder(path: Path) -> Sniff:

@@ -114,7 +114,7 @@ def test_the_projector_gets_numbers_and_metadata_with_a_header_only_for_two_colu
     assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines()[:2] == ["word\tcount", "the\t9"]
     assert read_vectors(tmp_path / "v.tsv").counts.tolist() == COUNTS.tolist()
     (tmp_path / "v.metadata.tsv").unlink()
-    with pytest.raises(errors.DataError, match="v.tsv has no words, which are expected one per line beside it"):
+    with pytest.raises(errors.DataError, match=r"v\.tsv has no words, which are expected one per line beside it"):
         read_vectors(tmp_path / "v.tsv")
 
 

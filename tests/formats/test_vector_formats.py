@@ -90,7 +90,7 @@ def test_error_messages_list_a_new_format(toy):
         UsageError, match=r"use \.txt \(text\), \.vec \(text\), .*\.bin \(binary\), .*\.csv \(toy\), or format="
     ):
         format_of("a.json")
-    with pytest.raises(UsageError, match="use text or .* or toy"):
+    with pytest.raises(UsageError, match=r"use text or .* or toy"):
         format_of("a", "json")
     (toy / "cut.csv").write_bytes(b"#toy 3 2\nthe,1.25,2.25\nof,3,4\n")
     with pytest.raises(DataError, match="promises 3 vectors, the file has 2"):

@@ -4,8 +4,10 @@ Formats that hold rows one after another, each with its word, share _rows.py.
 """
 
 import io
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -22,7 +24,9 @@ Rows = tuple[Sequence[bytes], NDArray[Any]]
 """n words and their (n, d) values."""
 MAX_HEADER = 10_000
 """Maximum bytes of the header of a NumPy array."""
-HEADER_ERRORS = (ValueError, TypeError, KeyError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError)
+HEADER_ERRORS = (
+    ValueError, TypeError, KeyError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError, TokenError,
+)  # fmt: skip
 """What NumPy raises for a damaged header."""
 
 
@@ -48,7 +52,9 @@ def read_header(file: Any, where: str | Path) -> tuple[tuple[int, ...], bool, np
         if version not in ((1, 0), (2, 0)):
             raise ValueError(f"its version is {version[0]}.{version[1]}, expected 1.0 or 2.0")
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read(file, max_header_size=MAX_HEADER)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers from Python 2, which are valid
+            shape, fortran, dtype = read(file, max_header_size=MAX_HEADER)
     except HEADER_ERRORS as error:
         message = " ".join(str(error).split())[:100]
         raise DataError(f"{where}: the header of the NumPy array is damaged: {message}") from error

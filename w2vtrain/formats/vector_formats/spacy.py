@@ -128,7 +128,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         words = msgspec.json.decode(_content(path, STRINGS), type=list[str])
         rows_of = msgspec.msgpack.decode(_content(path, KEYS), type=dict[int, int])
         encoded = [word.encode() for word in words]
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise DataError(f"{path}: the strings or keys of the vocabulary are damaged: {error}") from error
     file = Path(path, VECTORS)
     with file.open("rb") as opened:

@@ -245,3 +245,21 @@ def test_a_missing_package_is_named_before_anything_is_written(tmp_path, monkeyp
     with pytest.raises(errors.ConfigError, match=r"pip install 'w2vtrain\[table\]'"):
         write_vectors(tmp_path / "v.parquet", WORDS, MATRIX)
     assert not list(tmp_path.iterdir())
+
+
+def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
+    words = np.frombuffer(b"a\nb", np.uint8)
+    objects = np.array([[1, 2], [3, 4]], object)
+    np.savez(tmp_path / "objects.npz", words=words, vectors=objects)
+    np.savez(tmp_path / "few.npz", words=words, vectors=np.ones((3, 2)))
+    np.savez_compressed(tmp_path / "bomb.npz", words=words, vectors=np.zeros((2, 10_000_000), np.float32))
+    np.save(tmp_path / "objects.npy", objects)
+    header = np.lib.format.header_data_from_array_1_0(np.ones((2, 2), np.float32)) | {"shape": (1 << 40, 300)}
+    with (tmp_path / "huge.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+    for name, message in (
+        ("objects.npz", "Python objects"), ("few.npz", "3 vectors, but words has 2"), ("bomb.npz", "is damaged"),
+        ("objects.npy", "Python objects|has no words|do not have"), ("huge.npy", "cut off"),
+    ):  # fmt: skip
+        with pytest.raises(errors.DataError, match=message):
+            read_vectors(tmp_path / name)

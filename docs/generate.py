@@ -161,7 +161,7 @@ def about_formats() -> str:
     """Return the first sentence of each format's module, as a list."""
     text = ""
     for name, format_ in formats().items():
-        docstring = " ".join((inspect.getdoc(inspect.getmodule(format_.read)) or "").split())
+        docstring = " ".join((inspect.getdoc(inspect.getmodule(format_.write)) or "").split())
         text += f"- `{name}`: {escaped(docstring.partition('. ')[0].removesuffix('.'))}.\n"
     return text
 

@@ -16,6 +16,7 @@ import lzma
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -234,17 +235,56 @@ def made(folder, write, *args, **options):
 
 def text_seeds(folder):
     yield from attacks(".txt")
-    for format in vector_formats.names():
+    for format in ("text", "glove"):
         yield made(folder, vectors.write_vectors, WORDS, ROWS, format)
     yield b"king 1 2.5 -3e-2\nman 4 5 6\n"
     yield "\ufeff2 1\r\nking\t 1.5 \r\n\u00e9t\u00e9  .5\r\n".encode()
 
 
 def binary_seeds(folder):
-    yield from attacks(".bin", ".npy")
+    yield from attacks(".bin")
     data = made(folder, vectors.write_vectors, WORDS, ROWS, "binary")
     yield data
     yield gzip.compress(data, mtime=0)
+
+
+def read_beside(path):
+    """Read an array or a table, with words beside it."""
+    for suffix in (".words.txt", ".metadata.tsv"):
+        path.with_suffix(suffix).write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
+    read_vectors(path)
+
+
+def array_seeds(*names):
+    def seeds(folder):
+        for name in names:
+            for dtype in vector_formats.formats()[name].dtypes:
+                vectors.write_vectors(folder / "made", WORDS, ROWS, name, force=True, dtype=dtype, counts=COUNTS)
+                yield (folder / "made").read_bytes()
+        for path in folder.glob("made*"):
+            path.unlink()
+
+    return seeds
+
+
+def read_folder(path):
+    """Read a folder whose small files are parts of the input."""
+    parts = path.read_bytes().split(BETWEEN)
+    kind = "spacy" if parts[0] == b"spacy" else "model2vec"
+    folder = path.parent / kind
+    known = vector_formats.formats()[kind].folder.sniffed
+    for name, part in itertools.zip_longest(known, parts[1 : 1 + len(known)], fillvalue=b""):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(part)
+    read_vectors(folder)
+
+
+def folder_seeds(folder):
+    for kind in ("spacy", "model2vec"):
+        vectors.write_vectors(folder / "made", WORDS, ROWS, kind)
+        known = vector_formats.formats()[kind].folder.sniffed
+        yield BETWEEN.join([kind.encode(), *((folder / "made" / name).read_bytes() for name in known)])
+        shutil.rmtree(folder / "made")
 
 
 def vocabulary_seeds(_):
@@ -393,6 +433,10 @@ def result_seeds(_):
 LOADERS = {
     "text": Loader(read_vectors, text_seeds),
     "binary": Loader(read_vectors, binary_seeds),
+    "arrays": Loader(read_beside, array_seeds("npy", "npz")),
+    "tables": Loader(read_beside, array_seeds("parquet", "arrow")),
+    "projector": Loader(read_beside, array_seeds("tensorboard")),
+    "folders": Loader(read_folder, folder_seeds),
     "vocabulary": Loader(vocabulary.Vocabulary.load, vocabulary_seeds),
     "model": Loader(read_model, model_seeds),
     "fasttext": Loader(read_model, fasttext_seeds),

@@ -14,7 +14,7 @@ from w2vtrain.commands.options import CODES, COUNT_OR_NONE, command, restrict_op
 from w2vtrain.commands.request import Export
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.system.files import check_writable
+from w2vtrain.system.files import STDOUT
 from w2vtrain.system.terminal import echo
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ EXPORTED = {
 @click.option("--normalize", is_flag=True, help="Scale each vector to unit length; zero vectors stay zero.")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def convert(
-    vectors: str, output: str, format_: str | None, export: Export, restrict_vocab: int, center: bool, remove_top: int,
-    normalize: bool, force: bool,
+    vectors: str, output: str, format_: str | None, dtype: str, export: Export, restrict_vocab: int, center: bool,
+    remove_top: int, normalize: bool, force: bool,
 ) -> None:  # fmt: skip
     """Read VECTORS in any format, or from a model, change them as requested, and write them.
 
@@ -53,13 +53,15 @@ def convert(
         from w2vtrain.embeddings.model import load_model, save_as
         from w2vtrain.formats.fasttext import READER as FASTTEXT
         from w2vtrain.formats.model_file import MODEL
+        from w2vtrain.formats.precision import mean_cosine
         from w2vtrain.formats.sniff import sniff
         from w2vtrain.formats.transforms import transform
         from w2vtrain.formats.vector_formats import MODELS
-        from w2vtrain.formats.vectors import format_of, write_vectors
+        from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of, format_of, write_as
     form = format_of(output, format_, models=True)
-    check_different([output], [vectors])
-    check_writable(output, force)
+    check_output(output, form, dtype)
+    check_different(files_of(output, form), files_read(vectors))
+    check_vectors_writable(output, form, lambda _: force)
     if form in MODELS:
         if export != "auto" or restrict_vocab or center or remove_top or normalize:
             raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
@@ -72,13 +74,13 @@ def convert(
         return
     with readable(vectors) as path:
         try:
-            words, matrix, described = read(path, export, restrict_vocab or None)
+            words, matrix, counts, described = read(path, export, restrict_vocab or None)
             transform(matrix, path, center, remove_top, normalize)
         except MemoryError as error:
             raise ResourceError(
                 f"{path}: not enough memory to convert its vectors; --restrict-vocab N converts the first N"
             ) from error
-    write_vectors(output, words, matrix, format_, force)
+    write_as(form, output, words, matrix, lambda _: force, counts=counts, dtype=dtype)
     facts = [
         f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions",
         *described,
@@ -86,11 +88,24 @@ def convert(
         *[f"without {remove_top} principal component{'s' * (remove_top != 1)}"] * (remove_top > 0),
         *["of unit length"] * normalize,
     ]
+    if dtype != "float32":
+        facts.append(f"as {dtype} (mean cosine with float32: {mean_cosine(matrix, dtype):.6f})")
     echo(f"{output}: {', '.join(facts)}", err=True)
 
 
-def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArray[np.float32], list[str]]:
-    """Return the first `limit` words of a file, the requested vectors, and what these are if a model has several.
+def files_read(path: str) -> list[str]:
+    """Return an input and the files beside it that may belong to it."""
+    from w2vtrain.formats.vector_formats import formats
+
+    beside = [known.companion.beside(path) for known in formats().values() if known.companion] if path != STDOUT else []
+    return [path, *(str(file) for file in beside if file.exists())]
+
+
+def read(
+    path: str, which: Export, limit: int | None
+) -> tuple[list[str], NDArray[np.float32], NDArray[np.int64] | None, list[str]]:
+    """Return the first `limit` words of a file, the requested vectors, the counts of the words, or None, and what the
+    vectors are if a model has several.
 
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
@@ -104,8 +119,8 @@ def read(path: str, which: Export, limit: int | None) -> tuple[list[str], NDArra
         if which != "auto":
             raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
         loaded = read_vectors(path, limit=limit)
-        return loaded.words, loaded.matrix, []
+        return loaded.words, loaded.matrix, loaded.counts, []
     model = load_model(path)
     kind, share = choose_vectors(model.record, which)
     vectors = exported(model.input, model.output, kind, share, path)
-    return model.words[:limit], vectors[:limit], [EXPORTED[kind]]
+    return model.words[:limit], vectors[:limit], model.counts[:limit], [EXPORTED[kind]]

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @writing_options
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @code_options
-def export(run: str, output: str, format_: str | None, export: Export, force: bool, **named: str | None) -> None:
+def export(
+    run: str, output: str, format_: str | None, dtype: str, export: Export, force: bool, **named: str | None
+) -> None:  # fmt: skip
     """Write the vectors of the last checkpoint in folder RUN, or of the best epoch so far if it has --heldout text.
 
     The run may still be training and is not affected. The corpus is not needed.
@@ -40,7 +42,7 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
         from w2vtrain.commands.plan import check_export
         from w2vtrain.engines.schedule import State
         from w2vtrain.formats.transforms import exported
-        from w2vtrain.formats.vectors import format_of, write_vectors
+        from w2vtrain.formats.vectors import check_output, format_of, write_as
         from w2vtrain.objectives import objective_class
         from w2vtrain.training.inputs import vocabulary_checksum
         from w2vtrain.training.journal import VOCABULARY
@@ -48,7 +50,8 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
         from w2vtrain.training.unfinished import newest, output_vectors_of, settings_of, vectors_of
         from w2vtrain.user_code import Named
     folder = Path(run)
-    format_of(output, format_)
+    form = format_of(output, format_)
+    check_output(output, form, dtype)
     Named(**named).allow()
     journal = stored(folder, InputMissing)
     settings = settings_of(folder, journal)
@@ -79,7 +82,7 @@ def export(run: str, output: str, format_: str | None, export: Export, force: bo
         rows = exported(
             rows[:], output_vectors_of(checkpoint, bool(best), settings, len(rows)), export, blend.share, folder
         )
-    write_vectors(output, vocabulary.words, rows, format_, force)
+    write_as(form, output, vocabulary.words, rows, lambda _: force, counts=vocabulary.counts, dtype=dtype)
     for why in checkpoint.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
     origin = "from the best epoch so far on held-out text" if best else "current weights"

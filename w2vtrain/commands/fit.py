@@ -13,6 +13,7 @@ from w2vtrain.commands.options import (
     cache_option,
     command,
     config_option,
+    dtype_option,
     export_option,
     force_option,
     format_option,
@@ -31,6 +32,7 @@ from w2vtrain.parsers import Real
 @click.argument("corpus", nargs=-1, metavar="CORPUS...")
 @click.option("-o", "--output", metavar="FILE", help=f"{OUTPUT}  [required]")
 @format_option
+@dtype_option
 @export_option
 @click.option("--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE.")
 @click.option(

@@ -61,9 +61,14 @@ format_option: Any = click.option(
     "--format", "format_", type=click.Choice([*vector_formats.names(), *vector_formats.MODELS]),
     help="Format of the vectors.  [default: by the file suffix]",
 )  # fmt: skip
+dtype_option: Any = click.option(
+    "--dtype", type=click.Choice(vector_formats.DTYPES), default="float32", show_default=True,
+    help="Write values in fewer bytes: float16 or int8, with one scale per word, in the formats that have them.",
+)  # fmt: skip
 OUTPUT = (
-    "File for the word vectors: .txt or .vec for text, .bin for binary, - for stdout; .gz, .bz2, .xz or .zst after it"
-    " compresses."
+    "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"
+    " .arrow, .feather, or .tsv for TensorBoard; with --format spacy or model2vec, a folder; - for stdout. After text"
+    " and binary, .gz, .bz2, .xz or .zst compresses."
 )
 export_option: Any = click.option(
     "--export", type=click.Choice(get_args(Export)), default="auto", show_default=True,
@@ -159,7 +164,10 @@ scored_options = all_of(
 )
 """Options of commands that score what they train."""
 writing_options = all_of(
-    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, export_option
+    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT),
+    format_option,
+    dtype_option,
+    export_option,
 )
 """Options of commands that write vectors."""
 case_option: Any = click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case.")

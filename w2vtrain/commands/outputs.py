@@ -15,7 +15,7 @@ from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.formats.vectors import format_of, write_vectors
+from w2vtrain.formats.vectors import format_of, write_as
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
@@ -54,14 +54,18 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    form = request.output and format_of(request.output, request.format_, models=True)
+    form = format_of(request.output, request.format_, models=True)
     export, share = choose_vectors(model.record, "in" if form == FASTTEXT else request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
     record: dict[str, Any] = {"command": request.command, "settings": model.settings, "record": model.record}
     if run.id:  # `supervise` recognizes by it that this run has finished
         record = {"run": run.id, **record}
-    kind, claim = request.format_, run.claim
+    claim = run.claim
+
+    def owned(file: str) -> bool:
+        return request.force or run.owns(file)
+
     counted = Vocabulary(model.words, model.counts)
 
     def write_output(file: str, force: bool) -> None:
@@ -69,14 +73,16 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
             save_as(form, file, model, force, claim)
             return
         vectors = exported(model.input, model.output, export, share, file)
-        write_vectors(file, model.words, vectors, kind, force, claim)
+        write_as(form, file, model.words, vectors, owned, claim, model.counts, request.dtype)
+
+    def write_rows(file: str, force: bool) -> None:
+        counts = model.counts if rows == len(model.words) else None
+        form = format_of(file, request.vectors_format)
+        write_as(form, file, names, model.output, owned, claim, counts, request.dtype)
 
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
         (request.output, write_output),
-        (
-            request.save_output_vectors,
-            lambda file, force: write_vectors(file, names, model.output, request.vectors_format, force, claim),
-        ),
+        (request.save_output_vectors, write_rows),
         (request.save_model, lambda file, force: save_model(file, model, force, claim)),
         (request.save_vocab, lambda file, force: counted.save(file, force, claim)),
         (request.record, lambda file, force: write_json(file, record, force, claim)),
@@ -84,7 +90,7 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
         while file:
             try:
-                write(file, request.force or run.owns(file))
+                write(file, owned(file))
             except (WriteError, OutputError) as error:
                 if is_stream(file) or not run.await_disk_space(error):
                     raise

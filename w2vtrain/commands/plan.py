@@ -17,7 +17,7 @@ from w2vtrain.config import Settings, check_rules, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
-from w2vtrain.formats.vectors import format_of
+from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of, format_of
 from w2vtrain.objectives import check_options, engine_of, has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
@@ -35,7 +35,7 @@ from w2vtrain.training.warm_start import WarmStart
 
 HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
 """Outputs that a run folder may name without evidence that the run began them."""
-WRITTEN = ("output", "format_", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
+WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
 """Fields of the request that must be equal on all ranks, although only rank 0 writes."""
 
 
@@ -230,10 +230,12 @@ def check_results(request: FitRequest, settings: Settings) -> None:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
     check_export(request.export, settings)
     form = format_of(request.output, request.format_, models=True)
+    check_output(request.output, form, request.dtype)
     if form == FASTTEXT and request.export not in ("auto", "in"):
         raise ConfigError(f"export: {request.output} has input vectors in fastText's format; use --export in")
     if request.save_output_vectors:
-        format_of(request.save_output_vectors, request.vectors_format)
+        file = request.save_output_vectors
+        check_output(file, format_of(file, request.vectors_format), request.dtype)
     if request.save_vocab:
         check_suffix(request.save_vocab)
     for file in filter(None, (request.save_model, request.log_json)):
@@ -242,8 +244,20 @@ def check_results(request: FitRequest, settings: Settings) -> None:
 
 def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
     """Raise OutputError for an output that cannot be written. owned: whether a file is the run's own."""
+
+    def overwrite(file: str) -> bool:
+        return request.force or owned(file)
+
+    folders = [
+        (request.output, format_of(request.output, request.format_, models=True)),
+        *((file, format_of(file, request.vectors_format)) for file in filter(None, [request.save_output_vectors])),
+    ]
+    vectors = {name for file, form in folders for name in files_of(file, form)}
+    for file, form in folders:
+        check_vectors_writable(file, form, overwrite)
     for file in request.files:
-        check_writable(file, request.force or owned(file))
+        if file not in vectors:
+            check_writable(file, overwrite(file))
 
 
 def check_begun(request: FitRequest, run: Run) -> None:

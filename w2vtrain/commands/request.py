@@ -41,6 +41,7 @@ class FitRequest:
     flags: dict[str, Any]
     output: str
     format_: str | None = None
+    dtype: str = "float32"
     export: Export = "auto"
     save_output_vectors: str | None = None
     save_model: str | None = None
@@ -74,8 +75,18 @@ class FitRequest:
     @property
     def results(self) -> list[str]:
         """The names of all results, ending with the JSON record beside the vectors."""
-        named = [self.output, self.save_output_vectors, self.save_model, self.save_vocab, self.record]
-        return [file for file in named if file]
+        from w2vtrain.formats.vectors import files_of, format_of
+
+        vectors = [
+            name
+            for file, form, models in (
+                (self.output, self.format_, True),
+                (self.save_output_vectors, self.vectors_format, False),
+            )
+            if file
+            for name in files_of(file, format_of(file, form, models))
+        ]
+        return [*vectors, *filter(None, [self.save_model, self.save_vocab, self.record])]
 
     @property
     def files(self) -> list[str]:

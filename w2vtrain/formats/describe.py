@@ -11,7 +11,7 @@ from w2vtrain.formats import fasttext
 from w2vtrain.formats.model_file import FIXED, KIND, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, open_safetensors
 from w2vtrain.formats.sniff import sniff
-from w2vtrain.formats.vector_formats import names
+from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff
 from w2vtrain.system.reading import open_input
 
@@ -36,9 +36,13 @@ def describe(path: str | Path) -> dict[str, Any]:
         return description | _describe_model(path)
     if sniffed.kind == fasttext.NAME:
         return description | _describe_fasttext(path)
-    if sniffed.kind in names():
+    if known := formats().get(sniffed.kind):
         description |= {"kind": f"{sniffed.kind} vectors", "words": sniffed.rows, "dim": sniffed.dim}
-        description |= {"words_exact": True, "header": sniffed.rows is not None}
+        description |= {"words_exact": True}
+        if known.compressible:  # a format of rows, after a first line or without one
+            description["header"] = sniffed.rows is not None
+        elif sniffed.dim is None:
+            raise DataError(f"{path}: the {sniffed.kind} vectors are damaged: they do not have a row per word")
     if sniffed.kind != "unknown" and sniffed.rows is None:
         description["words"], description["words_exact"] = _count_lines(path, sniffed)
     if sniffed.note:

@@ -88,7 +88,7 @@ def decode_words(data: bytes, where: str | Path, spaces: bool = False) -> list[s
 
 def write_safetensors(
     path: str | Path,
-    tensors: Mapping[str, NDArray[Any]],
+    tensors: Mapping[str, Any],
     metadata: Mapping[str, str],
     force: bool = False,
     claim: Claim | None = None,
@@ -97,7 +97,8 @@ def write_safetensors(
 
     safetensors.numpy.save_file opens its output itself and needs a contiguous copy of each array. The matrices in
     training are padded, so these copies would be a second model in memory. This function copies each array block by
-    block into a file that gets its name only when it is complete.
+    block into a file that gets its name only when it is complete. An object with an array's shape, sizes and dtype,
+    whose slices of rows are arrays, may take the place of an array.
 
     Raise TypeError for other dtypes, and OutputError and WriteError as `files.atomic_write` does, which also explains
     force and claim.
@@ -117,7 +118,7 @@ def write_safetensors(
     with atomic_write(path, force, size=8 + len(text) + end, claim=claim) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for name in order:
-            array = np.atleast_1d(tensors[name])
+            array = tensors[name] if tensors[name].ndim else np.atleast_1d(tensors[name])
             for rows in row_blocks(array):
                 block = np.ascontiguousarray(array[rows], dtype=array.dtype.newbyteorder("<"))
                 file.write(block.reshape(-1).view(np.uint8).data)

@@ -3,13 +3,14 @@
 This module reads no further and ignores file names.
 """
 
+import os
 import re
 from pathlib import Path
 
 from w2vtrain.formats.fasttext import READER as FASTTEXT
 from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.vector_formats import formats
-from w2vtrain.formats.vector_formats.contract import Sniff, VectorReader
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader
 from w2vtrain.system.reading import open_input, regular_size
 
 HEAD = 1 << 16
@@ -17,9 +18,7 @@ HEAD = 1 << 16
 VOCABULARY_LINE = re.compile(rb"[^ \t\n\r\v\f]+[ \t]+\d{1,18}[ \t]*\r?")
 # Files that are often mistaken for vectors, by their first bytes.
 STRANGERS = {
-    b"\x93NUMPY": "a NumPy array: it has no words",
     b"PK\x03\x04": "a zip archive: unpack it first",
-    b"PAR1": "a Parquet table",
     **{
         bytes([0x80, protocol]): "a pickle, as written by gensim's save(): pickles are never opened, because they can "
         "run any code; in gensim, load it and write the vectors with save_word2vec_format, or pass the model to "
@@ -43,7 +42,26 @@ def sniff(path: str | Path) -> Sniff:
 
     The errors are those of `read_head`.
     """
-    return sniff_head(*read_head(path))
+    if os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, it accepts names that are too long
+        return _sniff_folder(Path(path))
+    found = sniff_head(*read_head(path))
+    known = formats().get(found.kind)
+    return found._replace(**known.look(path)._asdict()) if known and known.look else found
+
+
+def is_vector_folder(path: Path) -> bool:
+    """Return whether a folder is of a format of vectors."""
+    return any(known.folder is not None and known.folder.claims(path) for known in formats().values())
+
+
+def _sniff_folder(path: Path) -> Sniff:
+    """Return what a folder is. Raise InputMissing if it is not of a format that is a folder."""
+    for name, known in formats().items():
+        if known.folder and known.folder.claims(path):
+            size = sum(file.stat().st_size for inner in known.folder.files if (file := path / inner).is_file())
+            return Sniff(name, *(known.look(path) if known.look else Promise()), size, None)
+    regular_size(path)  # raises InputMissing, since this is a folder
+    raise AssertionError
 
 
 def read_head(path: str | Path) -> tuple[bytes, int, str | None]:

@@ -4,7 +4,8 @@ The formats themselves are modules of vector_formats. Other parts of a model, su
 read by model.py.
 """
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,18 +13,22 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain import __version__
 from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError, WriteError, reason, spelled
 from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
+from w2vtrain.formats.precision import check_range
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_safetensors
 from w2vtrain.formats.sniff import HEAD, read_head, readers, sniff
 from w2vtrain.formats.transforms import Combined, Reordered
 from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
-from w2vtrain.formats.vector_formats.contract import Coding, Sniff
+from w2vtrain.formats.vector_formats.contract import MARK, Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.system.compression import COMPRESSORS, OTHERS, check_suffix, packed, packed_write, unpacked
-from w2vtrain.system.files import STDOUT, Claim
+from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
+from w2vtrain.system.folders import atomic_folder, check_folder
+from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
 
 
@@ -38,17 +43,19 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     if format is not None and format not in possible:
         why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
         raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")
+    known_formats = formats()
+    compressible = {name for name, known in known_formats.items() if known.compressible}
     if format is not None:
-        check_suffix(path, compressible=format not in MODELS)
+        check_suffix(path, format in compressible, format)
         return format
     inner, compression = unpacked(path)
     if str(path) == STDOUT or (compression and not inner.suffix):
         return DEFAULT
-    suffixes = {suffix: name for name, known in formats().items() for suffix in known.suffixes}
+    suffixes = {suffix: name for name, known in known_formats.items() for suffix in known.suffixes}
     suffixes |= {suffix: name for name, ends in MODELS.items() for suffix in ends if models}
     try:
         found = suffixes[inner.suffix.lower()]
-        check_suffix(path, compressible=found not in MODELS)
+        check_suffix(path, found in compressible, found)
         return found
     except KeyError:
         known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
@@ -58,6 +65,47 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
         ) from None
 
 
+def check_output(path: str | Path, form: str, dtype: str = "float32") -> None:
+    """Raise an error if vectors can never be written to `path` in a format, whatever exists there now.
+
+    UsageError: the format has no such dtype, or cannot be standard output; ConfigError: a package is missing.
+    """
+    if form in MODELS:
+        if dtype != "float32":
+            raise UsageError(f"{path}: {form} holds a model, whose values are float32: leave out {spelled('dtype')}")
+        return
+    chosen = formats()[form]
+    if dtype not in chosen.dtypes:
+        able = [name for name, known in formats().items() if dtype in known.dtypes]
+        raise UsageError(
+            f"{path}: the format {form} has no {dtype} values, but {' or '.join(chosen.dtypes)}"
+            + (f": {dtype} needs {spelled('format')} {' or '.join(able)}" if able else "")
+        )
+    if chosen.folder and str(path).endswith(("/", os.sep)):
+        raise UsageError(f"{path}: leave out the slash at the end of the folder's name")
+    if (chosen.folder or chosen.companion) and str(path) == STDOUT:
+        raise UsageError(f"-: {form} writes more than one file, which standard output cannot hold: name a file")
+    if chosen.companion and Path(path) == chosen.companion.beside(path):
+        raise UsageError(f"{path}: this is the name of the file beside the vectors; choose another name")
+    chosen.check()
+
+
+def files_of(path: str | Path, form: str) -> list[str]:
+    """Return the names of all outputs of a format, that of the vectors last."""
+    companion = None if form in MODELS else formats()[form].companion
+    return [*([str(companion.beside(path))] if companion else []), str(path)]
+
+
+def check_vectors_writable(path: str | Path, form: str, overwrite: Callable[[str], bool]) -> None:
+    """Raise OutputError if the outputs of `files_of` cannot be written. overwrite: whether one may be overwritten."""
+    folder = None if form in MODELS else formats()[form].folder
+    if folder:
+        check_folder(path, overwrite(str(path)), folder.is_ours)
+        return
+    for file in files_of(path, form):
+        check_writable(file, overwrite(file))
+
+
 def write_vectors(
     path: str | Path,
     words: Sequence[str],
@@ -65,30 +113,41 @@ def write_vectors(
     format: str | None = None,
     force: bool = False,
     claim: Claim | None = None,
+    *,
+    counts: NDArray[np.int64] | None = None,
+    dtype: str = "float32",
 ) -> None:
-    """Write words and their vectors to a file, completely or not at all.
+    """Write words and their vectors to a file or a folder, completely or not at all.
 
-    Values are written as float32; in text, as the shortest decimals that read back to the same float32 values.
+    In text, values are the shortest decimals that read back to the same float32 values.
 
     Parameters
     ----------
     path : str or Path
-        The file to write; "-" is standard output. If its last suffix is .gz, .bz2, .xz or .zst, it is compressed.
+        The file to write, or the folder; "-" is standard output. If its last suffix is .gz, .bz2, .xz or .zst, it is
+        compressed.
     words : sequence of str
         V distinct words.
     matrix : ndarray, shape (V, d)
         One row per word. It may be a strided view such as ``padded[:, :d]``, which is copied block by block.
     format : str, optional
-        "text" or "binary" (word2vec's formats); by default taken from the suffix of `path`.
+        "text" or "binary" (word2vec's formats), "glove", "npy", "npz", "parquet", "arrow", "tensorboard", "spacy" or
+        "model2vec"; by default taken from the suffix of `path`.
     force : bool, default False
-        Overwrite an existing file.
+        Overwrite an existing file, or a folder that w2vtrain wrote.
     claim : callable, optional
         Called before the file gets its name; see `w2vtrain.system.files.atomic_write`.
+    counts : ndarray of int64, shape (V,), optional
+        Occurrences of the words, which some formats keep.
+    dtype : str, default "float32"
+        "float16" or "int8" for formats that have them; int8 values have one scale per row.
 
     Raises
     ------
     UsageError
-        If the format is unknown or the shapes do not match.
+        If the format is unknown or does not have this dtype, or the shapes do not match.
+    ConfigError
+        If the format needs a package that is not installed.
     DataError
         If a value is not finite, or a word is empty, occurs twice, or contains ASCII white space.
     OutputError, WriteError
@@ -101,20 +160,45 @@ def write_vectors(
     >>> w2vtrain.write_vectors("colors.txt", ["red", "green"], np.eye(2, dtype=np.float32), force=True)
 
     """
-    chosen = formats()[format_of(path, format)]
+    write_as(format_of(path, format), path, words, matrix, lambda _: force, claim, counts, dtype)
+
+
+def write_as(
+    form: str, path: str | Path, words: Sequence[str], matrix: NDArray[Any] | Combined,
+    overwrite: Callable[[str], bool], claim: Claim | None = None, counts: NDArray[np.int64] | None = None,
+    dtype: str = "float32",
+) -> None:  # fmt: skip
+    """Write vectors as `write_vectors` does. form: a name of a format; overwrite: see `check_vectors_writable`."""
+    check_output(path, form, dtype)
+    chosen = formats()[form]
     if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
         raise UsageError(f"{path}: a matrix of shape {list(matrix.shape)} cannot be written for {len(words):,} words")
+    if counts is not None and len(counts) != len(words):
+        raise UsageError(f"{path}: {len(counts):,} counts cannot be written for {len(words):,} words")
     encoded = encode_words(words, path).split(b"\n")
     if len(longest := max(encoded, key=len)) > MAX_WORD:
         raise DataError(f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD:,}")
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
-    with packed_write(path, force, chosen.size(encoded, matrix.shape[1]), claim) as file:
-        chosen.write(file, encoded, matrix)
+    check_range(matrix, words, dtype, path)
+    table = Table(encoded, matrix, counts, dtype)
+    if chosen.folder:
+        with atomic_folder(path, overwrite(str(path)), chosen.folder.is_ours, claim) as folder:
+            chosen.write(folder, table)
+            with atomic_write(folder / MARK) as file:
+                file.write(json_text({"w2vtrain": __version__, "format": form}).encode())
+        return
+    if chosen.companion:
+        beside = chosen.companion.beside(path)
+        with atomic_write(beside, overwrite(str(beside)), claim=claim) as file:
+            chosen.companion.write(file, table)
+    size = chosen.size(encoded, matrix.shape[1])
+    with packed_write(path, overwrite(str(path)), size, claim) as file:
+        chosen.write(file, table)
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:
-    """Read vectors from word2vec text or binary, GloVe text, or a model saved by w2vtrain.
+    """Read vectors in any format that `write_vectors` writes, or from a model saved by w2vtrain.
 
     The format and any compression are recognized by content. The file must have as many rows as its header says, each
     with d finite values, and distinct UTF-8 words. Memory is allocated only after the sizes in the header have been

@@ -36,7 +36,9 @@ OTHERS = tuple(
     ".7z .arrow .br .db .feather .h5 .hdf5 .jar .lz .lz4 .lzma .npy .npz .onnx .parquet .pickle .pkl .pt .rar .tar"  # noqa: SIM905
     " .tbz2 .tgz .txz .xlsx .z .zip .zstd".split()
 )
-"""Suffixes of formats that are not written."""
+"""Suffixes of formats that are not written, or not by every output."""
+OWN = {"arrow": (".arrow", ".feather"), "npy": (".npy",), "npz": (".npz",), "parquet": (".parquet",)}
+"""Those among them that the formats of vectors have."""
 
 
 class _Decoder:
@@ -226,10 +228,13 @@ def unpacked(path: str | Path) -> tuple[Path, str]:
     return (Path(path).with_suffix(""), suffix) if suffix in COMPRESSORS else (Path(path), "")
 
 
-def check_suffix(path: str | Path, compressible: bool = True) -> None:
-    """Raise UsageError if the suffix of an output promises a format that is not written, or not for this output."""
+def check_suffix(path: str | Path, compressible: bool = True, form: str | None = None) -> None:
+    """Raise UsageError if the suffix of an output promises a format that is not written, or not for this output.
+
+    form: the name of the output's format, whose own suffix is right, such as .npz.
+    """
     suffix = Path(path).suffix.lower()
-    if suffix in OTHERS:
+    if suffix in OTHERS and not (form and suffix in OWN.get(form, ())):
         raise UsageError(f"{path}: {suffix} files are not written; compressed ones end in {', '.join(COMPRESSORS)}")
     if suffix in COMPRESSORS and not compressible:
         raise UsageError(f"{path}: this output is not compressed; choose a name without {suffix}")

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
 from w2vtrain.system.machine import process_exists
-from w2vtrain.system.storage import is_held, patiently, remove_file, sync, sync_folder
+from w2vtrain.system.storage import is_held, patiently, remove_file, remove_tree, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 from w2vtrain.system.trust import FILE_MODE, LASTING_ERRORS
 
@@ -60,8 +60,8 @@ def atomic_write(
         with _Checked(target, os.O_WRONLY, shown=path, size=size) as raw, _buffered(raw) as stream:
             yield stream
         return
-    _sweep(target)
-    temporary = _temporary_name(target)
+    sweep(target)
+    temporary = temporary_name(target)
     with _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=size) as raw:
         try:
             with _buffered(raw) as stream:
@@ -94,7 +94,7 @@ def check_writable(path: str | Path, force: bool = False) -> None:
         return
     if old is not None and sys.platform == "win32" and not os.access(target, os.W_OK):
         raise OutputError(f"{path} cannot be overwritten: it is marked as read-only")
-    temporary = _temporary_name(target)
+    temporary = temporary_name(target)
     _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None).close()
     with suppress(OSError):  # an empty file that another program has open does no harm
         remove_file(temporary)
@@ -122,21 +122,22 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
     return target, old
 
 
-def _temporary_name(target: Path) -> Path:
+def temporary_name(target: Path) -> Path:
+    """Return a new name beside a target, which `sweep` recognizes."""
     # Names may have up to 255 bytes. A long name is cut, between characters, so that the temporary name fits, too.
     encoded = os.fsencode(target.name)
     name = encoded[:200].decode("utf-8", "ignore") if len(encoded) > 200 else target.name
     return target.with_name(f".{name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
 
 
-def _sweep(target: Path) -> None:
-    """Remove the temporary files that killed processes left behind for the same target."""
-    pattern = re.compile(re.escape(_temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
+def sweep(target: Path) -> None:
+    """Remove the temporary files and folders that killed processes left behind for the same target."""
+    pattern = re.compile(re.escape(temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             pid = pattern.fullmatch(entry.name)
             if pid and not process_exists(int(pid[1])) and time.time() - entry.stat().st_mtime > MIN_SWEEP_SECONDS:
-                Path(entry.path).unlink()
+                remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else Path(entry.path).unlink()
 
 
 def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:

@@ -7,7 +7,6 @@ A file belongs to a run if the run recorded the file's inode number and checksum
 alone proves nothing: after a crash, another run may have written a file of that name.
 """
 
-import hashlib
 import json
 import os
 import secrets
@@ -18,6 +17,7 @@ from typing import Any
 
 from w2vtrain.errors import DataError, ReadError, reason, shown, spelled
 from w2vtrain.system.files import atomic_write
+from w2vtrain.system.folders import checksum
 from w2vtrain.system.json_text import json_digest, json_object, record
 from w2vtrain.system.locks import run_of
 from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_passing, read_trusted
@@ -119,10 +119,10 @@ class Journal:
             file.write(json.dumps(text, indent=2).encode())
 
     def claim(self, target: Path, temporary: Path) -> None:
-        """Record that the run owns the file `temporary`, which is about to be renamed to `target`."""
-        with answering(temporary), temporary.open("rb") as file:
-            checksum, status = hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno())
-        self.outputs[str(target)] = {"inode": status.st_ino, "bytes": status.st_size, "sha256": checksum}
+        """Record that the run owns the file or folder `temporary`, which is about to be renamed to `target`."""
+        with answering(temporary):
+            inode, (digest, size) = temporary.stat().st_ino, checksum(temporary)
+        self.outputs[str(target)] = {"inode": inode, "bytes": size, "sha256": digest}
         self.save()
 
     def claim_log(self, target: Path, temporary: Path) -> None:
@@ -132,21 +132,22 @@ class Journal:
         self.save()
 
     def owns(self, path: str) -> bool:
-        """Return whether this run wrote the file at this path and it is unchanged, except that a log may grow.
+        """Return whether this run wrote the file or folder at this path, unchanged, except that a log may grow.
 
         Raise ReadError if the file cannot be read at the moment.
         """
         try:
             entry = self.outputs.get(os.path.realpath(path))
             status = Path(path).stat()
-            if entry is None or status.st_ino != entry.get("inode") or not Path(path).is_file():
+            regular, folder = Path(path).is_file(), Path(path).is_dir()
+            if entry is None or status.st_ino != entry.get("inode") or not (regular or folder):
                 return False
-            with Path(path).open("rb") as file:
-                if entry.get("log"):
+            if entry.get("log"):
+                with Path(path).open("rb") as file:
                     first = file.readline(MAX_CONFIG_BYTES)
                     return not first or json.dumps(self.run).encode() in first
-                same = status.st_size == entry.get("bytes")
-                return same and hashlib.file_digest(file, "sha256").hexdigest() == entry.get("sha256")
+            same = folder or status.st_size == entry.get("bytes")
+            return same and checksum(Path(path))[0] == entry.get("sha256")
         except OSError as error:
             raise_if_passing(Path(path), error)
             return False

@@ -20,6 +20,10 @@ MODELS = {"fasttext": (), "model": (".safetensors",)}
 """Formats of models, which vectors alone do not make, and their suffixes: embeddings.model writes them."""
 
 
+DTYPES = ("float32", "float16", "int8")
+"""The dtypes in which values are written; each format has some of them."""
+
+
 def names() -> list[str]:
     """Return the names of all formats, DEFAULT first, without importing their modules."""
     found = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")} - {"contract"}

@@ -67,6 +67,15 @@ def numbers(text: bytes) -> NDArray[np.float32] | None:
         return None
 
 
+def only_numbers(line: bytes) -> bool:
+    """Return whether a line is two or more numbers separated by single tabs, as TensorBoard reads vectors."""
+    fields = line.rstrip(b"\r\n").split(b"\t")
+    if len(fields) < 2 or b" " in line or not all(fields):
+        return False
+    values = numbers(b" ".join(fields))
+    return values is not None and len(values) == len(fields)
+
+
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
     """Return the (dim,) float32 values of a line "word v1 ... vd", or None if the line is not of this form."""
     fields = line.split()

@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of, split_binary
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -29,10 +29,10 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     return read_rows(path, sniffed, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
 
 
-def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
+def write(file: BinaryIO, table: Table) -> None:
     """Write "V d" and one row per word, with a newline at the end of each row, as word2vec.c does."""
-    file.write(_header(*matrix.shape))
-    write_rows(file, words, matrix)
+    file.write(_header(*table.matrix.shape))
+    write_rows(file, table.words, table.matrix)
 
 
 def write_rows(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:

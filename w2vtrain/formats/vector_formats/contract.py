@@ -115,16 +115,75 @@ class VectorReader:
     compressible: bool = True
 
 
+class Table(NamedTuple):
+    """What a format writes, all of it checked: V words and their vectors.
+
+    words: as UTF-8; matrix: (V, d), of any memory layout; it needs a shape and slices of rows. counts: (V,) int64, or
+    None if they are unknown. dtype: that of the values to write, one of the format's.
+    """
+
+    words: Sequence[bytes]
+    matrix: Any
+    counts: NDArray[np.int64] | None = None
+    dtype: str = "float32"
+
+
+class Companion(NamedTuple):
+    """A second file beside that of the vectors, which has what these lack, such as the words.
+
+    suffix: replaces the suffix of the file of vectors. write(file, table): writes it.
+    """
+
+    suffix: str
+    write: Callable[[BinaryIO, Table], None]
+
+    def beside(self, path: str | Path) -> Path:
+        """Return the name of the companion of a file."""
+        return Path(path).with_suffix(self.suffix)
+
+
+class Folder(NamedTuple):
+    """A format whose outputs are folders.
+
+    sniffed: the files that tell a folder of this format, whoever wrote it. files: all files that `write` creates, by
+    their names in the folder.
+    """
+
+    sniffed: tuple[str, ...]
+    files: tuple[str, ...]
+
+    def claims(self, path: Path) -> bool:
+        """Return whether a folder is of this format."""
+        return all((path / name).is_file() for name in self.sniffed)
+
+    def is_ours(self, path: Path) -> bool:
+        """Return whether w2vtrain wrote a folder, which has MARK then, and nobody has added files."""
+        found = {inner.relative_to(path).as_posix() for inner in path.rglob("*") if not inner.is_dir()}
+        return MARK in found and found <= {*self.files, MARK}
+
+
+MARK = "w2vtrain.json"
+"""A file in every folder that w2vtrain wrote, so that `--force` never replaces the folder of another program."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class VectorFormat(VectorReader):
     """A format that can be read and written; its name is the name of its module.
 
     suffixes: file name suffixes, in lower case and with the dot, that select this format for writing. write(file,
-    words, matrix): writes V words, as UTF-8, and a (V, d) matrix of any memory layout; both are already checked.
-    size(words, d): the number of bytes that `write` will write, for the message about a full disk, or None if it is not
-    known in advance.
+    table): writes a table to a binary file or, if the format is a `folder`, into an empty folder, whose path it gets.
+    dtypes: the dtypes of values that can be written. size(words, d): the number of bytes that `write` will write, for
+    the message about a full disk, or None if it is not known in advance. companion: a second file, if there is one.
+    folder: what the folder contains, if the format is one. look(path): if the start of a file does not tell V and d,
+    returns the Promise of a file that `sniff` has found to be of this format; it raises DataError. check(): raises
+    UsageError if a package that the format needs is not installed.
     """
 
     suffixes: tuple[str, ...]
-    write: Callable[[BinaryIO, Sequence[bytes], Any], None]
+    write: Callable[[Any, Table], None]
+    dtypes: tuple[str, ...] = ("float32",)
     size: Callable[[Sequence[bytes], int], int | None] = lambda words, dim: None
+    companion: Companion | None = None
+    folder: Folder | None = None
+    look: Callable[[str | Path], Promise] | None = None
+    check: Callable[[], None] = lambda: None

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
-from w2vtrain.formats.vector_formats._word2vec import numbers, promise_of, row_values
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, Vectors
+from w2vtrain.formats.vector_formats._word2vec import numbers, only_numbers, promise_of, row_values
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.machine import automatic_threads
 
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
@@ -34,7 +34,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     row, newline, _ = head[start:].partition(b"\n")
     dim = len(row.split()) - 1
-    if dim >= 2 and (newline or whole) and row_values(row, dim) is not None:
+    if dim >= 2 and (newline or whole) and row_values(row, dim) is not None and not only_numbers(row):
         return Promise(None, dim, start)
     return None
 
@@ -44,24 +44,27 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     return read_rows(path, sniffed, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
 
 
-def write(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
+def write(file: BinaryIO, table: Table) -> None:
     """Write "V d" and one line per word, with the shortest decimals that read back to the same float32 values."""
-    file.write(b"%d %d\n" % matrix.shape)
-    write_rows(file, words, matrix)
+    file.write(b"%d %d\n" % table.matrix.shape)
+    write_rows(file, table.words, table.matrix)
 
 
 def write_rows(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
     """Write what follows the header; `matrix` needs only a length, a size, and slices of rows."""
     for names, block in float_blocks(words, matrix):
-        file.write(_lines(names, block))
+        file.write(lines(names, block))
 
 
-def _lines(names: Sequence[bytes], block: NDArray[np.float32]) -> bytes:
+def lines(names: Sequence[bytes], block: NDArray[np.float32], separator: bytes = b" ") -> bytes:
+    """Return one line per row: its name and its values, with separators between; only values if names are empty."""
     # orjson prints the shortest decimals ten times as fast as repr(). Its "[[1.0,2.0],[3.0,4.0]]" is split at each "]",
     # because searching for one byte takes a tenth of the time of searching for several. The two bytes before each row
     # ("[[" or " [") are cut off.
-    lists = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY).replace(b",", b" ").split(b"]")[:-2]
-    return b"".join([b"%b %b\n" % (name, values[2:]) for name, values in zip(names, lists, strict=True)])
+    lists = orjson.dumps(block, option=orjson.OPT_SERIALIZE_NUMPY).replace(b",", separator).split(b"]")[:-2]
+    if not any(names):
+        return b"".join([b"%b\n" % values[2:] for values in lists])
+    return b"".join([b"%b%b%b\n" % (name, separator, values[2:]) for name, values in zip(names, lists, strict=True)])
 
 
 def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
@@ -83,11 +86,11 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
             if count := take(len(names)):
                 first = line_number - count
                 rows.add(names[:count], values[:count], lambda i, first=first: f":{first + i}")  # type: ignore[misc]
-            lines = rest.split(b"\n")
-            del lines[len(lines) - (not lines[-1]) :]  # what follows the last newline
-            for i in range(0, len(lines), rows.step):
-                if count := take(min(rows.step, len(lines) - i)):
-                    _parse_lines(lines[i : i + count], rows, line_number - count)
+            left = rest.split(b"\n")
+            del left[len(left) - (not left[-1]) :]  # what follows the last newline
+            for i in range(0, len(left), rows.step):
+                if count := take(min(rows.step, len(left) - i)):
+                    _parse_lines(left[i : i + count], rows, line_number - count)
             if rows.missing(1) == 0:
                 return
 

@@ -1,0 +1,265 @@
+"""Vectors are taken along: the programs that read each format find our words and values, and we read theirs back."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from w2vtrain import errors, read_vectors, write_vectors
+from w2vtrain.formats.describe import describe
+from w2vtrain.formats.precision import mean_cosine
+from w2vtrain.formats.vector_formats.spacy import hash64
+
+WORDS = ["the", "königlich", "of", "</s>", "x"]
+MATRIX = np.random.default_rng(3).normal(size=(5, 6)).astype(np.float32)
+COUNTS = np.array([9, 5, 4, 2, 1])
+NAMES = {"npy": "v.npy", "npz": "v.npz", "parquet": "v.parquet", "arrow": "v.arrow", "model2vec": "folder"}
+LOSS = {"float16": 1e-3, "int8": 1e-2}
+# Their imports and models cause warnings, which are errors elsewhere.
+quiet = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [("float16", name) for name in NAMES.values()] + [("int8", "v.npz"), ("int8", "folder")]
+)
+def test_fewer_bytes_lose_little_and_read_back_as_float32(tmp_path, dtype, name):
+    form = "model2vec" if name == "folder" else None
+    write_vectors(tmp_path / name, WORDS, MATRIX, form, dtype=dtype)
+    found = read_vectors(tmp_path / name)
+    assert found.words == WORDS
+    assert found.matrix.dtype == np.float32
+    assert 0 < np.abs(found.matrix - MATRIX).max() < LOSS[dtype] * np.abs(MATRIX).max()
+    expected = np.einsum("ij,ij->i", found.matrix, MATRIX, dtype=float) / np.linalg.norm(
+        found.matrix.astype(float), axis=1
+    ) / np.linalg.norm(MATRIX.astype(float), axis=1)  # fmt: skip
+    assert mean_cosine(MATRIX, dtype) == pytest.approx(expected.mean(), abs=1e-7)
+
+
+def test_rows_of_zeros_and_tiny_values_survive_int8(tmp_path):
+    matrix = np.array([[0, 0], [1e-45, 0], [3e38, -1]], np.float32)
+    write_vectors(tmp_path / "v.npz", ["a", "b", "c"], matrix, dtype="int8")
+    found = read_vectors(tmp_path / "v.npz").matrix
+    np.testing.assert_allclose(found, matrix, rtol=0.01, atol=3e38 / 254)
+    with pytest.raises(errors.DataError, match="'c' has a value beyond 65,504"):
+        write_vectors(tmp_path / "v.npy", ["a", "b", "c"], matrix, dtype="float16")
+
+
+def test_numpy_loads_the_array_and_the_archive_without_pickle(tmp_path):
+    write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy", mmap_mode="r"), MATRIX)
+    assert (tmp_path / "v.words.txt").read_text("utf-8").split("\n") == [*WORDS, ""]
+    write_vectors(tmp_path / "v.npz", WORDS, MATRIX, counts=COUNTS, dtype="int8")
+    with np.load(tmp_path / "v.npz", allow_pickle=False) as data:
+        assert data["words"].tobytes().decode().split("\n") == WORDS
+        np.testing.assert_array_equal(data["counts"], COUNTS)
+        np.testing.assert_allclose(data["vectors"] * data["scales"][:, None], MATRIX, atol=0.02)
+
+
+def test_a_compressed_archive_of_numpy_is_read(tmp_path):
+    words = np.frombuffer("\n".join(WORDS).encode(), np.uint8)
+    np.savez_compressed(tmp_path / "v.npz", words=words, vectors=np.asfortranarray(MATRIX.astype(float)))
+    found = read_vectors(tmp_path / "v.npz")
+    assert (found.words, found.matrix.tobytes()) == (WORDS, MATRIX.tobytes())
+    np.savez(tmp_path / "v.npz", vectors=MATRIX)
+    with pytest.raises(errors.DataError, match="the archive has no array words, but vectors"):
+        read_vectors(tmp_path / "v.npz")
+
+
+@quiet
+@pytest.mark.parametrize("name", ["v.parquet", "v.arrow"])
+def test_tables_have_typed_columns_and_known_counts(tmp_path, name):
+    pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    write_vectors(tmp_path / name, WORDS, MATRIX, counts=COUNTS, dtype="float16")
+    table = (parquet.read_table if name == "v.parquet" else feather.read_table)(tmp_path / name)
+    assert [str(field.type) for field in table.schema] == [
+        "string", "int64", "fixed_size_list<element: halffloat not null>[6]",
+    ]  # fmt: skip
+    assert table["word"].to_pylist() == WORDS
+    found = read_vectors(tmp_path / name, limit=3)
+    assert (found.words, found.counts.tolist()) == (WORDS[:3], [9, 5, 4])
+    write_vectors(tmp_path / name, WORDS, MATRIX, force=True)
+    assert read_vectors(tmp_path / name).counts is None
+    assert describe(tmp_path / name)["words"] == 5
+
+
+@quiet
+def test_tables_of_other_programs_are_read_or_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    lists = pa.array(MATRIX.astype(float).tolist())
+    parquet.write_table(pa.table({"vector": lists, "word": WORDS}), tmp_path / "v.parquet")
+    assert read_vectors(tmp_path / "v.parquet").matrix.tobytes() == MATRIX.tobytes()
+    for columns, message in (
+        ({"token": WORDS, "vector": lists}, "no column `word`"),
+        ({"word": WORDS, "vector": [1.0] * 5}, "expected lists of float32"),
+        ({"word": WORDS, "vector": [[1.0]] * 4 + [[1.0, 2.0]]}, "different lengths"),
+        ({"word": [*WORDS[:4], None], "vector": lists}, "is null"),
+        ({"word": ["a"] * 5, "vector": lists}, "occurs a second time"),
+    ):
+        parquet.write_table(pa.table(columns), tmp_path / "v.parquet")
+        with pytest.raises(errors.DataError, match=message):
+            read_vectors(tmp_path / "v.parquet")
+
+
+def test_the_projector_gets_numbers_and_metadata_with_a_header_only_for_two_columns(tmp_path):
+    write_vectors(tmp_path / "v.tsv", WORDS, MATRIX)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "v.tsv", np.float32, delimiter="\t"), MATRIX)
+    assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines() == WORDS
+    write_vectors(tmp_path / "v.tsv", WORDS, MATRIX, counts=COUNTS, force=True)
+    assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines()[:2] == ["word\tcount", "the\t9"]
+    assert read_vectors(tmp_path / "v.tsv").counts.tolist() == COUNTS.tolist()
+    (tmp_path / "v.metadata.tsv").unlink()
+    with pytest.raises(errors.DataError, match=r"v\.tsv has no words, which are expected one per line beside it"):
+        read_vectors(tmp_path / "v.tsv")
+
+
+@quiet
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_model2vec_finds_each_word_and_means_of_texts(tmp_path, dtype):
+    model2vec = pytest.importorskip("model2vec")
+    write_vectors(tmp_path / "folder", WORDS, MATRIX, "model2vec", dtype=dtype)
+    model = model2vec.StaticModel.from_pretrained(tmp_path / "folder")
+    kept = read_vectors(tmp_path / "folder").matrix
+    atol = 2e-3 if dtype == "float16" else 1e-6  # model2vec computes in the dtype of the file
+    np.testing.assert_allclose(model.encode(["The", "königlich"]), kept[:2], atol=atol)
+    np.testing.assert_allclose(model.encode("(Königlich), of zyx!"), kept[[1, 2]].mean(axis=0), atol=atol)
+
+
+@quiet
+def test_sentence_transformers_loads_the_same_folder(tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    write_vectors(tmp_path / "folder", WORDS, MATRIX, "model2vec")
+    model = library.SentenceTransformer(str(tmp_path / "folder"), device="cpu")
+    np.testing.assert_allclose(model.encode(["The", "of x"]), [MATRIX[0], MATRIX[[2, 4]].mean(axis=0)], atol=1e-6)
+
+
+@quiet
+def test_words_with_capitals_and_punctuation_are_split_at_white_space_only(tmp_path):
+    model2vec = pytest.importorskip("model2vec")
+    words = ["The", "x-y"]
+    write_vectors(tmp_path / "folder", words, MATRIX[:2], "model2vec")
+    model = model2vec.StaticModel.from_pretrained(tmp_path / "folder")
+    np.testing.assert_allclose(model.encode(["The x-y", "the"]), [MATRIX[:2].mean(axis=0), np.zeros(6)], atol=1e-6)
+
+
+@quiet
+def test_spacy_loads_the_folder_and_finds_the_words_of_a_text(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    write_vectors(tmp_path / "folder", WORDS, MATRIX, "spacy")
+    nlp = spacy.load(tmp_path / "folder")
+    text = nlp("The (königlich), zyx!")
+    assert [(token.text, token.has_vector) for token in text] == [
+        ("The", True), ("(", False), ("königlich", True), (")", False), (",", False), ("zyx", False), ("!", False),
+    ]  # fmt: skip
+    np.testing.assert_array_equal(text[2].vector, MATRIX[1])
+    assert spacy.load(tmp_path / "folder", config={"nlp": {"lang": "de"}}).lang == "de"
+    nlp.to_disk(tmp_path / "theirs")
+    found = read_vectors(tmp_path / "theirs")
+    assert dict(zip(found.words, found.matrix.tolist(), strict=True)) == dict(zip(WORDS, MATRIX.tolist(), strict=True))
+    with pytest.raises(errors.OutputError, match="never replaced"):
+        write_vectors(tmp_path / "theirs", WORDS, MATRIX, "spacy", force=True)
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_words_have_the_numbers_that_spacy_gives_them(word):
+    strings = pytest.importorskip("spacy.strings")
+    try:
+        data = word.encode()
+    except UnicodeEncodeError:
+        return
+    assert hash64(data) == strings.hash_string(word)
+
+
+@pytest.mark.parametrize("form", ["spacy", "model2vec"])
+def test_a_folder_is_replaced_only_if_we_wrote_all_of_it(tmp_path, form):
+    folder = tmp_path / "folder"
+    write_vectors(folder, WORDS, MATRIX, form)
+    with pytest.raises(errors.OutputError, match="use force"):
+        write_vectors(folder, WORDS, MATRIX, form)
+    write_vectors(folder, WORDS[:2], MATRIX[:2], form, force=True)
+    assert read_vectors(folder).words == WORDS[:2]
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(errors.OutputError, match="never replaced"):
+        write_vectors(folder, WORDS, MATRIX, form, force=True)
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    write_vectors(folder, WORDS, MATRIX, "model2vec")
+
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("w2vtrain.formats.vector_formats.model2vec.orjson.dumps", fails, raising=False)
+    with pytest.raises((errors.WriteError, AttributeError), match="No space left"):
+        write_vectors(folder, WORDS[:2], MATRIX[:2], "model2vec", force=True)
+    assert read_vectors(folder).words == WORDS
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_run_writes_a_folder_or_two_files_and_knows_them_as_its_own(tmp_path, w2vtrain_here):
+    (tmp_path / "text").write_text("a b c d a b\n" * 200)
+    fit = ["fit", "text", "-q", "--epochs", "1", "--min-count", "1", "--vector-size", "8"]
+    for more, names in (
+        (["-o", "m", "--format", "model2vec"], {"m", "m.json"}),
+        (["-o", "v.npy"], {"v.npy", "v.words.txt", "v.npy.json"}),
+    ):
+        before = {path.name for path in tmp_path.iterdir()}
+        assert w2vtrain_here([*fit, *more], tmp_path)[0] == 0
+        assert {path.name for path in tmp_path.iterdir()} - before == names
+        code, _, said = w2vtrain_here([*fit, *more], tmp_path)
+        assert (code, "exists: use --force" in said) == (73, True), said
+        assert w2vtrain_here([*fit, *more, "--force"], tmp_path)[0] == 0
+        assert sorted(read_vectors(tmp_path / more[1]).words) == ["a", "b", "c", "d"]
+    code, out, said = w2vtrain_here(["info", "m", "--json"], tmp_path)
+    assert (code, json.loads(out)["kind"], json.loads(out)["words"]) == (0, "model2vec vectors", 4), said
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "message"),
+    [
+        (2, ["-o", "v.txt", "--dtype", "int8"], "the format text has no int8 values"),
+        (2, ["-o", "-", "--format", "spacy"], "more than one file"),
+        (2, ["-o", "m/", "--format", "model2vec"], "leave out the slash"),
+        (2, ["-o", "v.npz.gz"], "not compressed"),
+        (2, ["-o", "v.parquet", "--format", "text"], ".parquet files are not written"),
+        (73, ["-o", "in.txt", "--format", "spacy", "--force"], "is a file, and this format is a folder"),
+    ],
+)
+def test_what_a_format_cannot_be_is_one_line(tmp_path, w2vtrain_here, code, words, message):
+    write_vectors(tmp_path / "in.txt", WORDS, MATRIX)
+    write_vectors(tmp_path / "copy.txt", WORDS, MATRIX)
+    found, _, said = w2vtrain_here(["convert", "copy.txt", *words], tmp_path)
+    assert (found, message in said, said.count("\n")) == (code, True, 1), said
+
+
+def test_a_missing_package_is_named_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(errors.ConfigError, match=r"pip install 'w2vtrain\[table\]'"):
+        write_vectors(tmp_path / "v.parquet", WORDS, MATRIX)
+    assert not list(tmp_path.iterdir())
+
+
+def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
+    words = np.frombuffer(b"a\nb", np.uint8)
+    objects = np.array([[1, 2], [3, 4]], object)
+    np.savez(tmp_path / "objects.npz", words=words, vectors=objects)
+    np.savez(tmp_path / "few.npz", words=words, vectors=np.ones((3, 2)))
+    np.savez_compressed(tmp_path / "bomb.npz", words=words, vectors=np.zeros((2, 10_000_000), np.float32))
+    np.save(tmp_path / "objects.npy", objects)
+    header = np.lib.format.header_data_from_array_1_0(np.ones((2, 2), np.float32)) | {"shape": (1 << 40, 300)}
+    with (tmp_path / "huge.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+    for name, message in (
+        ("objects.npz", "Python objects"), ("few.npz", "3 vectors, but words has 2"), ("bomb.npz", "is damaged"),
+        ("objects.npy", "Python objects|has no words|do not have"), ("huge.npy", "cut off"),
+    ):  # fmt: skip
+        with pytest.raises(errors.DataError, match=message):
+            read_vectors(tmp_path / name)

@@ -1,0 +1,118 @@
+"""What formats that hold arrays have in common: NumPy's headers, blocks of rows to write, and checked rows to read.
+
+Formats that hold rows one after another, each with its word, share _rows.py.
+"""
+
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError
+from w2vtrain.formats.precision import rounded, scales_of
+from w2vtrain.formats.safetensors import row_blocks
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, Collector
+from w2vtrain.formats.vector_formats.contract import Table, Vectors
+
+Rows = tuple[Sequence[bytes], NDArray[Any]]
+"""n words and their (n, d) values."""
+MAX_HEADER = 10_000
+"""Maximum bytes of the header of a NumPy array."""
+HEADER_ERRORS = (
+    ValueError, TypeError, KeyError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError, TokenError,
+)  # fmt: skip
+"""What NumPy raises for a damaged header."""
+
+
+def blocks(table: Table) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the rows of a table block by block, as its dtype. int8 rows have the scales of `precision.scales_of`."""
+    scales = scales_of(table.matrix) if table.dtype == "int8" else None
+    for rows in row_blocks(table.matrix):
+        yield rows, rounded(table.matrix[rows], table.dtype, None if scales is None else scales[rows])
+
+
+def write_array(file: BinaryIO, shape: tuple[int, ...], dtype: Any, parts: Iterable[NDArray[Any]]) -> None:
+    """Write an array in NumPy's format, version 1.0, from parts along its first axis."""
+    descr = npy.dtype_to_descr(np.dtype(dtype).newbyteorder("<"))
+    npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
+    for part in parts:
+        file.write(part.reshape(-1).view(np.uint8).data)
+
+
+def read_header(file: Any, where: str | Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return the shape, the Fortran order and the dtype of an array. Raise DataError if the header is damaged."""
+    try:
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"its version is {version[0]}.{version[1]}, expected 1.0 or 2.0")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers from Python 2, which are valid
+            shape, fortran, dtype = read(file, max_header_size=MAX_HEADER)
+    except HEADER_ERRORS as error:
+        message = " ".join(str(error).split())[:100]
+        raise DataError(f"{where}: the header of the NumPy array is damaged: {message}") from error
+    if dtype.hasobject:
+        raise DataError(f"{where}: an array of Python objects, which is never read: it can run any code")
+    if any(size < 0 for size in shape):
+        raise DataError(f"{where}: the header of the NumPy array is damaged: shape {list(shape)[:5]}")
+    return shape, fortran, dtype
+
+
+def header_of(head: bytes) -> tuple[int | None, int | None]:
+    """Return V and d of an array that starts with `head`; None for both if it is damaged or has another shape."""
+    try:
+        shape, _, _ = read_header(io.BytesIO(head), "")
+    except DataError:
+        return None, None
+    return (shape[0], shape[1]) if len(shape) == 2 else (None, None)
+
+
+def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], where: str | Path, scaled: bool = False) -> None:
+    """Raise DataError unless an array can be vectors: (V, d) of floats, or of int8 if there are scales."""
+    if len(shape) != 2 or not shape[0] or not 0 < shape[1] <= MAX_DIM:
+        raise DataError(f"{where}: an array of shape {list(shape)[:5]}, expected a row of values per word")
+    if dtype.kind != "f" and not (scaled and dtype == np.int8):
+        hint = ", which need their scales" if dtype == np.int8 else ""
+        raise DataError(f"{where}: an array of {dtype}, expected floating-point numbers{hint}")
+
+
+def array_rows(
+    words: Sequence[bytes], matrix: NDArray[Any], scales: NDArray[np.float32] | None = None
+) -> Iterator[Rows]:
+    """Yield the words and the rows of a matrix (V, d), as float32, block by block; each row times its scale."""
+    for rows in row_blocks(matrix):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, which is refused
+            block = np.array(matrix[rows], np.float32)
+            if scales is not None:
+                block *= scales[rows, None]
+        yield words[rows], block
+
+
+def collected(
+    path: str | Path, kind: str, shape: tuple[int, int], rows: Iterable[Rows], lenient: bool, limit: int | None,
+    size: int, counts: NDArray[np.int64] | None = None,
+) -> Vectors:  # fmt: skip
+    """Return checked rows as Vectors, as `vectors.read_vectors` describes.
+
+    shape: (V, d), which the caller has compared with the `size` in bytes of the file.
+    """
+    found = Collector(str(path), shape[1], None if lenient else shape[0], lenient, limit, size)
+    start = 0
+    for words, block in rows:
+        count = found.missing(len(block))
+        if not count:
+            break
+        found.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i:,}")  # type: ignore[misc]
+        start += count
+    kept, matrix = found.result()
+    if not kept:
+        raise DataError(f"{path} contains no vectors")
+    known = None if counts is None or found.skipped else counts[: len(kept)]
+    return Vectors(kept, matrix, kind, skipped=found.skipped, counts=known)

@@ -1,0 +1,82 @@
+"""A NumPy array (.npy) of V rows, and beside it a text file with their words, one per line: X.npy and X.words.txt.
+
+`numpy.load` reads the array, also with mmap_mode="r". The words are not part of it.
+"""
+
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from w2vtrain.errors import DataError, InputMissing, TruncatedFile
+from w2vtrain.formats.vector_formats._arrays import (
+    array_rows,
+    blocks,
+    check_matrix,
+    collected,
+    header_of,
+    read_header,
+    write_array,
+)
+from w2vtrain.formats.vector_formats._rows import MAX_WORD
+from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.system.reading import open_input, read_lines, regular_size
+
+MAGIC = b"\x93NUMPY"
+
+
+def sniff(head: bytes, whole: bool) -> Promise | None:
+    """Claim data that start with NumPy's magic number."""
+    return Promise(*header_of(head)) if head.startswith(MAGIC) else None
+
+
+def write(file: BinaryIO, table: Table) -> None:
+    """Write the array."""
+    write_array(file, table.matrix.shape, table.dtype, (block for _, block in blocks(table)))
+
+
+def write_words(file: BinaryIO, table: Table) -> None:
+    """Write one word per line."""
+    file.writelines(word + b"\n" for word in table.words)
+
+
+def companion_lines(path: str | Path, companion: Companion, rows: int) -> list[bytes]:
+    """Return the lines of the file beside a file of `rows` vectors; DataError if it is missing or has too many."""
+    beside = companion.beside(path)
+    try:
+        regular_size(beside)
+    except InputMissing as error:
+        raise DataError(f"{path} has no words, which are expected one per line beside it: {error}") from error
+    lines = []
+    for number, line in read_lines(beside, 2 * MAX_WORD):
+        if number > rows:
+            break
+        lines.append(line.rstrip(b"\r\n"))
+    return lines
+
+
+def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read the array, which is mapped, and the words beside it."""
+    with open_input(path) as (file, _):
+        shape, fortran, dtype = read_header(file, path)
+        start = file.tell()
+    check_matrix(shape, dtype, path)
+    needed = start + shape[0] * shape[1] * dtype.itemsize
+    if needed > sniffed.size:
+        raise TruncatedFile(
+            f"{path}: the header promises {needed:,} bytes, but the file has {sniffed.size:,}: it is cut off or its"
+            " header is wrong"
+        )
+    words = companion_lines(path, WORDS, shape[0] + 1)
+    if len(words) != shape[0] and not lenient:
+        raise TruncatedFile(f"{WORDS.beside(path)}: {len(words):,} words, but {path} has {shape[0]:,} vectors")
+    matrix = np.memmap(path, dtype, "r", start, (shape[0], shape[1]), "F" if fortran else "C")[: len(words)]
+    rows = array_rows(words[: len(matrix)], matrix)
+    return collected(path, "npy", (len(matrix), shape[1]), rows, lenient, limit, sniffed.size)
+
+
+WORDS = Companion(".words.txt", write_words)
+FORMAT = VectorFormat(
+    name="npy", suffixes=(".npy",), sniff=sniff, read=read, write=write, dtypes=("float32", "float16"),
+    companion=WORDS, compressible=False,
+)  # fmt: skip

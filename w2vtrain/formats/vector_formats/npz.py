@@ -1,0 +1,154 @@
+"""A NumPy archive (.npz) with the arrays `words`, `vectors` and, if known, `counts`; with int8 vectors, also `scales`.
+
+`numpy.load` reads it without pickle. `words` holds the words as UTF-8 joined by newlines, in an array of bytes:
+``data["words"].tobytes().decode().split("\\n")`` is a list of them. An array of strings would take four bytes for each
+letter of the longest word, for every word. vectors: (V, d) float32, float16 or int8; counts: (V,) int64; scales: (V,)
+float32; the vectors are then ``data["vectors"] * data["scales"][:, None]``.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError
+from w2vtrain.formats.precision import scales_of
+from w2vtrain.formats.vector_formats._arrays import (
+    array_rows,
+    blocks,
+    check_matrix,
+    collected,
+    read_header,
+    write_array,
+)
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.system.reading import justified, open_input, regular_size
+
+MAGIC = b"PK\x03\x04"
+NAMES = ("words", "vectors", "counts", "scales")
+MAX_MEMBERS = 1000
+ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
+"""What a damaged archive raises."""
+
+
+def sniff(head: bytes, whole: bool) -> Promise | None:
+    """Claim a zip archive whose first member is an array."""
+    name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+    return Promise() if head.startswith(MAGIC) and name.endswith(b".npy") else None
+
+
+def write(file: BinaryIO, table: Table) -> None:
+    """Write the arrays, uncompressed and block by block."""
+    words = np.frombuffer(b"\n".join(table.words), np.uint8)
+    arrays: list[tuple[str, tuple[int, ...], Any, Iterable[NDArray[Any]]]] = [
+        ("words", words.shape, np.uint8, [words]),
+        ("vectors", table.matrix.shape, table.dtype, (block for _, block in blocks(table))),
+    ]
+    if table.counts is not None:
+        counts = np.ascontiguousarray(table.counts, "<i8")
+        arrays.append(("counts", counts.shape, np.int64, [counts]))
+    if table.dtype == "int8":
+        scales = scales_of(table.matrix)
+        arrays.append(("scales", scales.shape, np.float32, [scales.astype("<f4", copy=False)]))
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, shape, dtype, parts in arrays:
+            # A ZipInfo of its own: archives of the same vectors are equal, whenever they were written.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                write_array(member, shape, dtype, parts)  # type: ignore[arg-type]
+
+
+def look(path: str | Path) -> Promise:
+    """Return V and d from the header of `vectors`."""
+    with open_input(path) as (file, _), _Archive(file, path) as archive:
+        shape = archive.header("vectors")[0]
+    return Promise(*shape) if len(shape) == 2 else Promise()
+
+
+def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read an archive, compressed inside or not."""
+    with open_input(path) as (file, _), _Archive(file, path) as archive:
+        shape, _, dtype = archive.header("vectors")
+        scaled = "scales" in archive.names
+        check_matrix(shape, dtype, path, scaled)
+        words = archive.array("words")
+        if words.dtype != np.uint8 or words.ndim != 1:
+            raise DataError(f"{path}: words is an array of {words.dtype}, expected bytes: UTF-8 joined by newlines")
+        listed = words.tobytes().split(b"\n")
+        scales, counts = (archive.array(name) if name in archive.names else None for name in ("scales", "counts"))
+        for name, array in (("words", listed), ("scales", scales), ("counts", counts)):
+            if array is not None and len(array) != shape[0]:
+                raise DataError(f"{path}: {shape[0]:,} vectors, but {name} has {len(array):,}")
+        if scales is not None and (scales.dtype.kind != "f" or scales.ndim != 1):
+            raise DataError(f"{path}: scales is an array of {scales.dtype}, expected one floating-point number per row")
+        if counts is not None and (counts.dtype != np.int64 or counts.ndim != 1):
+            counts = None
+        matrix = archive.array("vectors")
+    rows = array_rows(listed, matrix, None if scales is None else scales.astype(np.float32))
+    return collected(path, "npz", (shape[0], shape[1]), rows, lenient, limit, sniffed.size, counts)
+
+
+class _Archive:
+    """An open archive: the `names` of its arrays, and their headers and values, in no more memory than is justified."""
+
+    def __init__(self, file: BinaryIO, path: str | Path) -> None:
+        self.path = path
+        self.most = justified(regular_size(path))
+        try:
+            self._zip = zipfile.ZipFile(file)
+        except ERRORS as error:
+            raise self._damaged(error) from error
+        members = self._zip.infolist()
+        if len(members) > MAX_MEMBERS:
+            raise DataError(f"{path}: {len(members):,} members, expected {', '.join(NAMES)}")
+        self.names = {info.filename.removesuffix(".npy"): info for info in members if info.filename.endswith(".npy")}
+        if missing := [name for name in ("words", "vectors") if name not in self.names]:
+            there = ", ".join(self.names)[:200]
+            raise DataError(f"{path}: the archive has no array {' and '.join(missing)}, but {there or 'none'}")
+
+    def __enter__(self) -> "_Archive":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    def header(self, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+        """Return what `read_header` returns of an array, after comparing it with the size of the member."""
+        try:
+            with self._zip.open(self.names[name]) as member:
+                shape, fortran, dtype = read_header(member, f"{self.path}, {name}")
+                start = member.tell()
+        except ERRORS as error:
+            raise self._damaged(error) from error
+        info, needed = self.names[name], dtype.itemsize
+        for size in shape:
+            needed *= size
+        if start + needed != info.file_size or needed > self.most or info.compress_size > self.most:
+            raise DataError(
+                f"{self.path}: the array {name} promises {needed:,} bytes, but there are {info.file_size - start:,} in"
+                f" {info.compress_size:,} compressed bytes: the file is damaged"
+            )
+        return shape, fortran, dtype
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return an array."""
+        shape, fortran, dtype = self.header(name)
+        try:
+            with self._zip.open(self.names[name]) as member:
+                read_header(member, self.path)
+                data = member.read()
+            return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+        except ERRORS as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> DataError:
+        return DataError(f"{self.path} is not a valid NumPy archive: {' '.join(str(error).split())[:100]}")
+
+
+FORMAT = VectorFormat(
+    name="npz", suffixes=(".npz",), sniff=sniff, read=read, write=write, dtypes=("float32", "float16", "int8"),
+    look=look, compressible=False,
+)  # fmt: skip

@@ -54,6 +54,18 @@ def test_dry_run_counts_as_fit_does_and_writes_nothing(w2vtrain_here, folder, op
     assert any("punctuation" in warning for warning in found["warnings"])
 
 
+def test_dry_run_joins_phrases_as_fit_does(w2vtrain_here, folder):
+    w2vtrain_here(["phrases", "text.txt", "--save-table", "phrases.tsv", "-q"], folder)
+    code, out, _ = dry_run(w2vtrain_here, folder, "--json", "--phrases", "phrases.tsv")
+    assert code == 0
+    found = json.loads(out)
+    words = ["fit", "text.txt", "-o", "v.txt", "--phrases", "phrases.tsv", "--epochs", "1"]
+    assert w2vtrain_here([*words, "-q"], folder)[0] == 0
+    record = json.loads((folder / "v.txt.json").read_text(encoding="utf-8"))
+    assert [found[name] for name in ("tokens", "types")] == [record["corpus"][name] for name in ("tokens", "types")]
+    assert found["words"] == len((folder / "v.txt").read_bytes().splitlines()) - 1
+
+
 def test_dry_run_prints_the_sizes_and_what_is_in_the_way(w2vtrain_here, folder):
     (folder / "v.txt").write_text("here", encoding="utf-8")
     code, out, _ = dry_run(w2vtrain_here, folder)

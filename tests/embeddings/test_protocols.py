@@ -76,6 +76,15 @@ def test_protocol_word2vec_folds_ascii_only_and_needs_a_positive_similarity(tmp_
     assert evaluate_analogies(vectors, path).total.answered == 3
 
 
+def test_protocol_word2vec_calls_the_first_five_sections_semantic_whatever_their_names(tmp_path):
+    path = put(tmp_path, "".join(f": {name}\na b c d\n" for name in ("gram", "1", "2", "3", "4", "5", "6")))
+    vectors = vectors_of(["a", "b", "c", "d"], np.eye(4))
+    by_name = evaluate_analogies(vectors, path)
+    by_place = evaluate_analogies(vectors, path, protocol=PROTOCOLS["word2vec"])
+    assert (by_name.semantic.asked, by_name.syntactic.asked) == (6, 1)
+    assert (by_place.semantic.asked, by_place.syntactic.asked) == (5, 2)
+
+
 def test_protocol_gensim_equals_gensims_own_functions_with_their_defaults(tmp_path):
     path, vectors = few_questions(tmp_path), vectors_of(*structured(1.5))
     rules = PROTOCOLS["gensim"]

@@ -60,7 +60,7 @@ class Excerpt:
         self.source, self.blocks = source, blocks
         self.files: Sequence[File] = ()
         self.size = sum(map(len, blocks))
-        self.name, self.errors = source.name, source.errors
+        self.name, self.errors, self.phrases = source.name, source.errors, source.phrases
 
     def read(self) -> Blocks:
         """Start a pass."""

@@ -61,8 +61,8 @@ def test_dry_run_joins_phrases_as_fit_does(w2vtrain_here, folder):
     found = json.loads(out)
     words = ["fit", "text.txt", "-o", "v.txt", "--phrases", "phrases.tsv", "--epochs", "1"]
     assert w2vtrain_here([*words, "-q"], folder)[0] == 0
-    record = json.loads((folder / "v.txt.json").read_text(encoding="utf-8"))
-    assert [found[name] for name in ("tokens", "types")] == [record["corpus"][name] for name in ("tokens", "types")]
+    corpus = json.loads((folder / "v.txt.json").read_text(encoding="utf-8"))["record"]["corpus"]
+    assert [found[name] for name in ("tokens", "types")] == [corpus[name] for name in ("tokens", "types")]
     assert found["words"] == len((folder / "v.txt").read_bytes().splitlines()) - 1
 
 

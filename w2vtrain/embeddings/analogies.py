@@ -91,8 +91,8 @@ class AnalogyScore:
 class AnalogyReport:
     """Scores per section, with the evaluation settings that a comparison with other results must state.
 
-    unknown: the number of questions with an unknown word, which are wrong if the protocol counts them; semantic_sections:
-    how many of the first sections are semantic (None: those whose names do not begin with "gram").
+    unknown: the number of questions with an unknown word, which are wrong if the protocol counts them;
+    semantic_sections: how many of the first sections are semantic (None: those whose names do not begin with "gram").
     """
 
     path: str

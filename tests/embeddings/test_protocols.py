@@ -138,5 +138,9 @@ def test_the_table_has_every_bundled_set_and_says_which_the_vocabulary_does_not_
     assert (rows[0].score, rows[0].interval, rows[0].answered) == (own.accuracy, own.interval, own.answered)
     nothing = evaluate_all(vectors_of(["x", "y"], np.eye(2)), bundled_sets())
     assert [(row.score, row.answered) for row in nothing] == [(None, 0)] * 3
+    assert all(row.note.startswith("none of its") for row in nothing)
+    flat = evaluate_all(vectors_of(structured(1.0)[0], np.ones((len(structured(1.0)[0]), 2))), bundled_sets())
+    assert flat[0].score is not None
+    assert flat[1].note == "the correlation is undefined: all similarities of the covered pairs are equal"
     with pytest.raises(NoKnownWords):
         evaluate_analogies(vectors_of(["x", "y"], np.eye(2)), QUESTIONS)

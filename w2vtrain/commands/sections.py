@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "Input": ("column", "phrases", "read_vocab", "init_from", "grow_vocabulary", "heldout", "cache_dir"),
+    "Input": ("column", "read_vocab", "init_from", "grow_vocabulary", "heldout", "cache_dir"),
     "Output": (
         "output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "force",
     ),
@@ -19,7 +19,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "shrink_windows", "context", "sentence_end", "bias", "subwords", "minn", "maxn", "bucket",
     ),
     "Words (settings)": (
-        "min_count", "max_vocab", "max_sentence", "tokenizer", "encoding_errors", "allow_nul",
+        "min_count", "max_vocab", "max_sentence", "tokenizer", "phrases", "encoding_errors", "allow_nul",
     ),
     "Training (settings)": (
         "epochs", "seconds", "patience", "alpha", "min_alpha", "sample", "weight_decay", "init", "block", "shuffle",

@@ -35,7 +35,7 @@ from wordnet_files import write_wordnet
 
 from w2vtrain import config, parsers
 from w2vtrain.commands import request, resume
-from w2vtrain.embeddings import analogies, datasets, intervals, keyed_vectors, model, similarity
+from w2vtrain.embeddings import analogies, categories, datasets, intervals, keyed_vectors, model, outliers, similarity
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.formats import describe, fasttext, model_file, safetensors, sniff, vector_formats, vectors, wordnet
@@ -51,9 +51,9 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, checkpoint, classes, compare, compression, config, curves, datasets, describe, fasttext,
-    intervals, json_text, keyed_vectors, model, model_file, parsers, predictor, reading, report, request, resume,
-    run_folder, safetensors, similarity, sniff, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
+    analogies, categories, checkpoint, classes, compare, compression, config, curves, datasets, describe, fasttext,
+    intervals, json_text, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, report, request,
+    resume, run_folder, safetensors, similarity, sniff, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
     word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
@@ -159,6 +159,18 @@ def read_pairs(path):
     words = vectors.Vectors(WORDS, ROWS)
     if found := refused(similarity.evaluate_similarity, words, path):
         found.to_dict()
+
+
+def read_topics(path):
+    if found := refused(outliers.evaluate_outliers, vectors.Vectors(WORDS, ROWS), path):
+        assert 0 <= found.found <= found.answered <= found.asked
+        json_text.json_text(found.to_dict())
+
+
+def read_categories(path):
+    if found := refused(categories.evaluate_categories, vectors.Vectors(WORDS, ROWS), path):
+        assert 0 < found.majority <= found.answered <= found.asked
+        json_text.json_text(found.to_dict())
 
 
 def read_tree(path):
@@ -374,6 +386,16 @@ def pair_seeds(_):
     yield "\ufeffking\t\u00e9t\u00e9\t0.1\r\nman queen -2\r\n".encode()
 
 
+def topic_seeds(_):
+    yield b"king\nman\nqueen\n\nparis\nwoman\n"
+    yield "\ufeffking\r\nKing\r\n \r\n\r\n\u00e9t\u00e9\r\n\r\nparis of france".encode()
+
+
+def category_seeds(_):
+    yield b"king\tman\nqueen\twoman\nman\tman\nparis\tcity\n"
+    yield "\ufeffking\ta b\r\n\r\nqueen of hearts\t\u00e9t\u00e9\r\nKing\ta b\r\n".encode()
+
+
 def tree_seeds(_):
     yield "".join(f"{word} {number:03b}\n" for number, word in enumerate(WORDS)).encode()
     yield "\ufeffking 0\r\nman 10\r\nwoman 110\r\nqueen 1110\nKing 11110\nparis 111110\n\u00e9t\u00e9 111111".encode()
@@ -446,6 +468,8 @@ LOADERS = {
     "settings": Loader(read_settings, settings_seeds),
     "questions": Loader(read_questions, question_seeds),
     "pairs": Loader(read_pairs, pair_seeds),
+    "topics": Loader(read_topics, topic_seeds),
+    "categories": Loader(read_categories, category_seeds),
     "tree": Loader(read_tree, tree_seeds),
     "classes": Loader(read_word_classes, class_seeds),
     "wordnet": Loader(read_wordnet, wordnet_seeds),

@@ -20,7 +20,7 @@ COMMANDS = {
     "convert": ("w2vtrain.commands.convert:convert", "Write vectors in another format, or changed."),
     "vocab": ("w2vtrain.commands.vocab:vocab", "Count the words of a text."),
     "phrases": ("w2vtrain.commands.phrases:phrases", "Find phrases in a text, and join them to words."),
-    "tree": ("w2vtrain.commands.tree:tree", "Write the tree of WordNet's hypernyms, for hierarchical softmax."),
+    "tree": ("w2vtrain.commands.tree:tree", "Write a tree of WordNet's words, for hierarchical softmax."),
     "eval": ("w2vtrain.commands.evaluate:evaluate", "Score vectors on analogies, word similarity and more."),
     "stability": (
         "w2vtrain.commands.compare_vectors:stability",

@@ -139,6 +139,10 @@ class NoKnownWords(DataError):
     """Raised if a text has none of the words of a vocabulary."""
 
 
+class UndefinedScore(DataError):
+    """Raised if an evaluation has no score, for instance because all similarities are equal."""
+
+
 class NothingLearned(DataError):
     """Raised if training found no example: no word has a context word."""
 

@@ -54,6 +54,18 @@ def test_dry_run_counts_as_fit_does_and_writes_nothing(w2vtrain_here, folder, op
     assert any("punctuation" in warning for warning in found["warnings"])
 
 
+def test_dry_run_joins_phrases_as_fit_does(w2vtrain_here, folder):
+    w2vtrain_here(["phrases", "text.txt", "--save-table", "phrases.tsv", "-q"], folder)
+    code, out, _ = dry_run(w2vtrain_here, folder, "--json", "--phrases", "phrases.tsv")
+    assert code == 0
+    found = json.loads(out)
+    words = ["fit", "text.txt", "-o", "v.txt", "--phrases", "phrases.tsv", "--epochs", "1"]
+    assert w2vtrain_here([*words, "-q"], folder)[0] == 0
+    corpus = json.loads((folder / "v.txt.json").read_text(encoding="utf-8"))["record"]["corpus"]
+    assert [found[name] for name in ("tokens", "types")] == [corpus[name] for name in ("tokens", "types")]
+    assert found["words"] == len((folder / "v.txt").read_bytes().splitlines()) - 1
+
+
 def test_dry_run_prints_the_sizes_and_what_is_in_the_way(w2vtrain_here, folder):
     (folder / "v.txt").write_text("here", encoding="utf-8")
     code, out, _ = dry_run(w2vtrain_here, folder)
@@ -83,7 +95,7 @@ def test_eval_all_prints_a_row_per_set_and_adds_those_given(w2vtrain_here, folde
     assert [line.split()[0] for line in out.splitlines()] == [
         "set", "questions-words", "wordsim353", "simlex999", "own", "topic", "kinds", "analogies:",
     ]  # fmt: skip
-    assert "the vocabulary has none of its words" in out.splitlines()[1]
+    assert "none of its 19,544 questions" in out.splitlines()[1]
     code, out, _ = w2vtrain_here(["eval", "all", "a.bin", *added, "--no-bundled", "--json"], folder)
     sets = {row["name"]: row for row in json.loads(out)["sets"]}
     alone = json.loads(w2vtrain_here(["eval", "similarity", "a.bin", "own.tsv", "--json"], folder)[1])

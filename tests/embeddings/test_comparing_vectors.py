@@ -49,7 +49,7 @@ def test_stability_needs_two_files_with_enough_words_in_common(rng):
         stability([one])
     with pytest.raises(DataError, match="too few for 10 neighbors"):
         stability([one, one])
-    with pytest.raises(DataError, match="1 words with vectors in common"):
+    with pytest.raises(DataError, match="words with vectors in common: 1"):
         stability([one, vectors_of(["a", "b", "d"], [[1, 0], [0, 0], [1, 1]])], k=1)
 
 

@@ -76,6 +76,15 @@ def test_protocol_word2vec_folds_ascii_only_and_needs_a_positive_similarity(tmp_
     assert evaluate_analogies(vectors, path).total.answered == 3
 
 
+def test_protocol_word2vec_calls_the_first_five_sections_semantic_whatever_their_names(tmp_path):
+    path = put(tmp_path, "".join(f": {name}\na b c d\n" for name in ("gram", "1", "2", "3", "4", "5", "6")))
+    vectors = vectors_of(["a", "b", "c", "d"], np.eye(4))
+    by_name = evaluate_analogies(vectors, path)
+    by_place = evaluate_analogies(vectors, path, protocol=PROTOCOLS["word2vec"])
+    assert (by_name.semantic.asked, by_name.syntactic.asked) == (6, 1)
+    assert (by_place.semantic.asked, by_place.syntactic.asked) == (5, 2)
+
+
 def test_protocol_gensim_equals_gensims_own_functions_with_their_defaults(tmp_path):
     path, vectors = few_questions(tmp_path), vectors_of(*structured(1.5))
     rules = PROTOCOLS["gensim"]
@@ -129,5 +138,9 @@ def test_the_table_has_every_bundled_set_and_says_which_the_vocabulary_does_not_
     assert (rows[0].score, rows[0].interval, rows[0].answered) == (own.accuracy, own.interval, own.answered)
     nothing = evaluate_all(vectors_of(["x", "y"], np.eye(2)), bundled_sets())
     assert [(row.score, row.answered) for row in nothing] == [(None, 0)] * 3
+    assert all(row.note.startswith("none of its") for row in nothing)
+    flat = evaluate_all(vectors_of(structured(1.0)[0], np.ones((len(structured(1.0)[0]), 2))), bundled_sets())
+    assert flat[0].score is not None
+    assert flat[1].note == "the correlation is undefined: all similarities of the covered pairs are equal"
     with pytest.raises(NoKnownWords):
         evaluate_analogies(vectors_of(["x", "y"], np.eye(2)), QUESTIONS)

@@ -109,7 +109,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
     for row in rows:
         start = f"{row.name:<{width}}  {row.kind:<10}  {row.measure:<8}"
         if row.score is None or row.interval is None:
-            echo(f"{start}       -  {'':<16}  0: the vocabulary has none of its words")
+            echo(f"{start}       -  {row.note}")
         else:
             interval = f"{row.interval[0]:.3f} to {row.interval[1]:.3f}"
             echo(f"{start}  {row.score:6.3f}  {interval:<16}  {row.answered:,} of {row.asked:,}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from w2vtrain.commands.sections import command_sections
 from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.system.stopping import signals_end_imports
 
@@ -24,9 +25,11 @@ class LazyGroup(Catalogue):
         self.short_helps = {name: short_help for name, (_, short_help) in places.items()}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names and short helps of the commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.short_helps.items()))
+        """Write the names and short helps of the commands, in sections with one width of names."""
+        width = max(map(len, self.short_helps))
+        for title, commands in command_sections(self.short_helps):
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), short_help) for name, short_help in commands])
 
 
 class LazyCommands(MutableMapping[str, click.Command]):

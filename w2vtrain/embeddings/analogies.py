@@ -91,7 +91,8 @@ class AnalogyScore:
 class AnalogyReport:
     """Scores per section, with the evaluation settings that a comparison with other results must state.
 
-    unknown: the number of questions with an unknown word, which are wrong if the protocol counts them.
+    unknown: the number of questions with an unknown word, which are wrong if the protocol counts them;
+    semantic_sections: how many of the first sections are semantic (None: those whose names do not begin with "gram").
     """
 
     path: str
@@ -100,6 +101,7 @@ class AnalogyReport:
     sections: tuple[AnalogyScore, ...]
     method: Method = "3cosadd"
     unknown: int = 0
+    semantic_sections: int | None = None
 
     @property
     def total(self) -> AnalogyScore:
@@ -108,13 +110,18 @@ class AnalogyReport:
 
     @property
     def syntactic(self) -> AnalogyScore:
-        """Score of the sections whose names begin with "gram"."""
-        return self._sum("syntactic", [s for s in self.sections if s.name.startswith("gram")])
+        """Score of the sections that are not semantic."""
+        return self._sum("syntactic", [s for i, s in enumerate(self.sections) if not self._is_semantic(i)])
 
     @property
     def semantic(self) -> AnalogyScore:
-        """Score of all other sections."""
-        return self._sum("semantic", [s for s in self.sections if not s.name.startswith("gram")])
+        """Score of the semantic sections: those before `semantic_sections`, or whose names do not begin with "gram"."""
+        return self._sum("semantic", [s for i, s in enumerate(self.sections) if self._is_semantic(i)])
+
+    def _is_semantic(self, section: int) -> bool:
+        if self.semantic_sections is None:
+            return not self.sections[section].name.startswith("gram")
+        return section < self.semantic_sections
 
     @staticmethod
     def _sum(name: str, scores: Sequence[AnalogyScore]) -> AnalogyScore:
@@ -181,7 +188,9 @@ def evaluate_analogies(
     counted = is_known | protocol.unknown
     scores = tuple(_scores(sections, asked, questions[counted], correct[counted]))
     unknown = int(np.count_nonzero(~is_known))
-    return AnalogyReport(str(path), restrict_vocab, case_insensitive, scores, method, unknown)
+    return AnalogyReport(
+        str(path), restrict_vocab, case_insensitive, scores, method, unknown, protocol.semantic
+    )  # fmt: skip
 
 
 def _questions(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
 from w2vtrain.embeddings.intervals import wilson_interval
-from w2vtrain.errors import DataError, NoKnownWords
+from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
 STARTS, ROUNDS = 20, 300
@@ -91,8 +91,8 @@ def evaluate_categories(
     The clusters are those of spherical k-means (Dhillon and Modha 2001). Unknown words and zero vectors are left out. A
     word that belongs to several categories counts once for each.
 
-    Raise the errors of `read_categories`, NoKnownWords if no word has a vector, and DataError if the known words are of
-    one category.
+    Raise the errors of `read_categories`, NoKnownWords if no word has a vector, and UndefinedScore if the known words
+    are of one category.
     """
     fold = case_folding(case_insensitive)
     first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
@@ -107,7 +107,9 @@ def evaluate_categories(
         raise NoKnownWords(f"{path}: none of its {asked:,} words has a vector")
     names, truth = np.unique(labels, return_inverse=True)
     if len(names) < 2:
-        raise DataError(f"{path}: the {len(rows):,} words that have vectors are all of the category {str(names[0])!r}")
+        raise UndefinedScore(
+            f"{path}: the {len(rows):,} words that have vectors are all of the category {str(names[0])!r}"
+        )
     wide = vectors.matrix[rows].astype(np.float64)
     unit = wide / np.linalg.norm(wide, axis=1, keepdims=True)
     clusters = spherical_kmeans(unit, len(names), seed)

@@ -16,7 +16,8 @@ class Protocol(NamedTuple):
     restrict_vocab: how many of the most frequent words count (None: all); fold: maps all forms of a word to one string
     if case is ignored; forms: whether no form of a question's words can be an answer, or only the words themselves;
     positive: whether an answer needs a similarity above 0; unknown: whether questions and pairs with unknown words
-    count, as wrong answers and as pairs with the cosine 0, or are left out.
+    count, as wrong answers and as pairs with the cosine 0, or are left out; semantic: how many of the first sections of
+    questions are semantic (None: those whose names do not begin with "gram").
     """
 
     restrict_vocab: int | None
@@ -24,6 +25,7 @@ class Protocol(NamedTuple):
     forms: bool = True
     positive: bool = False
     unknown: bool = False
+    semantic: int | None = None
 
 
 def ascii_upper(word: str) -> str:
@@ -32,7 +34,7 @@ def ascii_upper(word: str) -> str:
 
 
 PROTOCOLS = {
-    "word2vec": Protocol(30_000, ascii_upper, forms=False, positive=True),
+    "word2vec": Protocol(30_000, ascii_upper, forms=False, positive=True, semantic=5),
     "gensim": Protocol(300_000),
     "full": Protocol(None, unknown=True),
 }

@@ -16,7 +16,7 @@ from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_w
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
 from w2vtrain.embeddings.protocols import PLAIN, Protocol
-from w2vtrain.errors import DataError, NoKnownWords
+from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
 # Number of pairs whose vectors are in memory at a time.
@@ -77,7 +77,7 @@ def evaluate_similarity(
     except for `restrict_vocab`.
 
     Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed; NoKnownWords if
-    no pair is in the vocabulary; and DataError if the correlation is undefined: all cosines or all scores are equal.
+    no pair is in the vocabulary; and UndefinedScore if all cosines or all scores are equal.
     """
     fold = protocol.fold if case_insensitive else str
     first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
@@ -95,7 +95,7 @@ def evaluate_similarity(
     gold, similar, unknown = gold[counted], similar[counted], int(np.count_nonzero(~known))
     for kind, values in (("scores", gold), ("similarities", similar)):
         if np.ptp(values) <= 1e-12 * np.abs(values).max():
-            raise DataError(f"{path}: the correlation is undefined: all {kind} of the covered pairs are equal")
+            raise UndefinedScore(f"{path}: the correlation is undefined: all {kind} of the covered pairs are equal")
     rank, linear = spearman(gold, similar), pearson(gold, similar)
     return SimilarityReport(
         str(path), restrict_vocab, case_insensitive, rank, linear, len(gold), len(pairs), unknown

@@ -83,7 +83,10 @@ def shared_words(files: Sequence[Vectors], restrict_vocab: int | None = None) ->
         index = _index(file)
         words = [word for word in words if file.matrix[index[word]].any()]
     if len(words) < 2:
-        raise DataError(f"the files have {len(words)} words with vectors in common, but a comparison needs 2 or more")
+        raise DataError(
+            f"words with vectors in common: {len(words)}, but a comparison needs 2 or more; words must be spelled"
+            " in the same way, upper and lower case included"
+        )
     return words
 
 

@@ -12,7 +12,7 @@ from w2vtrain.embeddings.categories import evaluate_categories
 from w2vtrain.embeddings.outliers import evaluate_outliers
 from w2vtrain.embeddings.protocols import PLAIN, Protocol
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.errors import NoKnownWords
+from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
 ANALOGY_WORDS = 30_000
@@ -20,9 +20,10 @@ ANALOGY_WORDS = 30_000
 
 
 class Row(NamedTuple):
-    """The score of vectors on a set, with its 95% interval; None if the vocabulary covers nothing of the set.
+    """The score of vectors on a set, with its 95% interval; None if there is none.
 
-    measure: what the score is; answered, asked: the questions, pairs or words that count, and those of the file.
+    measure: what the score is; answered, asked: the questions, pairs or words that count, and those of the file; note:
+    why there is no score.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Row(NamedTuple):
     interval: tuple[float, float] | None
     answered: int
     asked: int | None
+    note: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as built-in types, ready for JSON."""
@@ -55,7 +57,8 @@ def evaluate_all(
     """Return one row per set, in their order.
 
     restrict_vocab: how many of the most frequent words count (None: all); analogy_words: the same for analogies;
-    method, protocol: see analogies.py and protocols.py. Raise the errors of the evaluations, except NoKnownWords.
+    method, protocol: see analogies.py and protocols.py. Raise the errors of the evaluations, except NoKnownWords and
+    UndefinedScore.
     """
     options: dict[str, Any] = {"restrict_vocab": restrict_vocab, "case_insensitive": case_insensitive}
 
@@ -78,6 +81,7 @@ def evaluate_all(
     for one in sets:
         try:
             rows.append(row(one))
-        except NoKnownWords:
-            rows.append(Row(one.name, one.kind, MEASURES[one.kind], None, None, 0, None))
+        except (NoKnownWords, UndefinedScore) as error:
+            note = str(error).removeprefix(f"{one.path}: ")
+            rows.append(Row(one.name, one.kind, MEASURES[one.kind], None, None, 0, None, note))
     return rows

@@ -73,7 +73,7 @@ class Estimate:
         """Seconds per epoch: the estimate, and those at the speeds of the fastest and the slowest part."""
         if not self.speeds:
             return None
-        mean = len(self.speeds) / sum(1 / speed for speed in self.speeds)
+        mean = sum(self.speeds) / len(self.speeds)  # the parts take the same time
         return self.learned / mean, self.learned / max(self.speeds), self.learned / min(self.speeds)
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,11 +149,21 @@ def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate)
     events = Events(training=training, ready=ready, warning=result.warnings.append)
     limited = replace(settings, epochs=MANY_EPOCHS, seconds=seconds, patience=None)
     model = fit(inputs, limited, events=events)
-    times, words = np.array(at).T
-    marks = np.linspace(0, times[-1], PARTS + 1)
-    learned = np.diff(np.interp(marks, times, words))
-    result.speeds = [float(part / (times[-1] / PARTS)) for part in learned if part > 0]
+    result.speeds = speeds(at, int(settings.threads))
     return model
+
+
+def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
+    """Return the words per second in each of PARTS equal parts of the time of some reports of (seconds, words so far).
+
+    A thread reports words only when it has learned a slice of them, so the first and the last report of each thread are
+    left out if there are enough: too few words have been reported at first, and too many are reported at the end.
+    """
+    steady = reports[threads:-threads] if len(reports) > 2 * threads * PARTS else reports
+    times, words = np.array(steady, np.float64).T
+    marks = np.linspace(times[0], times[-1], PARTS + 1)
+    learned = np.diff(np.interp(marks, times, words))
+    return [float(part / (marks[1] - marks[0])) for part in learned if part > 0]
 
 
 def _sizes(

@@ -93,6 +93,22 @@ def w2vtrain_here(monkeypatch, capsys):
     return here
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Yield a headless Chromium, driven through Playwright."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not chromium:
+        pytest.skip("needs Chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        try:
+            browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        except playwright.Error as error:
+            pytest.skip(f"{chromium} does not start: {error}")
+        yield browser
+        browser.close()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _python_twins_may_overflow():
     """Silence overflow warnings: uint64 arithmetic wraps around, and NumPy scalars warn but compiled code does not."""

@@ -4,6 +4,7 @@ import surroundings  # first: NumPy and Numba read the environment when they are
 
 # isort: split
 
+import shutil
 import signal
 import sys
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,6 @@ from w2vtrain.training.run_folder import RunFolder
 
 ATTACK = '</script><img/src=x/onerror="hacked=1">&amp;\u202eevil'
 SHOWN = ATTACK.replace("\u202e", "\\u202e")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", "3", "--threads", "1", "--vector-size", "8", "--min-count", "2"]
 
 
@@ -351,21 +351,6 @@ def test_durations_are_readable(value, text):
     assert duration(value) == text
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Yield a headless Chromium, driven through Playwright."""
-    if not CHROMIUM:
-        pytest.skip("needs Chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        try:
-            browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        except playwright.Error as error:
-            pytest.skip(f"{CHROMIUM} does not start: {error}")
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def tab(browser):
     """Yield a tab, and a list of its messages on the console, script errors and requests beyond the file itself."""
@@ -383,25 +368,25 @@ CUT = """
 () => [...document.querySelectorAll("body *")].filter(e => !e.closest("svg, .scroll, script")
     && e.getBoundingClientRect().width && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML)
 """
+FITS = "[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth + 1)"
 
 
-@pytest.mark.parametrize("width", [1300, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_the_screen_without_errors_and_requests(trained, page, tab, width, scheme):
+def test_the_page_fits_the_screen_without_errors_and_requests(trained, page, tab):
     """Check both widths and color schemes. W2V_SCREENSHOTS=DIR keeps the pictures."""
     browser, troubles = tab
-    browser.set_viewport_size({"width": width, "height": 900})
-    browser.emulate_media(color_scheme=scheme)
     browser.goto((trained / "v.html").as_uri())
-    assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
-    assert browser.evaluate(CUT) == []
-    assert browser.evaluate("[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth + 1)")
-    ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}[scheme]
-    assert len(browser.locator("#map svg circle").all()) > 20
+    for width, scheme in product((1300, 390), ("light", "dark")):
+        browser.set_viewport_size({"width": width, "height": 900})
+        browser.emulate_media(color_scheme=scheme)
+        assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
+        assert browser.evaluate(CUT) == []
+        assert browser.evaluate(FITS)
+        ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}[scheme]
+        assert len(browser.locator("#map svg circle").all()) > 20
+        if folder := os.environ.get("W2V_SCREENSHOTS"):
+            browser.screenshot(path=Path(folder, f"report-{width}-{scheme}.png"), full_page=True)
     assert not troubles
-    if folder := os.environ.get("W2V_SCREENSHOTS"):
-        browser.screenshot(path=Path(folder, f"report-{width}-{scheme}.png"), full_page=True)
 
 
 def test_the_page_is_printed_in_dark_on_white(trained, page, tab):

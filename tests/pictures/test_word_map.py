@@ -204,3 +204,10 @@ def test_a_map_without_neighbors_finds_none(vectors):
     one = make_map(words, matrix, neighbors=0)
     assert one.neighbors == [[] for _ in one.words]
     assert 'data-near="[]"' in fragment(one)
+
+
+def test_equal_vectors_are_one_point():
+    found = make_map(["a", "b", "c"], np.ones((3, 7), np.float32), neighbors=0)
+    assert len(np.unique(found.points, axis=0)) == 1
+    assert found.caption.startswith("All 3 words. PCA")
+    assert "0% and 0% of the variance" in found.caption

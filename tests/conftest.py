@@ -4,6 +4,7 @@ import surroundings  # first: NumPy and Numba read the environment when they are
 
 # isort: split
 
+import shutil
 import signal
 import sys
 
@@ -91,6 +92,22 @@ def w2vtrain_here(monkeypatch, capsys):
         return end.value.code, said.out, said.err
 
     return here
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Yield a headless Chromium, driven through Playwright."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not chromium:
+        pytest.skip("needs Chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        try:
+            browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        except playwright.Error as error:
+            pytest.skip(f"{chromium} does not start: {error}")
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True, scope="session")

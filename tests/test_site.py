@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -12,7 +11,6 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # Texts of elements that reach beyond the screen, unless something around them scrolls. The theme lets the whole article
 # scroll, which does not count.
 CUT = """
@@ -103,21 +101,6 @@ def test_formulas_are_mathml(pages):
     for path in formulas:
         for formula in re.findall(r"<math.*?</math>", path.read_text(encoding="utf-8"), re.S):
             assert "\\" not in formula, "an unknown command is copied as it is"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Yield a headless Chromium, driven through Playwright."""
-    if not CHROMIUM:
-        pytest.skip("needs Chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        try:
-            browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        except playwright.Error as error:
-            pytest.skip(f"{CHROMIUM} does not start: {error}")
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

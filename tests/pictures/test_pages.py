@@ -1,6 +1,5 @@
 """The pages of pictures in a browser: maps are searched, pointed at and zoomed, labels do not collide, no word runs."""
 
-import shutil
 from itertools import combinations
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from w2vtrain.pictures.run_logs import Moment, RunLog
 from w2vtrain.pictures.word_map import SCRIPT, STYLE, map_fragment
 
 pytestmark = pytest.mark.slow
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DESKTOP, PHONE = {"width": 1300, "height": 900}, {"width": 390, "height": 844}
 ATTACK = "</script><img src=x onerror=alert(1)>"
 BOXES = """() => [...document.querySelectorAll(".word-map text:not([display])")].map(e => {
@@ -29,21 +27,6 @@ CLIPPED = """() => [...document.querySelectorAll("svg")].flatMap(svg => {
             || b.top < outer.top - 1 || b.bottom > outer.bottom + 1;
     }).map(e => e.textContent);
 })"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Yield a headless Chromium, driven through Playwright."""
-    if not CHROMIUM:
-        pytest.skip("needs Chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        try:
-            browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        except playwright.Error as error:
-            pytest.skip(f"{CHROMIUM} does not start: {error}")
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,11 @@ from w2vtrain.pictures.markup import duration, mebibytes
 from w2vtrain.pictures.report import SPREAD, report, spread_words
 from w2vtrain.pictures.scores import remark_on, scores_of
 from w2vtrain.pictures.subject import Subject, subject_of
+from w2vtrain.training.journal import digest
 from w2vtrain.training.run_folder import RunFolder
 
 ATTACK = '</script><img/src=x/onerror="hacked=1">&amp;\u202eevil'
 SHOWN = ATTACK.replace("\u202e", "\\u202e")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", "3", "--threads", "1", "--vector-size", "8", "--min-count", "2"]
 
 
@@ -198,7 +199,7 @@ def test_a_page_is_small_and_refers_to_nothing_outside(page, trained):
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
 
 
-def test_an_unfinished_run_says_how_far_it_is_and_how_to_continue(tmp_path, monkeypatch):
+def stop_after_two_epochs(tmp_path, monkeypatch):
     first_lines(300, tmp_path / "text.txt")
     pause = RunFolder.pause
 
@@ -209,6 +210,10 @@ def test_an_unfinished_run_says_how_far_it_is_and_how_to_continue(tmp_path, monk
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "pause", stop)
         w2vtrain(tmp_path, *FIT, code=75)
+
+
+def test_an_unfinished_run_says_how_far_it_is_and_how_to_continue(tmp_path, monkeypatch):
+    stop_after_two_epochs(tmp_path, monkeypatch)
     w2vtrain(tmp_path, "report", "v.txt.run", "-o", "r.html")
     found = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "Not finished: the run is stopped, and 66.7% of the training is saved." in found.texts[""]
@@ -222,6 +227,25 @@ def test_an_unfinished_run_says_how_far_it_is_and_how_to_continue(tmp_path, monk
     after = json.loads((tmp_path / "v.txt.json").read_bytes())
     assert after["record"]["origins"]["min_alpha"] == "chosen automatically"
     assert after["command"] == subject.command
+
+
+def test_a_run_folder_without_origins_and_command_is_reported_and_resumed(tmp_path, monkeypatch):
+    """Folders of older versions have neither."""
+    stop_after_two_epochs(tmp_path, monkeypatch)
+    path = tmp_path / "v.txt.run" / "config.json"
+    config = json.loads(path.read_bytes())
+    command, origins = config["request"].pop("command"), config["request"].pop("origins")
+    path.write_text(json.dumps(config | {"digest": digest(config)}), encoding="utf-8")
+    w2vtrain(tmp_path, "report", "v.txt.run", "-o", "r.html")
+    found = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "The origin of each setting is not recorded." in found.texts["settings"]
+    assert "The command is not recorded here" in found.texts["reproduce"]
+    w2vtrain(tmp_path, "resume", "v.txt.run")
+    record = json.loads((tmp_path / "v.txt.json").read_bytes())
+    stated = record["record"]["origins"]
+    assert stated.keys() == origins.keys()
+    assert {*stated.pop("options").values(), *stated.values()} == {"run folder"}
+    assert set(shlex.split(command)) <= set(shlex.split(record["command"]))
 
 
 def test_vectors_of_another_program_have_fewer_sections_and_say_so(tmp_path):
@@ -327,21 +351,6 @@ def test_durations_are_readable(value, text):
     assert duration(value) == text
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Yield a headless Chromium, driven through Playwright."""
-    if not CHROMIUM:
-        pytest.skip("needs Chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        try:
-            browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        except playwright.Error as error:
-            pytest.skip(f"{CHROMIUM} does not start: {error}")
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def tab(browser):
     """Yield a tab, and a list of its messages on the console, script errors and requests beyond the file itself."""
@@ -359,25 +368,25 @@ CUT = """
 () => [...document.querySelectorAll("body *")].filter(e => !e.closest("svg, .scroll, script")
     && e.getBoundingClientRect().width && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML)
 """
+FITS = "[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth + 1)"
 
 
-@pytest.mark.parametrize("width", [1300, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_the_screen_without_errors_and_requests(trained, page, tab, width, scheme):
+def test_the_page_fits_the_screen_without_errors_and_requests(trained, page, tab):
     """Check both widths and color schemes. W2V_SCREENSHOTS=DIR keeps the pictures."""
     browser, troubles = tab
-    browser.set_viewport_size({"width": width, "height": 900})
-    browser.emulate_media(color_scheme=scheme)
     browser.goto((trained / "v.html").as_uri())
-    assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
-    assert browser.evaluate(CUT) == []
-    assert browser.evaluate("[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth + 1)")
-    ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}[scheme]
-    assert len(browser.locator("#map svg circle").all()) > 20
+    for width, scheme in product((1300, 390), ("light", "dark")):
+        browser.set_viewport_size({"width": width, "height": 900})
+        browser.emulate_media(color_scheme=scheme)
+        assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
+        assert browser.evaluate(CUT) == []
+        assert browser.evaluate(FITS)
+        ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}[scheme]
+        assert len(browser.locator("#map svg circle").all()) > 20
+        if folder := os.environ.get("W2V_SCREENSHOTS"):
+            browser.screenshot(path=Path(folder, f"report-{width}-{scheme}.png"), full_page=True)
     assert not troubles
-    if folder := os.environ.get("W2V_SCREENSHOTS"):
-        browser.screenshot(path=Path(folder, f"report-{width}-{scheme}.png"), full_page=True)
 
 
 def test_the_page_is_printed_in_dark_on_white(trained, page, tab):

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import w2vtrain
 from w2vtrain.errors import DataError, InputMissing
+from w2vtrain.pictures import run_logs
 from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, described
 from w2vtrain.pictures.drawing import Line, Text
-from w2vtrain.pictures.run_logs import read_run
+from w2vtrain.pictures.run_logs import MOST_REPORTS, read_run
 
 FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
 
@@ -69,6 +70,23 @@ def test_a_resumed_run_has_one_curve(tmp_path):
     run = read_run(written(tmp_path / "log", *events, epoch(1, 9.0), epoch(1, 2.0)))
     assert [at.words for at, _ in run.loss] == [400, 600, 1200]
     assert values(run.loss) == [3.0, 2.0, 2.0]
+
+
+def test_many_reports_are_averaged(tmp_path):
+    count = 3 * MOST_REPORTS - 1
+    reports = [progress(10 * (i + 1), float(i % 3), 0.05 - 1e-6 * i) for i in range(count)]
+    run = read_run(written(tmp_path / "log", FIRST, *reports))
+    assert len(run.loss) == len(run.speed) == MOST_REPORTS
+    assert values(run.loss)[:-1] == [1.0] * (MOST_REPORTS - 1)
+    assert values(run.loss)[-1] == 0.5
+    assert run.loss[-1][0].words == 10 * count
+    assert values(run.speed) == pytest.approx([1000] * MOST_REPORTS)
+
+
+def test_a_log_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_logs, "MAX_LOG_BYTES", 1000)
+    with pytest.raises(DataError, match=r"log:\d+: more than 1,000 bytes"):
+        read_run(written(tmp_path / "log", FIRST, *(epoch(i, 3.0) for i in range(1, 40))))
 
 
 def test_an_incomplete_last_line_is_left_out_and_any_other_is_an_error(tmp_path):

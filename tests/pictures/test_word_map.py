@@ -168,7 +168,7 @@ def test_the_labels_of_a_picture_do_not_overlap_and_the_caption_counts_those_wit
     assert all(box[0] >= 0 and box[2] <= drawing.width and box[1] >= 0 and box[3] <= drawing.height for box in boxes)
     dots = [item for item in drawing.items if isinstance(item, Dot)]
     assert len(dots) == len(many)
-    caption = next(i.text for i in drawing.items if isinstance(i, Text) and "most frequent" in i.text)
+    caption = next(i.text for i in drawing.items if isinstance(i, Text) and "words." in i.text)
     assert f"{len(many) - len(boxes)} words have no room for a label." in caption
 
 
@@ -204,3 +204,10 @@ def test_a_map_without_neighbors_finds_none(vectors):
     one = make_map(words, matrix, neighbors=0)
     assert one.neighbors == [[] for _ in one.words]
     assert 'data-near="[]"' in fragment(one)
+
+
+def test_equal_vectors_are_one_point():
+    found = make_map(["a", "b", "c"], np.ones((3, 7), np.float32), neighbors=0)
+    assert len(np.unique(found.points, axis=0)) == 1
+    assert found.caption.startswith("All 3 words. PCA")
+    assert "0% and 0% of the variance" in found.caption

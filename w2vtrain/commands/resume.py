@@ -25,6 +25,9 @@ from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
 from w2vtrain.registry import CodeNotAllowed
 
+FORGOTTEN = "run folder"
+"""The origin of the settings of a run whose folder has no origins: older versions did not keep them."""
+
 
 @command(epilog=CODES, short_help="Continue a run that was stopped or killed.")
 @click.argument("run")
@@ -83,7 +86,10 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     for name, value in vars(request).items():
         if not _is_possible_name(value) or not _in_range(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")
-    return request
+    if request.command:
+        return request
+    options = dict.fromkeys(settings.options, FORGOTTEN)
+    return replace(request, origins={**dict.fromkeys(vars(settings), FORGOTTEN), "options": options})
 
 
 def _in_range(name: str, value: Any) -> bool:

@@ -18,6 +18,8 @@ Points = NDArray[np.float64]
 INSTALL = "pip install 'w2vtrain[map]'"
 FEWEST = 5
 """Fewest words that UMAP and t-SNE accept."""
+ROUNDING = 1e-12
+"""Differences of unit vectors below this are errors of rounding."""
 
 
 class Projection(NamedTuple):
@@ -54,6 +56,7 @@ def check_method(method: str) -> None:
 def _pca(rows: Points, seed: int) -> Projection:
     """Project onto the two directions of largest variance; their signs make the largest weight of each positive."""
     centered = rows - rows.mean(axis=0)
+    centered[np.abs(centered) < ROUNDING] = 0  # equal rows are one point
     variances, directions = np.linalg.eigh(centered.T @ centered)
     variances, directions = variances[::-1][:2], directions[:, ::-1][:, :2]
     signs = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])])

@@ -4,9 +4,10 @@ All of these are foreign data: what does not have the types of this package's ow
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from w2vtrain.errors import DataError
@@ -20,8 +21,10 @@ from w2vtrain.training.journal import MAX_CONFIG_BYTES
 from w2vtrain.training.run_folder import stored
 from w2vtrain.training.status import is_run_folder
 
-MAX_LINE = 1 << 20
-"""Longest line of a log, in bytes. The longest has the record of 1,000 epochs."""
+MAX_LINE, MAX_LOG_BYTES = 1 << 20, 256 << 20
+"""Longest line of a log, which has the record of 1,000 epochs, and largest log that is read, in bytes."""
+MOST_REPORTS = 1000
+"""Reports of progress that are drawn; more are averaged, because a picture is 400 pixels wide."""
 
 
 @dataclass(frozen=True)
@@ -95,21 +98,28 @@ def _add_json(run: RunLog, path: str | Path) -> None:
             settings, record = (_object(values, name, str(path)) for name in ("settings", "record"))
             _add_epochs(run, settings, _list(record, "epochs", str(path)), str(path))
             return
-    _add_log(run, list(_events(path)))
+    _add_log(run, log_events(path))
 
 
-def _events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place and the object of each line of a log; an incomplete last line is left out."""
-    for number, line in read_lines(path, MAX_LINE):
+def log_events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the object of each line of a log; an incomplete last line is left out.
+
+    Raise DataError, naming the line, if the file is no log of `fit`, and InputMissing if it cannot be opened.
+    """
+    for number, line in read_lines(path, MAX_LINE, MAX_LOG_BYTES):
         if line.endswith(b"\n") and line.strip():
-            yield f"{path}:{number}", json_object(line, f"{path}:{number}:")
+            where = f"{path}:{number}"
+            facts = json_object(line, f"{where}:")
+            if not isinstance(facts.get("event"), str):
+                raise DataError(f"{where}: has no event: name the JSON log that `w2vtrain fit` wrote, or FILE.json")
+            yield where, facts
 
 
-def _add_log(run: RunLog, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
+def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Add the events of a log: of progress and of epochs. A run that was resumed continues its curves."""
     settings: dict[str, Any] = {}
     epochs: list[Any] = []
-    per_epoch = seconds = 0.0
+    per_epoch, seconds, where = 0.0, 0.0, run.name
     progress: list[tuple[Moment, float | None, float | None]] = []
     for where, facts in events:
         kind = facts.get("event")
@@ -120,20 +130,30 @@ def _add_log(run: RunLog, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
             planned = max(1.0, _number(settings, "epochs", where))
             per_epoch = per_epoch or max(1.0, total / planned)
             moment = Moment(words / per_epoch, words, words / max(speed, 1e-9))
-            progress = [entry for entry in progress if entry[0].words < words]  # before the checkpoint that was resumed
+            while progress and progress[-1][0].words >= words:  # after the checkpoint that was resumed
+                progress.pop()
             progress.append((moment, _known(facts, "loss", where), _known(facts, "alpha", where)))
         elif kind == "epoch":
             epochs = [entry for entry in epochs if entry["epoch"] != facts.get("epoch")]
             epochs.append({**facts, "epoch": _number(facts, "epoch", where)})
         elif kind == "done" and isinstance(facts.get("record"), dict):
             epochs = _list(facts["record"], "epochs", where)
-    where = events[-1][0] if events else run.name
     for entry in (entry for entry in epochs if isinstance(entry, dict)):  # others are refused below
         entry.setdefault("words", per_epoch)
         seconds += _number(entry, "seconds", where)
         entry.setdefault("elapsed", seconds)
     _add_epochs(run, settings, epochs, where)
-    _add_progress(run, settings, progress)
+    _add_progress(run, settings, progress if len(progress) <= MOST_REPORTS else _averaged(progress))
+
+
+def _averaged(progress: Sequence[tuple[Moment, Any, Any]]) -> list[tuple[Moment, float | None, Any]]:
+    """Return at most MOST_REPORTS reports: each is the last of several, with their mean loss."""
+    size, averaged = -(-len(progress) // MOST_REPORTS), []
+    for first in range(0, len(progress), size):
+        group = progress[first : first + size]
+        losses = [loss for _, loss, _ in group if loss is not None]
+        averaged.append((group[-1][0], fmean(losses) if losses else None, group[-1][2]))
+    return averaged
 
 
 def _add_progress(run: RunLog, settings: dict[str, Any], progress: Sequence[tuple[Moment, Any, Any]]) -> None:

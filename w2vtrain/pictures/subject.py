@@ -4,7 +4,6 @@ The facts may come from any file, so each is looked up by `Subject.fact`, which 
 Nothing is changed, and no code of a user is run.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,16 +16,13 @@ from w2vtrain.engines.schedule import State
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.pictures.run_logs import log_events
 from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.system.reading import open_input
 from w2vtrain.training.inputs import vocabulary_checksum
 from w2vtrain.training.journal import VOCABULARY
 from w2vtrain.training.run_folder import kept_vocabulary, stored
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
 from w2vtrain.training.unfinished import newest, settings_of, vectors_of
-
-MAX_LOG_BYTES = 256 << 20
-"""Maximum size of a log that is read, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -151,21 +147,6 @@ def _so_far(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_log(path: str) -> list[dict[str, Any]]:
-    """Return the events of a log that --log-json wrote; its last line may be cut.
-
-    Raise DataError, naming the line, if the file is no such log, and InputMissing if it cannot be opened.
-    """
-    events: list[dict[str, Any]] = []
-    with open_input(path) as (file, _):
-        lines = file.read(MAX_LOG_BYTES).splitlines()
-    for number, line in enumerate(lines, 1):
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            if number == len(lines) and events:
-                break
-            raise DataError(f"{path}:{number}: not JSON: {error}; name a log that `fit` wrote") from error
-        if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-            raise DataError(f"{path}:{number}: has no event; name a log that `fit` wrote")
-        events.append(event)
-    return events
+    """Return the events of a log, without reports of progress, which may be millions. Raise as `log_events`."""
+    events = (event for _, event in log_events(path))
+    return [event for number, event in enumerate(events) if number == 0 or event["event"] != "progress"]

@@ -78,13 +78,13 @@ def kept(numbers: Int32, ids: Int32, out: Int32) -> int:
 def count(
     ids: Int32, at: int, words: UInt64, flags: UInt8, prefix: Any, bits: Any, slots: UInt64, state: UInt64
 ) -> int:
-    """Count the candidates of a partition from ids[at] on. Stop before the table is more than half full.
+    """Count the candidates of a partition from ids[at] on. Stop before the table is more than 3/4 full.
 
     words (V, 4): the two halves of the key of each word, and the powers of the bases that append it. Return where to
     continue: the size of `ids` at the end. state (STATES,): keys in use, and the key that is open at that place. The
     place of a candidate is where its last word is; it is 0 if a word is marked SEVERAL.
     """
-    used, limit = np.int64(state[USED]), slots.shape[0] // 2
+    used, limit = np.int64(state[USED]), slots.shape[0] // 4 * 3
     low, high, is_open, marks = state[LOW], state[HIGH], state[OPEN], state[MARKS]
     one = np.uint64(1)
     while at < ids.size and used < limit:

@@ -28,26 +28,32 @@ from w2vtrain.text.vocabulary import no_tokens
 from w2vtrain.text.word_table import Int64
 
 ENTRY_BYTES = 32
-"""Bytes of an entry of a table of pairs, of which at most half are in use."""
+"""Bytes of an entry of a table of pairs, of which at most 3/4 are in use."""
 TABLE_BYTES = 1 << 31
 """Bytes of all threads' tables of pairs together, by default."""
 _SMALLEST, _LONGEST = 1 << 20, 1 << 24  # entries of a stretch that one thread searches
 
 
 def find_in(
-    lines: Lines, scoring: Scoring, folder: Path | None = None, threads: int = 1, table_bytes: int = TABLE_BYTES
+    lines: Lines,
+    scoring: Scoring,
+    folder: Path | None = None,
+    threads: int = 1,
+    table_bytes: int = TABLE_BYTES,
+    join_last: bool = True,
 ) -> tuple[PhraseTable, Lines]:
-    """Return the phrases of a text and the text with the phrases joined.
+    """Return the phrases of a text and the text with the phrases joined, of the last pass only if `join_last`.
 
     folder: where files are created, 4 bytes per word and pass; table_bytes: memory for counting pairs, about, which
     affects no result. Besides this, memory holds the words, and the pairs that occur min_count times.
     """
     found: list[tuple[Phrase, ...]] = []
-    for _ in range(scoring.passes):
+    for number in range(1, scoring.passes + 1):
         phrases = _Pass(lines, scoring, threads, table_bytes).run()
         found.append(tuple(sorted(phrases, key=lambda phrase: (-phrase.score, phrase.words))))
         table = PhraseTable(scoring, tuple(found))
-        lines = join_once(lines, [phrase.words for phrase in found[-1]], table, folder, threads)
+        if join_last or number < scoring.passes:
+            lines = join_once(lines, [phrase.words for phrase in found[-1]], table, folder, threads)
     return table, lines
 
 
@@ -129,7 +135,7 @@ class _Pass:
     def _next_size(self, size: int, at: int) -> int:
         """Return the size of the table that follows one that was filled by ids[:at].
 
-        Copying takes as long as counting if a table only doubles. Distinct pairs grow about as n^0.75.
+        New memory takes longer than counting, so few tables are better. Distinct pairs grow about as n^0.75.
         """
         expected = size * (self.lines.ids.size / at) ** 0.75
         return max(2 * size, min(1 << int(math.log2(expected)), self.limit))

@@ -150,7 +150,7 @@ def find_phrases(
     how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
     resolved, _ = effective(validated(settings))
     lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads))
-    return find_in(lines, how, threads=int(resolved.threads))[0]
+    return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]
 
 
 def continue_training(

@@ -42,7 +42,7 @@ def test_phrases_are_those_that_gensim_found(tmp_path, size, case):
     assert {name: scores[name] for name in stored["scores"]} == pytest.approx(stored["scores"], rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(WORDS, st.sampled_from(["original", "npmi"]), st.sampled_from([(), ("of",)]), st.integers(1, 3))
 def test_phrases_are_those_of_gensim_where_names_collide(sentences, scoring, connectors, passes):
     pytest.importorskip("gensim.models.phrases")
@@ -137,7 +137,7 @@ def test_parameters_out_of_range_are_refused(wrong):
 
 
 def test_python_finds_saves_and_trains_with_phrases(tmp_path):
-    sentences = [["in", "new", "york", str(i)] for i in range(20)] + [["new"], ["york"]] * 5
+    sentences = [[str(i), "new", "york"] for i in range(20)] + [["new"], ["york"]] * 5
     table = w2vtrain.find_phrases(sentences, threshold=1, threads=1)
     assert table.join(["new", "york"]) == ["new_york"]
     table.save(tmp_path / "t.tsv")

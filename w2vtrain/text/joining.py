@@ -92,7 +92,7 @@ def keys_of(size: int) -> pairs.UInt64:
 
 def slots_for(number: int) -> pairs.UInt64:
     """Return an empty table for up to `number` keys, which fill at most half of it."""
-    return np.zeros((1 << max(4, (2 * number).bit_length()), 3), np.uint64)
+    return np.zeros((1 << max(4, (2 * number).bit_length()), 4), np.uint64)
 
 
 def join_once(

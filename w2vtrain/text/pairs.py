@@ -4,7 +4,8 @@ Nothing here reads text or knows words as strings; phrase_finding.py and joining
 
 The arrays hold ids, with LINE_END after each line. A candidate is two words that are not connector words, and the
 connector words between them. Its key is 128 bits of a polynomial hash over the parts of its words, so that the key of a
-joined word is that of the candidate it was joined from: gensim's Phrases counts both under the same name.
+joined word is that of the candidate it was joined from: gensim's Phrases counts both under the same name. A word is
+marked SEVERAL if it has several parts. All candidates without such a word that have the same key are the same words.
 """
 
 from typing import Any
@@ -18,8 +19,8 @@ from w2vtrain.text.word_table import LINE_END, Int32, Int64
 UInt64 = npt.NDArray[np.uint64]
 UInt8 = npt.NDArray[np.uint8]
 
-CONNECTOR, STARTS = np.uint8(1), np.uint8(2)  # bits of the flags of a word
-USED, LOW, HIGH, OPEN, STATES = 0, 1, 2, 3, 4  # indices of the state of `count`
+CONNECTOR, STARTS, SEVERAL = np.uint8(1), np.uint8(2), np.uint8(4)  # bits of the flags of a word
+USED, LOW, HIGH, OPEN, MARKS, STATES = 0, 1, 2, 3, 4, 5  # indices of the state of `count`
 BASES = np.array([0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93], np.uint64)
 """The bases of the two polynomials; both are odd."""
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
@@ -41,7 +42,7 @@ def within(value: Any, prefix: Any, bits: Any) -> Any:
 
 @inline
 def slot_of(slots: UInt64, value: Any, low: Any, high: Any) -> Any:
-    """Return the slot of a key, or the free one where it belongs. slots (n, 3): two halves of a key, and a value."""
+    """Return the slot of a key, or the free one where it belongs. slots (n, 4): two halves of a key, a value, and a place."""
     mask = slots.shape[0] - 1
     slot = np.int64(value & np.uint64(mask))
     while slots[slot, 2] != np.uint64(0) and (slots[slot, 0] != low or slots[slot, 1] != high):
@@ -50,12 +51,14 @@ def slot_of(slots: UInt64, value: Any, low: Any, high: Any) -> Any:
 
 
 @inline
-def added(slots: UInt64, value: Any, low: Any, high: Any, more: Any) -> Any:
-    """Add to the value of a key. Return the number of new keys, 0 or 1."""
+def added(slots: UInt64, value: Any, low: Any, high: Any, more: Any, place: Any) -> Any:
+    """Add to the value of a key, and store a place unless it is 0. Return the number of new keys, 0 or 1."""
     slot = slot_of(slots, value, low, high)
     is_new = slots[slot, 2] == np.uint64(0)
     slots[slot, 0], slots[slot, 1] = low, high
     slots[slot, 2] += more
+    if place:
+        slots[slot, 3] = place
     return np.int64(is_new)
 
 
@@ -75,13 +78,14 @@ def kept(numbers: Int32, ids: Int32, out: Int32) -> int:
 def count(
     ids: Int32, at: int, words: UInt64, flags: UInt8, prefix: Any, bits: Any, slots: UInt64, state: UInt64
 ) -> int:
-    """Count the candidates of a partition from ids[at] on. Stop before the table is more than half full.
+    """Count the candidates of a partition from ids[at] on. Stop before the table is more than 3/4 full.
 
     words (V, 4): the two halves of the key of each word, and the powers of the bases that append it. Return where to
-    continue: the size of `ids` at the end. state (STATES,): keys in use, and the key that is open at that place.
+    continue: the size of `ids` at the end. state (STATES,): keys in use, and the key that is open at that place. The
+    place of a candidate is where its last word is; it is 0 if a word is marked SEVERAL.
     """
-    used, limit = np.int64(state[USED]), slots.shape[0] // 2
-    low, high, is_open = state[LOW], state[HIGH], state[OPEN]
+    used, limit = np.int64(state[USED]), slots.shape[0] // 4 * 3
+    low, high, is_open, marks = state[LOW], state[HIGH], state[OPEN], state[MARKS]
     one = np.uint64(1)
     while at < ids.size and used < limit:
         word = ids[at]
@@ -92,14 +96,16 @@ def count(
         next_low, next_high = words[word, 0], words[word, 1]
         if is_open:
             low, high = low * words[word, 2] + next_low, high * words[word, 3] + next_high
+            marks |= np.uint64(flags[word])
         if flags[word] & CONNECTOR:
             continue
         if is_open:
             value = hashed(low, high)
             if within(value, prefix, bits):
-                used += added(slots, value, low, high, one)
-        low, high, is_open = next_low, next_high, one
-    state[USED], state[LOW], state[HIGH], state[OPEN] = np.uint64(used), low, high, is_open
+                place = np.uint64(0) if marks & np.uint64(SEVERAL) else np.uint64(at - 1)
+                used += added(slots, value, low, high, one, place)
+        low, high, is_open, marks = next_low, next_high, one, np.uint64(flags[word])
+    state[USED], state[LOW], state[HIGH], state[OPEN], state[MARKS] = np.uint64(used), low, high, is_open, marks
     return at
 
 
@@ -113,7 +119,7 @@ def count_words(
         low, high = words[number, 0], words[number, 1]
         value = hashed(low, high)
         if counts[number] > 0 and within(value, prefix, bits):
-            used += added(slots, value, low, high, np.uint64(counts[number]))
+            used += added(slots, value, low, high, np.uint64(counts[number]), np.uint64(0))
     state[USED] = np.uint64(used)
 
 
@@ -125,8 +131,23 @@ def copied(old: UInt64, new: UInt64, prefix: Any, bits: Any, least: int) -> int:
         if old[i, 2] >= np.uint64(least) and old[i, 2] != np.uint64(0):
             value = hashed(old[i, 0], old[i, 1])
             if within(value, prefix, bits):
-                used += added(new, value, old[i, 0], old[i, 1], old[i, 2])
+                used += added(new, value, old[i, 0], old[i, 1], old[i, 2], old[i, 3])
     return used
+
+
+@kernel()
+def moved_to_front(slots: UInt64, least: int) -> int:
+    """Move the rows of the keys that have at least the value `least` to the front. Return their number.
+
+    After that, the array is no table.
+    """
+    rows = 0
+    for i in range(slots.shape[0]):
+        if slots[i, 2] >= np.uint64(least):
+            for column in range(slots.shape[1]):
+                slots[rows, column] = slots[i, column]
+            rows += 1
+    return rows
 
 
 @kernel()
@@ -152,13 +173,36 @@ def score_of(first: Any, second: Any, both: Any, types: Any, total: Any, min_cou
 
 
 @kernel()
+def find_at_places(
+    ids: Int32, rows: UInt64, flags: UInt8, counts: Int64, types: int, total: int, min_count: int, npmi: bool,
+    threshold: float, found: Int64,
+) -> int:  # fmt: skip
+    """List the candidates without words marked SEVERAL that score more than the threshold. Return their number.
+
+    rows (n, 4): of the keys that have at least min_count; found (n, 3): as in `find`.
+    """
+    written = 0
+    for i in range(rows.shape[0]):
+        if rows[i, 3] == np.uint64(0):
+            continue
+        both, last = np.int64(rows[i, 2]), np.int64(rows[i, 3])
+        first = last - 1
+        while flags[ids[first]] & CONNECTOR:
+            first -= 1
+        if score_of(counts[ids[first]], counts[ids[last]], both, types, total, min_count, npmi) > threshold:
+            found[written, 0], found[written, 1], found[written, 2] = first, last, both
+            written += 1
+    return written
+
+
+@kernel()
 def find(
     ids: Int32, first: int, last: int, words: UInt64, single: UInt64, flags: UInt8, counts: Int64, slots: UInt64,
     types: int, total: int, min_count: int, npmi: bool, threshold: float, seen: UInt64, found: Int64,
 ) -> int:  # fmt: skip
-    """List the candidates that end in ids[first:last] and score more than the threshold. Return their number.
+    """List the candidates with words marked SEVERAL that end in ids[first:last] and score more than the threshold.
 
-    slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one part, so that candidates
+    Return their number. slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one part, so that candidates
     of different words with the same name differ; seen: an empty table; found (n, 3): receives the place of the first
     and of the last word, and the count of each. Stop when it is full.
     """
@@ -169,6 +213,7 @@ def find(
         start = -1
     rows = 0
     low = high = mine_low = mine_high = np.uint64(0)
+    marks = np.uint8(0)
     begin = start if start >= 0 else first
     start = -1
     for at in range(begin, last):
@@ -180,9 +225,10 @@ def find(
             low, high = low * words[word, 2] + words[word, 0], high * words[word, 3] + words[word, 1]
             mine_low = mine_low * single[word, 2] + single[word, 0]
             mine_high = mine_high * single[word, 3] + single[word, 1]
+            marks |= flags[word]
         if flags[word] & CONNECTOR:
             continue
-        if start >= 0:
+        if start >= 0 and marks & SEVERAL:
             both = np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2])
             if both:
                 score = score_of(counts[ids[start]], counts[word], both, types, total, min_count, npmi)
@@ -195,7 +241,7 @@ def find(
                         seen[slot, 0], seen[slot, 1], seen[slot, 2] = mine_low, mine_high, np.uint64(1)
                         found[rows, 0], found[rows, 1], found[rows, 2] = start, at, both
                         rows += 1
-        start = at
+        start, marks = at, flags[word]
         low, high, mine_low, mine_high = words[word, 0], words[word, 1], single[word, 0], single[word, 1]
     return rows
 

@@ -8,6 +8,7 @@ the pairs, chosen by their hash. A partition that does not fit into memory is ha
 later, so memory is bounded however many pairs there are.
 """
 
+import math
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -26,27 +27,33 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import no_tokens
 from w2vtrain.text.word_table import Int64
 
-ENTRY_BYTES = 24
-"""Bytes of an entry of a table of pairs, of which at most half are in use."""
+ENTRY_BYTES = 32
+"""Bytes of an entry of a table of pairs, of which at most 3/4 are in use."""
 TABLE_BYTES = 1 << 31
 """Bytes of all threads' tables of pairs together, by default."""
 _SMALLEST, _LONGEST = 1 << 20, 1 << 24  # entries of a stretch that one thread searches
 
 
 def find_in(
-    lines: Lines, scoring: Scoring, folder: Path | None = None, threads: int = 1, table_bytes: int = TABLE_BYTES
+    lines: Lines,
+    scoring: Scoring,
+    folder: Path | None = None,
+    threads: int = 1,
+    table_bytes: int = TABLE_BYTES,
+    join_last: bool = True,
 ) -> tuple[PhraseTable, Lines]:
-    """Return the phrases of a text and the text with the phrases joined.
+    """Return the phrases of a text and the text with the phrases joined, of the last pass only if `join_last`.
 
     folder: where files are created, 4 bytes per word and pass; table_bytes: memory for counting pairs, about, which
     affects no result. Besides this, memory holds the words, and the pairs that occur min_count times.
     """
     found: list[tuple[Phrase, ...]] = []
-    for _ in range(scoring.passes):
+    for number in range(1, scoring.passes + 1):
         phrases = _Pass(lines, scoring, threads, table_bytes).run()
         found.append(tuple(sorted(phrases, key=lambda phrase: (-phrase.score, phrase.words))))
         table = PhraseTable(scoring, tuple(found))
-        lines = join_once(lines, [phrase.words for phrase in phrases], table, folder, threads)
+        if join_last or number < scoring.passes:
+            lines = join_once(lines, [phrase.words for phrase in found[-1]], table, folder, threads)
     return table, lines
 
 
@@ -74,11 +81,12 @@ class _Pass:
         self.flags[list(numbered(lines, scoring.connector_words).values())] = pairs.CONNECTOR
         self.single = keys_of(len(lines.words))
         self.words, several = _keys_by_parts(lines, self.single, scoring.delimiter)
+        self.flags[several] |= pairs.SEVERAL
         used = (self.flags & pairs.CONNECTOR == 0) & (lines.counts > 0)
         self.several = several[used[several]]
         self.types = int(used.sum()) - self.several.size  # grows by the candidates, and words of several parts
         self.counts = lines.counts.copy()
-        self.limit = max(1 << 10, table_bytes // (ENTRY_BYTES * threads))
+        self.limit = 1 << max(10, (table_bytes // (ENTRY_BYTES * threads)).bit_length() - 1)
         self.common: list[pairs.UInt64] = []
         self._lock = threading.Lock()
         bits = (threads - 1).bit_length()
@@ -109,29 +117,56 @@ class _Pass:
             yield
             if at == self.lines.ids.size:
                 break
-            size = 2 * len(slots)
+            size = self._next_size(len(slots), at)
             if size > self.limit and bits < 48:
                 with self._lock:
                     self._partitions.append((2 * prefix + 1, bits + 1))
                 prefix, bits, size = 2 * prefix, bits + 1, len(slots)
                 part = np.uint64(prefix), np.uint64(bits)
-            larger = np.zeros((size, 3), np.uint64)
+            larger = slots_for(size // 2 - 1)
             state[pairs.USED] = pairs.copied(slots, larger, *part, 1)
             slots = larger
         pairs.look_up(self.several, self.words, slots, *part, self.counts)
-        common = slots[slots[:, 2] >= self.scoring.min_count]
+        common = slots[: pairs.moved_to_front(slots, self.scoring.min_count)].copy()
         with self._lock:
             self.types += int(state[pairs.USED])
             self.common.append(common)
 
+    def _next_size(self, size: int, at: int) -> int:
+        """Return the size of the table that follows one that was filled by ids[:at].
+
+        New memory takes longer than counting, so few tables are better. Distinct pairs grow about as n^0.75.
+        """
+        expected = size * (self.lines.ids.size / at) ** 0.75
+        return max(2 * size, min(1 << int(math.log2(expected)), self.limit))
+
     def _find(self) -> list[Phrase]:
         """Return the candidates that score more than the threshold."""
         scoring, lines, total = self.scoring, self.lines, int(self.lines.counts.sum())
-        slots, everything = slots_for(sum(map(len, self.common))), (np.uint64(0), np.uint64(0))
-        for common in self.common:
-            pairs.copied(common, slots, *everything, 1)
         threshold = float(scoring.threshold or 0.0)
         loose = threshold - 1e-9 * max(1.0, threshold)  # kernels may round differently: see below
+        how = self.types, total, scoring.min_count, scoring.scoring == "npmi", loose
+        phrases = {}
+        for rows in self._places(how):
+            for first, last, both in rows.tolist():
+                ids = tuple(lines.ids[first : last + 1].tolist())
+                if ids not in phrases:
+                    counts = int(self.counts[ids[0]]), int(self.counts[ids[-1]])
+                    score = scoring.score(*counts, both, self.types, total)
+                    phrases[ids] = Phrase(tuple(lines.words[i] for i in ids), both, score)
+        return [phrase for phrase in phrases.values() if phrase.score > threshold]
+
+    def _places(self, how: tuple[int, int, int, bool, float]) -> Iterator[Int64]:
+        """Yield where candidates are that score enough. The ids are searched only for words of several parts."""
+        lines = self.lines
+        for common in self.common:
+            found = np.empty((len(common), 3), np.int64)
+            yield found[: pairs.find_at_places(lines.ids, common, self.flags, self.counts, *how, found)]
+        if not np.any(self.flags & pairs.SEVERAL):
+            return
+        slots = slots_for(sum(map(len, self.common)))
+        for common in self.common:
+            pairs.copied(common, slots, np.uint64(0), np.uint64(0), 1)
         size = min(_LONGEST, max(_SMALLEST, lines.ids.size // (4 * self.threads)))
         stretches = lines.stretches(size)
 
@@ -140,22 +175,14 @@ class _Pass:
             while True:
                 found, seen = np.empty((rows, 3), np.int64), slots_for(rows)
                 n = pairs.find(
-                    lines.ids, *stretches[number], self.words, self.single, self.flags, self.counts, slots, self.types,
-                    total, scoring.min_count, scoring.scoring == "npmi", loose, seen, found,
+                    lines.ids, *stretches[number], self.words, self.single, self.flags, self.counts, slots, *how, seen,
+                    found,
                 )  # fmt: skip
                 if n < rows:
                     return found[:n]
                 rows *= 4
 
-        phrases = {}
-        for rows in in_order(find, len(stretches), self.threads, "w2vtrain phrases"):
-            for first, last, both in rows.tolist():
-                ids = tuple(lines.ids[first : last + 1].tolist())
-                if ids not in phrases:
-                    counts = int(self.counts[ids[0]]), int(self.counts[ids[-1]])
-                    score = scoring.score(*counts, both, self.types, total)
-                    phrases[ids] = Phrase(tuple(lines.words[i] for i in ids), both, score)
-        return [phrase for phrase in phrases.values() if phrase.score > threshold]
+        yield from in_order(find, len(stretches), self.threads, "w2vtrain phrases")
 
 
 def _keys_by_parts(lines: Lines, single: pairs.UInt64, delimiter: str) -> tuple[pairs.UInt64, Int64]:

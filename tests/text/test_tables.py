@@ -343,7 +343,7 @@ ONE = "ab cd " * 200_000
 
 
 def repeated_views():
-    """Return a million views of one string, as an Arrow file may have them."""
+    """Return a thousand views of one string, as an Arrow file may have them."""
     one = pa.array([ONE]).cast(pa.string_view()).buffers()
     return pa.Array.from_buffers(
         pa.string_view(), 1000, [None, pa.py_buffer(one[1].to_pybytes()[:16] * 1000), *one[2:]]
@@ -357,7 +357,7 @@ REPEATED = {
     ),
     "views": repeated_views,
     "overlapping lists": lambda: pa.ListViewArray.from_arrays(
-        np.zeros(1000, np.int32), np.full(1000, 2, np.int32), ["ab" * 1_000_000, ONE]
+        np.zeros(1000, np.int32), np.full(1000, 2, np.int32), ["ab cd " * 100_000, ONE]
     ),
 }
 

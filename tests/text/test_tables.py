@@ -20,8 +20,11 @@ from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import CorpusChanged, DataError, InputMissing, Stopped, TokenError, UsageError, W2VError
+from w2vtrain.text.columns import Batch, bytes_of
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.source import File
+from w2vtrain.text.table_formats import REPEATED_BYTES
 from w2vtrain.text.tables import Tables
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training import inputs
@@ -101,7 +104,7 @@ def test_a_column_of_lists_is_read_as_lists_from_python_and_a_path_leads_into_st
     assert read(Tables([path], "a.b")) == read(Corpus([text_file]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), max_size=4), min_size=1))
 def test_any_words_are_those_of_python(lists):
     if not any(lists):
@@ -251,6 +254,12 @@ MALFORMED = [
     ("t.jsonl", b'{"text": "a"}\n{"text\n', ":2: "),
     ("t.jsonl", b'{"text": "a", "o": ' + b"[" * 100_000 + b"\n", ":1: "),
     ("t.jsonl", b'{"text": "a"}\n[1]\n', ":2: "),
+    (
+        "t.json",
+        b'[{"text": "a"}, {"text": "b"}]',
+        "is not a JSON object: write one record per line, for example with jq",
+    ),
+    ("t.json", b'{\n  "text": "a"\n}\n', ":1: not a record of JSON on one line"),
     ("t.csv", b"id,txt\n1,a\n", ": no column 'text'; the columns are: 'id', 'txt'"),
     ("t.csv", b"id,text\n1,a,b\n", "Expected 2 columns, got 3"),
     ("t.csv", b"text,text\n1,a\n", ": two columns are named 'text'"),
@@ -273,11 +282,12 @@ def test_malformed_files_are_one_line(tmp_path, row):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
-def test_a_damaged_byte_never_raises_anything_but_our_errors(tmp_path, name):
+def test_damaged_bytes_never_raise_anything_but_our_errors(tmp_path, name, count):
     data = Path(write(table(TEXTS[:20], WORDS[:20]), tmp_path / name)).read_bytes()
     random = np.random.default_rng(1)
-    for at in random.integers(0, len(data), 150):
+    for at in random.integers(0, len(data), count):
         damaged = bytearray(data)
         damaged[at] ^= int(random.integers(1, 256))
         (tmp_path / name).write_bytes(damaged)
@@ -319,6 +329,70 @@ def test_without_pyarrow_one_line_names_the_extra_and_json_lines_still_work(tmp_
     with pytest.raises(InputMissing, match=r"t\.parquet: Parquet needs the package pyarrow: pip install 'w2vtrain\["):
         Tables([path], "text")
     assert read(Tables([lines], "text"))
+
+
+def test_without_pyarrow_a_column_of_lists_in_pandas_is_an_iterable_of_sentences(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for rows in (WORDS, [tuple(words) for words in WORDS]):
+        assert read(column_of(pandas.Series(rows, dtype=object))) == read(Sentences(WORDS))
+    with pytest.raises(InputMissing, match="the Series needs the package pyarrow"):
+        read(column_of(pandas.Series(TEXTS, dtype=object)))
+
+
+ONE = "ab cd " * 200_000
+
+
+def repeated_views():
+    """Return a thousand views of one string, as an Arrow file may have them."""
+    one = pa.array([ONE]).cast(pa.string_view()).buffers()
+    return pa.Array.from_buffers(
+        pa.string_view(), 1000, [None, pa.py_buffer(one[1].to_pybytes()[:16] * 1000), *one[2:]]
+    )
+
+
+REPEATED = {
+    "dictionary": lambda: pa.DictionaryArray.from_arrays(np.zeros(1000, np.int32), [ONE]),
+    "words of a dictionary": lambda: pa.FixedSizeListArray.from_arrays(
+        pa.DictionaryArray.from_arrays(np.zeros(2000, np.int32), [ONE]), 2
+    ),
+    "views": repeated_views,
+    "overlapping lists": lambda: pa.ListViewArray.from_arrays(
+        np.zeros(1000, np.int32), np.full(1000, 2, np.int32), ["ab cd " * 100_000, ONE]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_strings_that_rows_share_are_repeated_a_few_at_a_time(name):
+    rows = bytes_of(Batch(REPEATED[name](), str), "words" in name or "lists" in name)
+    before = pa.total_allocated_bytes()
+    for _ in range(5):
+        assert len(next(rows)) <= 2 * len(ONE) + 2
+        assert pa.total_allocated_bytes() - before < 50 * len(ONE)
+
+
+@pytest.mark.parametrize("lists", [False, True])
+def test_a_string_of_a_dictionary_in_parquet_is_repeated_a_few_at_a_time(tmp_path, lists):
+    path, texts = tmp_path / "t.parquet", pa.DictionaryArray.from_arrays(np.zeros(2000, np.int32), [ONE])
+    column = pa.ListArray.from_arrays([0, *range(2001)], texts) if lists else texts  # the first list is empty
+    parquet.write_table(pa.table({"text": column}), path, store_schema=False)
+    batches = Tables([str(path)], "text").open(File(str(path), path.stat().st_size)).batches
+    assert 0 < next(batches).values.nbytes <= 1.5 * REPEATED_BYTES
+
+
+def test_a_row_that_repeats_a_string_beyond_the_limit_is_refused():
+    words = pa.DictionaryArray.from_arrays(np.zeros(500, np.int32), [ONE])
+    with pytest.raises(DataError, match="row 1: a row of more than 268,435,456 bytes"):
+        list(bytes_of(Batch(pa.FixedSizeListArray.from_arrays(words, 250), lambda row: f"row {row + 1}"), True))
+
+
+def test_a_null_in_a_dictionary_is_a_null():
+    texts = pa.DictionaryArray.from_arrays(np.array([0, 1, 0], np.int32), pa.array(["a a", None]))
+    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\): null"):
+        read(column_of(pa.table({"text": texts}), "text"))
+    lists = pa.FixedSizeListArray.from_arrays(texts.take([0, 2, 0, 1]), 2)
+    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\), word 2: null"):
+        read(column_of(pa.table({"text": lists}), "text"))
 
 
 FIT = ["--column", "text", "-o", "v.txt", "--epochs", 2, "--threads", 1, "--vector-size", 5, "--min-count", 1]

@@ -9,16 +9,22 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from w2vtrain.errors import DataError, InputMissing, shown
 from w2vtrain.text.sentences import REMEMBERED_WORDS, encoded, escaped, is_plain
 
 Array: TypeAlias = Any
 """A pyarrow.Array, whose package has no types."""
+Int64: TypeAlias = npt.NDArray[np.int64]
 Place = Callable[[int], str]
 """From the index of a row in a batch to its place in messages."""
 
 PIECE_BYTES = 1 << 20
 """Approximate size of the pieces into which arrays are cut."""
+MAX_ROW_BYTES = 1 << 28
+"""Size of the largest row as text: a few bytes of a dictionary may stand for any number of copies of a string."""
 
 _remembered = lru_cache(REMEMBERED_WORDS)(escaped)
 
@@ -124,6 +130,11 @@ def _has_items(kind: Any) -> bool:
     return any(getattr(types, test)(kind) for test in tests if hasattr(types, test))
 
 
+def _is_view(kind: Any) -> bool:
+    types = pyarrow("a table").types
+    return any(getattr(types, test)(kind) for test in ("is_string_view", "is_binary_view") if hasattr(types, test))
+
+
 def _is_text(kind: Any) -> bool:
     types = pyarrow("a table").types
     tests = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view")
@@ -133,11 +144,13 @@ def _is_text(kind: Any) -> bool:
 def _pieces(batch: Batch, lists: bool) -> Iterator[bytes]:
     """Yield the rows of an Arrow array, of which only a piece is converted at a time."""
     array = batch.values
-    if array.null_count:
-        raise null_at(batch.place(array.is_null().index(True).as_py()))
-    rows = max(1, len(array) * PIECE_BYTES // max(1, array.nbytes))
-    for first in range(0, len(array), rows):
-        piece = array.slice(first, rows)
+    if (null := first_null(array)) is not None:
+        raise null_at(batch.place(null))
+    sizes = _sizes(array)
+    if len(sizes) and sizes.max() > MAX_ROW_BYTES:
+        raise DataError(f"{batch.place(int(sizes.argmax()))}: a row of more than {MAX_ROW_BYTES:,} bytes")
+    for first, last in _ranges(sizes):
+        piece = array.slice(first, last - first)
         if not lists:
             yield _text(piece)
             continue
@@ -145,6 +158,61 @@ def _pieces(batch: Batch, lists: bool) -> Iterator[bytes]:
             yield _joined(piece, lambda i, first=first: batch.place(first + i))  # type: ignore[misc]
         except UnicodeDecodeError as error:
             raise DataError(f"{batch.place(first)} or after it: a word is not UTF-8 ({error.reason})") from None
+
+
+def first_null(array: Array) -> int | None:
+    """Return the index of the first null, also one that is an entry of a dictionary, or None."""
+    missing = array.is_null()
+    if hasattr(array, "dictionary") and array.dictionary.null_count:
+        missing = array.dictionary.is_null().take(array.indices).fill_null(True)
+    number = missing.index(True).as_py()
+    return None if number < 0 else int(number)
+
+
+def _sizes(array: Array) -> Int64:
+    """Return the bytes of each row as text, before strings that rows share are repeated."""
+    if not _has_items(array.type):
+        return _lengths(array)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_lengths(array.values))])
+    if hasattr(array, "sizes"):  # views of lists, which may overlap
+        first = array.offsets.to_numpy().astype(np.int64)
+        last = first + array.sizes.to_numpy()
+    elif hasattr(array, "offsets"):
+        offsets = array.offsets.to_numpy()
+        first, last = offsets[:-1], offsets[1:]
+    else:
+        first = (array.offset + np.arange(len(array))) * array.type.list_size
+        last = first + array.type.list_size
+    return np.asarray(ends[last] - ends[first] + 1, np.int64)
+
+
+def _lengths(array: Array) -> Int64:
+    """Return the bytes of each string and of the separator after it."""
+    import pyarrow.compute as compute
+
+    if hasattr(array, "dictionary"):
+        lengths = _lengths(array.dictionary)
+        return lengths[array.indices.fill_null(0).to_numpy()] if len(lengths) else np.ones(len(array), np.int64)
+    if _is_view(array.type):  # pyarrow has no function for them: a view begins with the length of its string
+        views = np.frombuffer(array.buffers()[1] or b"", np.int32).reshape(-1, 4)[array.offset :][: len(array), 0]
+        return np.where(array.is_null().to_numpy(zero_copy_only=False), 0, views).astype(np.int64) + 1
+    return np.asarray(compute.binary_length(array).fill_null(0).to_numpy(), np.int64) + 1
+
+
+def longest_entry(array: Array) -> int | None:
+    """Return the bytes of the longest string that the rows of an array may have, or None if that is unknown."""
+    values = array.flatten() if _has_items(array.type) else array
+    lengths = _lengths(values.dictionary if hasattr(values, "dictionary") else values)
+    return int(lengths.max()) if len(lengths) else None
+
+
+def _ranges(sizes: Int64) -> Iterator[tuple[int, int]]:
+    """Yield the first row, and the one after the last, of pieces of about PIECE_BYTES, and of at least one row."""
+    ends, first, before = np.cumsum(sizes), 0, 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, before + PIECE_BYTES, "right")))
+        yield first, last
+        first, before = last, int(ends[last - 1])
 
 
 def _text(array: Array) -> bytes:
@@ -176,8 +244,7 @@ def _joined(array: Array, place: Place) -> bytes:
     import pyarrow.compute as compute
 
     words = array.flatten()
-    if words.null_count:
-        number = words.is_null().index(True).as_py()
+    if (number := first_null(words)) is not None:
         row = compute.list_parent_indices(array)[number].as_py()
         before = sum(compute.list_value_length(array.slice(0, row)).to_pylist())
         raise null_at(f"{place(row)}, word {number + 1 - before}")

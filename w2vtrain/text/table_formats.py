@@ -5,9 +5,9 @@ whatever pyarrow or msgspec raises becomes a DataError with the name of the file
 """
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +16,13 @@ import orjson
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason, shown
 from w2vtrain.system.compression import decompressed, unpacked
-from w2vtrain.text.columns import Batch, column_of, field_of, is_list, null_at, pyarrow, selected
+from w2vtrain.text.columns import Batch, column_of, field_of, is_list, longest_entry, null_at, pyarrow, selected
 from w2vtrain.text.source import File
 
 BATCH_BYTES = 1 << 22  # of a column, approximately
 MAX_BATCH_ROWS = 1 << 14
+REPEATED_BYTES = 1 << 26  # of a batch of a Parquet file, if all of its strings are the longest of the dictionary
+PROBED_ROWS = 64  # rows that are read one by one to find a dictionary, which empty lists do not show
 CSV_BLOCK_BYTES = 1 << 24  # a row of a CSV file must be shorter
 MAX_RECORD_BYTES = 1 << 28  # of one line of JSON
 
@@ -127,11 +129,13 @@ class Stream(io.RawIOBase):
 
 
 @contextmanager
-def _parquet(path: str) -> Iterator[Any]:
+def _parquet(path: str, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+    """Yield a reader. dictionaries: the leaves to read as dictionaries of strings."""
     pyarrow(f"{path}: Parquet")
     from pyarrow import parquet
 
-    with Path(path).open("rb") as file, parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as table:
+    options = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": [*dictionaries]}
+    with Path(path).open("rb") as file, parquet.ParquetFile(file, **options) as table:
         yield table
 
 
@@ -172,7 +176,7 @@ def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
         for number, start in enumerate(_starts(metadata, whole)):
             group = metadata.row_group(number)
             if file.first <= start < file.first + (file.size or 0):
-                rows = _batch_rows(group, column)
+                rows = min(_batch_rows(group, column), _repeatable_rows(file.path, number, group, column))
                 for batch in table.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):
                     yield Batch(selected(batch, column), _rows(file.path, row), start)
                     row += len(batch)
@@ -180,10 +184,28 @@ def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
                 row += group.num_rows
 
 
+def _chunks(group: Any, column: str) -> list[Any]:
+    chunks = [group.column(i) for i in range(group.num_columns)]
+    return [chunk for chunk in chunks if f"{chunk.path_in_schema}.".startswith(f"{column}.")]
+
+
+def _repeatable_rows(path: str, number: int, group: Any, column: str) -> int:
+    """Return how many rows of a group have at most REPEATED_BYTES if all have the longest string of its dictionary.
+
+    A dictionary of a few kilobytes may have a string of megabytes, which each row may repeat.
+    """
+    with _parquet(path, [chunk.path_in_schema for chunk in _chunks(group, column)]) as table:
+        batches = table.iter_batches(1, row_groups=[number], columns=[column], use_threads=False)
+        for batch in islice(batches, PROBED_ROWS):
+            array = selected(batch, column)
+            if (longest := longest_entry(array)) is not None:
+                return max(1, REPEATED_BYTES // longest)
+    return PROBED_ROWS
+
+
 def _batch_rows(group: Any, column: str) -> int:
     """Return how many rows of a group have about BATCH_BYTES."""
-    chunks = [group.column(i) for i in range(group.num_columns)]
-    size = sum(chunk.total_uncompressed_size for chunk in chunks if f"{chunk.path_in_schema}.".startswith(f"{column}."))
+    size = sum(chunk.total_uncompressed_size for chunk in _chunks(group, column))
     return max(1, min(MAX_BATCH_ROWS, int(group.num_rows) * BATCH_BYTES // max(1, int(size))))
 
 
@@ -296,15 +318,18 @@ def _record_blocks(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
         yield last.removeprefix(b"\xef\xbb\xbf") if first else last
 
 
+_LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"
+
+
 def _record(block: bytes, place: str) -> dict[str, Any]:
     """Return the first record of a block. Raise DataError unless it is a JSON object."""
     line = next((line for line in block.split(b"\n") if line.strip()), b"{}")
     try:
         record = orjson.loads(line.decode("utf-8", "replace"))
     except ValueError as error:
-        raise DataError(f"{place}: not JSON: {str(error)[:200]}") from None
+        raise DataError(f"{place}: not a record of JSON on one line: {str(error)[:200]}{_LINES}") from None
     if not isinstance(record, dict):
-        raise DataError(f'{place}: {shown(record)} is no JSON object, as {{"text": ...}}')
+        raise DataError(f"{place}: {shown(record)} is not a JSON object{_LINES}")
     return record
 
 

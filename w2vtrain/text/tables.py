@@ -228,6 +228,17 @@ def is_frame(data: object) -> bool:
     )
 
 
+def needs_no_pyarrow(data: Any) -> bool:
+    """Return whether pyarrow is missing and data are a column whose first row is a list or tuple, as Python's."""
+    if hasattr(data, "columns") or not hasattr(data, "to_frame"):
+        return False
+    try:
+        pyarrow("a column")
+    except InputMissing:
+        return isinstance(next(iter(data), None), list | tuple)
+    return False
+
+
 def _is_column(data: Any) -> bool:
     """Return whether data are a column of a dataset of Hugging Face, as `dataset["text"]` is."""
     return type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "source")

@@ -27,7 +27,7 @@ from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
-from w2vtrain.text.tables import Frame, FrameColumn, Tables, column_needed, has_columns, is_frame
+from w2vtrain.text.tables import Frame, FrameColumn, Tables, column_needed, has_columns, is_frame, needs_no_pyarrow
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
@@ -79,7 +79,7 @@ def sources_of(texts: Texts) -> Sources:
     if isinstance(texts, str | PathLike):
         return [fspath(texts)]
     if is_frame(texts):
-        return Frame(texts)
+        return Sentences(texts) if needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
     if isinstance(texts, Source | HasSource):
         return texts
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):

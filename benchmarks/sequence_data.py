@@ -10,7 +10,7 @@ Link = tuple[str, str]
 
 
 def sessions(
-    count: int = 10_000, shelves: int = 25, per_shelf: int = 20, common: float = 0.2, seed: int = 1
+    count: int = 10_000, shelves: int = 25, per_shelf: int = 15, common: float = 0.1, seed: int = 1
 ) -> list[list[str]]:
     """Return sessions of a shop, of 3 to 10 different items: each visits a shelf, or two of them one after the other.
 
@@ -26,7 +26,11 @@ def sessions(
         session = {}
         for place in range(length):
             shelf = visited[place * len(visited) // length]
-            item = f"bag{rng.randrange(10)}" if rng.random() < common else f"s{shelf}i{rng.choices(range(per_shelf), weights)[0]}"
+            item = (
+                f"bag{rng.randrange(10)}"
+                if rng.random() < common
+                else f"s{shelf}i{rng.choices(range(per_shelf), weights)[0]}"
+            )
             session[item] = None
         if len(session) >= 3:
             found.append(list(session))
@@ -92,8 +96,8 @@ REQUESTS = {
 def logs(requests: int = 3000, faulty: float = 0.03, seed: int = 1) -> tuple[list[str], set[str]]:
     """Return the lines of a service's log and the requests that went wrong.
 
-    Ten requests run at a time, so their lines are mixed. A request repeats or swaps some events in any case; one that
-    goes wrong has, in one or two places, an event of another kind of request.
+    Ten requests run at a time, so their lines are mixed. Any request may repeat events and swap two that are adjacent;
+    one that goes wrong lacks a type of event, or has an event of another kind of request.
     """
     rng = random.Random(seed)
     events: list[list[str]] = []
@@ -106,9 +110,7 @@ def logs(requests: int = 3000, faulty: float = 0.03, seed: int = 1) -> tuple[lis
             steps[at : at + 2] = steps[at + 1], steps[at]
         if rng.random() < faulty:
             wrong.add(f"req{request}")
-            others = sorted({step for other in REQUESTS.values() for step in other} - set(REQUESTS[kind]))
-            for _ in range(rng.choice((1, 2))):
-                steps[rng.randrange(len(steps))] = rng.choice(others)
+            spoil(steps, kind, rng)
         steps = ["http: accepted connection {n}", *steps, "http: closed connection {n}"]
         events.append([f"req{request} {step}" for step in steps])
     lines, running = [], [events.pop(0) for _ in range(min(10, len(events)))]
@@ -119,6 +121,16 @@ def logs(requests: int = 3000, faulty: float = 0.03, seed: int = 1) -> tuple[lis
         if not running[at]:
             running[at : at + 1] = [events.pop(0)] if events else []
     return lines, wrong
+
+
+def spoil(steps: list[str], kind: str, rng: random.Random) -> None:
+    """Leave out all events of one type, or replace an event with one of another kind of request."""
+    if rng.random() < 0.5:
+        missing = rng.choice(REQUESTS[kind][1:-1])
+        steps[:] = [step for step in steps if step != missing]
+    else:
+        others = sorted({step for other in REQUESTS.values() for step in other} - set(REQUESTS[kind]))
+        steps[rng.randrange(len(steps))] = rng.choice(others)
 
 
 def event_sessions(lines: list[str]) -> dict[str, list[str]]:

@@ -33,7 +33,9 @@ def read_edges(lines: Iterator[str]) -> Iterator[Edge]:
             if len(rest) > 1 or not source or not target or not 0 < weight < math.inf:
                 raise ValueError
         except ValueError:
-            raise SystemExit(f"line {number}: expected two nodes and perhaps a positive weight: {line.strip()!r}") from None
+            raise SystemExit(
+                f"line {number}: expected two nodes and perhaps a positive weight: {line.strip()!r}"
+            ) from None
         yield source, target, weight
 
 

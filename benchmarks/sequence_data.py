@@ -23,15 +23,13 @@ def sessions(
     for _ in range(count):
         visited = sorted(rng.sample(range(shelves), rng.choice((1, 2))))
         length = rng.randint(3, 10)
-        session = {}
+        session: dict[str, None] = {}
         for place in range(length):
             shelf = visited[place * len(visited) // length]
-            item = (
-                f"bag{rng.randrange(10)}"
-                if rng.random() < common
-                else f"s{shelf}i{rng.choices(range(per_shelf), weights)[0]}"
-            )
-            session[item] = None
+            if rng.random() < common:
+                session[f"bag{rng.randrange(10)}"] = None
+            else:
+                session[f"s{shelf}i{rng.choices(range(per_shelf), weights)[0]}"] = None
         if len(session) >= 3:
             found.append(list(session))
     return found
@@ -58,7 +56,7 @@ CODE = dict(zip((a + b + c for a in BASES for b in BASES for c in BASES), AMINO_
 def genes(
     families: int = 20, members: int = 40, length: int = 120, changed: float = 0.3, seed: int = 1
 ) -> list[tuple[str, str]]:
-    """Return (family, DNA): proteins of common descent, with some amino acids changed, and codons drawn among synonyms."""
+    """Return (family, DNA): proteins of common descent, some amino acids changed, codons drawn among synonyms."""
     rng = random.Random(seed)
     codons: dict[str, list[str]] = {}
     for codon, amino in CODE.items():
@@ -82,7 +80,8 @@ REQUESTS = {
     "read": ("cache: looked up key {n}", "cache: missed key {n}", "disk: read {n} bytes of block {n}",
              "disk: checksum of block {n} is good", "cache: stored key {n}", "http: sent {n} bytes"),
     "write": ("lock: took lease {n}", "disk: allocated block {n}", "disk: wrote {n} bytes to block {n}",
-              "replica: copied block {n} to node {n}", "replica: node {n} confirmed block {n}", "lock: released lease {n}"),
+              "replica: copied block {n} to node {n}", "replica: node {n} confirmed block {n}",
+              "lock: released lease {n}"),
     "login": ("auth: challenge {n} sent", "auth: token {n} verified", "users: loaded profile {n}",
               "audit: user {n} signed in", "http: set cookie of {n} bytes"),
     "report": ("queue: job {n} waits", "queue: job {n} started", "table: scanned {n} rows", "table: sorted {n} rows",
@@ -113,7 +112,8 @@ def logs(requests: int = 3000, faulty: float = 0.03, seed: int = 1) -> tuple[lis
             spoil(steps, kind, rng)
         steps = ["http: accepted connection {n}", *steps, "http: closed connection {n}"]
         events.append([f"req{request} {step}" for step in steps])
-    lines, running = [], [events.pop(0) for _ in range(min(10, len(events)))]
+    lines: list[str] = []
+    running = [events.pop(0) for _ in range(min(10, len(events)))]
     while running:
         at = rng.randrange(len(running))
         line = re.sub(r"{n}", lambda _: str(rng.randrange(10, 10_000)), running[at].pop(0))

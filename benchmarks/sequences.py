@@ -36,15 +36,15 @@ Settings = dict[str, Any]
 class Vectors(NamedTuple):
     """Words, their vectors, of length 1, in rows, their dot products with output vectors, and the CPU seconds."""
 
-    index: dict[str, int]
+    row_of: dict[str, int]
     rows: Rows
     products: Rows
-    """Of the input vector in each row with the output vector in each column; (0, 0) for large vocabularies and trees."""
+    """Of each input vector, in rows, with each output vector, in columns; (0, 0) if there are 1,000 words or more."""
     seconds: float
 
     def mean(self, words: Iterable[str]) -> Rows:
         """Return the mean of the vectors of the words that have one, zeros if none has."""
-        known = [self.index[word] for word in words if word in self.index]
+        known = [self.row_of[word] for word in words if word in self.row_of]
         return self.rows[known].mean(0) if known else np.zeros(self.rows.shape[1])
 
 
@@ -63,7 +63,9 @@ class Task(NamedTuple):
 
 def unit(rows: Rows) -> Rows:
     """Return the rows with length 1."""
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    lengths: Rows = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: Rows = rows / np.maximum(lengths, 1e-12)
+    return scaled
 
 
 def of_w2vtrain(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
@@ -71,12 +73,12 @@ def of_w2vtrain(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
     started = time.process_time()
     model = w2vtrain.train(sentences, seed=seed, threads=1, **settings)
     seconds = time.process_time() - started
-    return vectors_of(model.words, model.input, None if settings.get("objective") == "hs" else model.output, seconds)
+    return vectors_of(model.words, model.input, model.output, seconds)
 
 
-def vectors_of(words: list[str], inputs: Rows, outputs: Rows | None, seconds: float) -> Vectors:
+def vectors_of(words: list[str], inputs: Rows, outputs: Rows, seconds: float) -> Vectors:
     """Return what the tasks ask for."""
-    products = inputs @ outputs.T if outputs is not None and len(words) < 1000 else np.zeros((0, 0))
+    products = inputs @ outputs.T if len(words) < 1000 else np.zeros((0, 0))
     return Vectors({word: row for row, word in enumerate(words)}, unit(inputs), products, seconds)
 
 
@@ -89,12 +91,10 @@ def of_gensim(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
         options |= {"window": max(map(len, sentences)), "shrink_windows": False}
     if options.pop("architecture", "skipgram") == "cbow":
         options["sg"] = 0
-    if options.pop("objective", "neg") == "hs":
-        options |= {"hs": 1, "negative": 0}
     started = time.process_time()
     model = Word2Vec(sentences, seed=seed, workers=1, **options)
     seconds = time.process_time() - started
-    return vectors_of(model.wv.index_to_key, model.wv.vectors, None if model.hs else model.syn1neg, seconds)
+    return vectors_of(model.wv.index_to_key, model.wv.vectors, model.syn1neg, seconds)
 
 
 def auc(positive: Rows, negative: Rows) -> float:
@@ -108,7 +108,8 @@ def ranks_of(scores: Rows, wanted: list[int], seen: list[list[int]]) -> Rows:
     """Return the rank, from 1, of the wanted column in each row of scores, with the columns of `seen` left out."""
     for row, columns in zip(scores, seen, strict=True):
         row[columns] = -np.inf
-    return (scores >= scores[np.arange(len(wanted)), wanted][:, None]).sum(1)
+    ranks: Rows = (scores >= scores[np.arange(len(wanted)), wanted][:, None]).sum(1)
+    return ranks
 
 
 def hits(ranks: Rows, of: int) -> Scores:
@@ -121,7 +122,7 @@ DEFAULTS: Settings = {"window": 5, "sample": 0.001, "min_count": 5}
 
 
 def sessions(options: argparse.Namespace) -> Task:
-    """Look for the last item of each session, given the three before it, by products with output vectors and by cosines.
+    """Look for the last item of each session, given the three before it, by products and by cosines.
 
     Items of the session itself are left out, and items without a vector count as missed.
     """
@@ -130,7 +131,7 @@ def sessions(options: argparse.Namespace) -> Task:
     count = Counter(item for session in known for item in session)
 
     def judge(vectors: Vectors) -> Scores:
-        index = vectors.index
+        index = vectors.row_of
         rows = [[index[item] for item in session if item in index] for session in known]
         asked = [place for place, item in enumerate(last) if item in index and rows[place]]
         wanted, seen = [index[last[place]] for place in asked], [rows[place] for place in asked]
@@ -151,7 +152,7 @@ def sessions(options: argparse.Namespace) -> Task:
 
 
 def graphs(options: argparse.Namespace) -> Task:
-    """Hold out a fifth of the links, and tell them from pairs without a link; predict labels from a tenth of the nodes."""
+    """Hold out a fifth of the links and tell them from pairs without one; predict labels from a tenth of the nodes."""
     if options.edges:
         links, labels = read_links(options.edges), read_labels(options.labels) if options.labels else {}
     else:
@@ -161,7 +162,7 @@ def graphs(options: argparse.Namespace) -> Task:
 
     def judge(vectors: Vectors) -> Scores:
         def cosines(pairs: list[data.Link]) -> Rows:
-            ends = [[vectors.index.get(node, -1) for node in pair] for pair in pairs]
+            ends = [[vectors.row_of.get(node, -1) for node in pair] for pair in pairs]
             return np.array([vectors.rows[a] @ vectors.rows[b] if min(a, b) >= 0 else 0 for a, b in ends])
 
         return {"link AUC": auc(cosines(held), cosines(unlinked))} | label_scores(labels, vectors)
@@ -190,14 +191,15 @@ def read_links(path: str) -> list[data.Link]:
 def read_labels(path: str) -> dict[str, str]:
     """Read a file of nodes and their labels."""
     lines = Path(path).read_text(encoding="utf-8").replace(",", " ").splitlines()
-    return {node: label for node, label in map(str.split, lines)}
+    return dict(line.split() for line in lines)
 
 
 def split_links(links: list[data.Link], share: float = 0.2) -> tuple[list[data.Link], list[data.Link], list[data.Link]]:
     """Return the links to walk on, those held out, and as many pairs without a link; no node loses its last link."""
     rng = np.random.default_rng(1)
     degree = Counter(node for link in links for node in link)
-    kept, held = [], []
+    kept: list[data.Link] = []
+    held: list[data.Link] = []
     for place in rng.permutation(len(links)):
         a, b = links[place]
         if len(held) < share * len(links) and min(degree[a], degree[b]) > 1:
@@ -206,7 +208,8 @@ def split_links(links: list[data.Link], share: float = 0.2) -> tuple[list[data.L
             degree[b] -= 1
         else:
             kept.append((a, b))
-    nodes, taken, unlinked = sorted(degree), set(links), []
+    nodes, taken = sorted(degree), set(links)
+    unlinked: list[data.Link] = []
     while len(unlinked) < len(held):
         a, b = sorted(nodes[i] for i in rng.integers(len(nodes), size=2))
         if a != b and (a, b) not in taken:
@@ -215,22 +218,22 @@ def split_links(links: list[data.Link], share: float = 0.2) -> tuple[list[data.L
     return kept, held, unlinked
 
 
-def label_scores(labels: dict[str, str], vectors: Vectors, splits: int = 5) -> Scores:
-    """Return the micro-F1 of a logistic regression that knows a tenth of the labels: the share that it gets right."""
+def label_scores(labels: dict[str, str], vectors: Vectors) -> Scores:
+    """Return the micro-F1 of the labels that `predicted` gets right, nothing if there are no labels."""
     if not labels:
         return {}
-    nodes = [node for node in labels if node in vectors.index]
-    rows, names = vectors.rows[[vectors.index[node] for node in nodes]], np.array([labels[node] for node in nodes])
-    return {"label F1": predicted(rows, names, 0.1, splits)}
+    nodes = [node for node in labels if node in vectors.row_of]
+    rows, names = vectors.rows[[vectors.row_of[node] for node in nodes]], np.array([labels[node] for node in nodes])
+    return {"label F1": predicted(rows, names)}
 
 
-def predicted(rows: Rows, names: Rows, share: float, splits: int = 5) -> float:
-    """Return the share of labels that a logistic regression predicts from rows, if it learns from a share of them."""
+def predicted(rows: Rows, names: Rows) -> float:
+    """Return the share of labels that a logistic regression predicts, learning from a tenth; mean of five splits."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedShuffleSplit
 
-    scores = []
-    for known, rest in StratifiedShuffleSplit(splits, train_size=share, random_state=1).split(rows, names):
+    scores: list[float] = []
+    for known, rest in StratifiedShuffleSplit(5, train_size=0.1, random_state=1).split(rows, names):
         model = LogisticRegression(C=10, max_iter=200).fit(rows[known], names[known])
         scores.append(model.score(rows[rest], names[rest]))
     return statistics.mean(scores)
@@ -244,7 +247,7 @@ def kmers(options: argparse.Namespace) -> Task:
 
     def judge(vectors: Vectors) -> Scores:
         rows = np.array([vectors.mean(sentence) for sentence in sentences])
-        scores = {"family F1": predicted(rows, families, 0.1)}
+        scores = {"family F1": predicted(rows, families)}
         return {"synonyms": synonyms(vectors), **scores} if options.k == 3 else scores
 
     suggested = {"vector_size": 32, "window": 2, "sample": 0, "min_count": 1, "epochs": 10}
@@ -256,17 +259,17 @@ def kmers(options: argparse.Namespace) -> Task:
     for row, sentence in zip(counted, sentences, strict=True):
         np.add.at(row, [columns[word] for word in sentence], 1)
     without = {"synonyms": synonyms_by_chance()} if options.k == 3 else {}
-    without["family F1"] = predicted(unit(counted), families, 0.1)
+    without["family F1"] = predicted(unit(counted), families)
     fasta = [line for number, (family, dna) in enumerate(found) for line in (f">gene{number} {family}", dna)]
     return Task(lambda seed: sentences, judge, suggested, changes, without, {"genes.fasta": fasta})
 
 
 def synonyms(vectors: Vectors) -> float:
     """Return the share of codons with synonyms whose nearest neighbor is one of them."""
-    codons = [codon for codon, amino in data.CODE.items() if amino not in "*MW" and codon in vectors.index]
-    every = [codon for codon in vectors.index if data.CODE[codon] != "*"]
+    codons = [codon for codon, amino in data.CODE.items() if amino not in "*MW" and codon in vectors.row_of]
+    every = [codon for codon in vectors.row_of if data.CODE[codon] != "*"]
     cosines = (
-        np.array([vectors.rows[vectors.index[c]] for c in codons]) @ vectors.rows[[vectors.index[c] for c in every]].T
+        np.array([vectors.rows[vectors.row_of[c]] for c in codons]) @ vectors.rows[[vectors.row_of[c] for c in every]].T
     )
     cosines[np.arange(len(codons)), [every.index(codon) for codon in codons]] = -np.inf
     nearest = [every[column] for column in cosines.argmax(1)]
@@ -288,8 +291,8 @@ def logs(options: argparse.Namespace) -> Task:
 
     def judge(vectors: Vectors) -> Scores:
         strange = np.array([strangeness(events, vectors) for events in found.values()])
-        return {"fault AUC": auc(strange[faulty], strange[~faulty]),
-                "faults in the top 100": float(faulty[np.argsort(-strange)[:100]].sum() / min(100, faulty.sum()))}  # fmt: skip
+        first = faulty[np.argsort(-strange)[:100]].sum() / min(100, faulty.sum())
+        return {"fault AUC": auc(strange[faulty], strange[~faulty]), "faults in the top 100": float(first)}
 
     count = Counter(event for events in found.values() for event in events)
     rare = np.array([-min(count[event] for event in events) for events in found.values()])
@@ -308,7 +311,7 @@ def strangeness(events: list[str], vectors: Vectors) -> float:
     With negative sampling, the product of an input and an output vector approaches the pointwise mutual information of
     the two words, minus a constant (Levy & Goldberg 2014).
     """
-    known = [vectors.index[event] for event in events if event in vectors.index]
+    known = [vectors.row_of[event] for event in events if event in vectors.row_of]
     near = [known[max(0, place - 2) : place] + known[place + 1 : place + 3] for place in range(len(known))]
     return max((-float(vectors.products[w, c].mean()) for w, c in zip(known, near, strict=True) if c), default=0.0)
 

@@ -2,9 +2,9 @@
 
     python examples/walks.py graph.edges | w2vtrain fit - --sample 0 --min-count 1 -o nodes.txt
 
-Each line of the file names two nodes and may end with the edge's weight, separated by white space, commas or tabs; lines
-that begin with # are comments. Without tabs or commas, names contain no spaces. Walks are those of DeepWalk (Perozzi,
-Al-Rfou & Skiena 2014), or with -p and -q those of node2vec (Grover & Leskovec 2016).
+Each line of the file names two nodes, and perhaps the weight of the edge, separated by white space, commas or tabs.
+Lines that begin with # are comments. With tabs or commas, names may have spaces, which become underscores. Walks are
+those of DeepWalk (Perozzi, Al-Rfou & Skiena 2014), or with -p and -q those of node2vec (Grover & Leskovec 2016).
 """
 
 import argparse

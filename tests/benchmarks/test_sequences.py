@@ -1,9 +1,10 @@
-"""benchmarks/sequences.py: vectors of items, nodes, codons and events mean something; examples/walks.py walks rightly."""
+"""benchmarks/sequences.py: vectors of items, nodes, codons and events mean something; and examples/walks.py."""
 
 import argparse
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,6 @@ import pytest
 import sequence_data as data
 import sequences
 from sequences import walks
-
-from w2vtrain.cli import cli
 
 WALKS = Path(walks.__file__)
 PLAIN = argparse.Namespace(edges=None, labels=None, p=1.0, q=1.0, k=3, step=3)
@@ -70,6 +69,7 @@ def test_masked_lines_of_a_request_are_its_events():
 
 def test_a_table_has_both_systems_beside_the_scores_without_vectors(monkeypatch, capsys):
     monkeypatch.setitem(sequences.SYSTEMS, "gensim", sequences.of_w2vtrain)  # gensim has no wheels for Python 3.14
+    monkeypatch.setattr(data, "logs", partial(data.logs, 300))
     sequences.main(["logs", "--seeds", "1", "--rows", "2"])
     suggested, _, head, _, without, first, second = capsys.readouterr().out.splitlines()
     assert "`--sample 0`" in suggested
@@ -92,20 +92,20 @@ def graph(*edges, directed=False):
 
 
 def test_walks_follow_edges_in_proportion_to_their_weights():
-    drawn = graph(("a", "b", 1.0), ("a", "c", 3.0)).walks(4000, 2, 1, 1, seed=1)
+    drawn = graph(("a", "b", 1.0), ("a", "c", 3.0)).walks(2500, 2, 1, 1, seed=1)
     ends = Counter(second for first, second in drawn if first == "a")
-    assert ends["c"] / sum(ends.values()) == pytest.approx(0.75, abs=0.03)
+    assert ends["c"] / sum(ends.values()) == pytest.approx(0.75, abs=0.04)
 
 
 def test_walks_return_and_leave_as_often_as_node2vec_says():
     """From t to v in t-v, t-x, v-x, v-y: back to t has bias 1/p, to x, a neighbor of t, 1, and to y 1/q."""
     p, q = 4, 0.5
     square = graph(("t", "v", 1.0), ("t", "x", 1.0), ("v", "x", 1.0), ("v", "y", 1.0))
-    ends = Counter(walk[2] for walk in square.walks(6000, 3, p, q, seed=1) if walk[:2] == ["t", "v"])
+    ends = Counter(walk[2] for walk in square.walks(2500, 3, p, q, seed=1) if walk[:2] == ["t", "v"])
     total = sum(ends.values())
     expected = {"t": 1 / p, "x": 1, "y": 1 / q}
     for node, bias in expected.items():
-        assert ends[node] / total == pytest.approx(bias / sum(expected.values()), abs=0.03)
+        assert ends[node] / total == pytest.approx(bias / sum(expected.values()), abs=0.04)
 
 
 def test_a_directed_walk_ends_where_no_edge_leads_on():
@@ -135,11 +135,3 @@ def test_walks_are_the_same_again_and_end_quietly_with_their_reader(tmp_path):
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
-
-
-def test_an_empty_pipe_says_what_resuming_needs(tmp_path):
-    from click.testing import CliRunner
-
-    done = CliRunner().invoke(cli, ["fit", "-", "-o", str(tmp_path / "v.txt")], input="")
-    assert done.exit_code == 65
-    assert "resumes if the same text is piped in again" in done.output

@@ -298,8 +298,8 @@ def logs(options: argparse.Namespace) -> Task:
     rare = np.array([-min(count[event] for event in events) for events in found.values()])
     length = np.array([len(events) for events in found.values()])
     suggested = {"vector_size": 16, "window": 2, "sample": 0, "min_count": 1, "epochs": 10}
-    changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}, {"window": "sentence"}]
-    changes += [{"alpha": 0.025}, {"architecture": "cbow"}, DEFAULTS]
+    changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}, {"window": "sentence"}, {"epochs": 5}]
+    changes += [{"ns_exponent": 0.0}, {"architecture": "cbow"}, DEFAULTS]
     without = {"fault AUC": max(auc(x[faulty], x[~faulty]) for x in (rare, length))}
     files = {"service.log": lines, "faulty.txt": sorted(wrong)}
     return Task(lambda seed: list(found.values()), judge, suggested, changes, without, files)

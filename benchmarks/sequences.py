@@ -251,7 +251,7 @@ def kmers(options: argparse.Namespace) -> Task:
         return {"synonyms": synonyms(vectors), **scores} if options.k == 3 else scores
 
     suggested = {"vector_size": 32, "window": 2, "sample": 0, "min_count": 1, "epochs": 10}
-    changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}, {"window": "sentence"}]
+    changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}]
     changes += [{"alpha": 0.025}, {"architecture": "cbow"}, DEFAULTS]
     words = sorted({word for sentence in sentences for word in sentence})
     counted = np.zeros((len(sentences), len(words)))

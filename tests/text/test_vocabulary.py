@@ -13,7 +13,7 @@ from ids import by_text
 from w2vtrain.errors import DataError, InputMissing, OutputError
 from w2vtrain.text.encoded import count
 from w2vtrain.text.text_files import Corpus
-from w2vtrain.text.vocabulary import Vocabulary, select
+from w2vtrain.text.vocabulary import Vocabulary, no_tokens, select
 
 WORDS = st.text(st.characters(exclude_characters="\0 \t\n\r\v\f", exclude_categories=["Cs"]), min_size=1, max_size=4)
 
@@ -137,3 +137,8 @@ def test_the_longest_words_of_a_corpus_can_be_saved_and_loaded(tmp_path):
 def test_a_first_word_that_looks_like_compressed_data_is_read(tmp_path):
     (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
     assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]
+
+
+def test_an_empty_pipe_is_an_error_that_says_what_resuming_needs():
+    assert "piped in again" in str(no_tokens("standard input", 0))
+    assert "piped" not in str(no_tokens("corpus.txt", 0))

@@ -165,7 +165,8 @@ def select(
 
 def no_tokens(name: str, size: int) -> DataError:
     """Return the error for a corpus without tokens. size: the size of its text in bytes."""
-    return DataError(f"no tokens in {name} ({size} bytes): the text is empty or only white space")
+    again = "; a run that read a pipe resumes if the same text is piped in again" if name == "standard input" else ""
+    return DataError(f"no tokens in {name} ({size} bytes): the text is empty or only white space{again}")
 
 
 def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:

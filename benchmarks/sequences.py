@@ -1,0 +1,388 @@
+"""Measure vectors of items, nodes, k-mers and log events beside gensim's, and print the tables of the guides.
+
+    python benchmarks/sequences.py sessions
+    python benchmarks/sequences.py graphs --edges cora.edges --labels cora.node_labels
+    python benchmarks/sequences.py logs --write logs
+
+Each row trains both systems with one thread and the same settings, once per seed; a row changes one of the suggested
+settings, which are the first row. Each system keeps its own learning rate. Scores are means over the seeds, and seconds
+are CPU seconds of training. `--write DIR` writes the input instead, for the commands of the guide.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import sequence_data as data
+from numpy.typing import NDArray
+
+import w2vtrain
+
+sys.path.append(str(Path(__file__).parent.parent / "examples"))
+import walks
+
+Sentences = list[list[str]]
+Rows = NDArray[Any]
+Scores = dict[str, float]
+Settings = dict[str, Any]
+
+
+class Vectors(NamedTuple):
+    """Words, their vectors, of length 1, in rows, their dot products with output vectors, and the CPU seconds."""
+
+    row_of: dict[str, int]
+    rows: Rows
+    products: Rows
+    """Of each input vector, in rows, with each output vector, in columns; (0, 0) if there are 1,000 words or more."""
+    seconds: float
+
+    def mean(self, words: Iterable[str]) -> Rows:
+        """Return the mean of the vectors of the words that have one, zeros if none has."""
+        known = [self.row_of[word] for word in words if word in self.row_of]
+        return self.rows[known].mean(0) if known else np.zeros(self.rows.shape[1])
+
+
+class Task(NamedTuple):
+    """What to train on, how to judge the vectors, the settings that the guide suggests, and changes of these."""
+
+    sentences: Callable[[int], Sentences]
+    judge: Callable[[Vectors], Scores]
+    suggested: Settings
+    changes: list[Settings]
+    without: Scores
+    """The scores that need no vectors."""
+    files: dict[str, list[str]]
+    """The lines of the files that `--write` writes."""
+
+
+def unit(rows: Rows) -> Rows:
+    """Return the rows with length 1."""
+    lengths: Rows = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: Rows = rows / np.maximum(lengths, 1e-12)
+    return scaled
+
+
+def of_w2vtrain(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
+    """Train on one thread."""
+    started = time.process_time()
+    model = w2vtrain.train(sentences, seed=seed, threads=1, **settings)
+    seconds = time.process_time() - started
+    return vectors_of(model.words, model.input, model.output, seconds)
+
+
+def vectors_of(words: list[str], inputs: Rows, outputs: Rows, seconds: float) -> Vectors:
+    """Return what the tasks ask for."""
+    products = inputs @ outputs.T if len(words) < 1000 else np.zeros((0, 0))
+    return Vectors({word: row for row, word in enumerate(words)}, unit(inputs), products, seconds)
+
+
+def of_gensim(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
+    """Train gensim's Word2Vec with the same settings, on one thread."""
+    from gensim.models import Word2Vec
+
+    options: Settings = {"sg": 1, **settings}
+    if options.get("window") == "sentence":
+        options |= {"window": max(map(len, sentences)), "shrink_windows": False}
+    if options.pop("architecture", "skipgram") == "cbow":
+        options["sg"] = 0
+    started = time.process_time()
+    model = Word2Vec(sentences, seed=seed, workers=1, **options)
+    seconds = time.process_time() - started
+    return vectors_of(model.wv.index_to_key, model.wv.vectors, model.syn1neg, seconds)
+
+
+def auc(positive: Rows, negative: Rows) -> float:
+    """Return the probability that a positive score is above a negative one; ties count half."""
+    order = np.sort(negative)
+    below = np.searchsorted(order, positive, "left") + np.searchsorted(order, positive, "right")
+    return float(below.sum() / 2 / len(positive) / len(negative))
+
+
+def ranks_of(scores: Rows, wanted: list[int], seen: list[list[int]]) -> Rows:
+    """Return the rank, from 1, of the wanted column in each row of scores, with the columns of `seen` left out."""
+    for row, columns in zip(scores, seen, strict=True):
+        row[columns] = -np.inf
+    ranks: Rows = (scores >= scores[np.arange(len(wanted)), wanted][:, None]).sum(1)
+    return ranks
+
+
+def hits(ranks: Rows, of: int) -> Scores:
+    """Return the hit rate at 10 and the mean reciprocal rank of `of` held-out items; those without a rank miss."""
+    return {"hit rate at 10": float((ranks <= 10).sum() / of), "MRR": float((1 / ranks).sum() / of)}
+
+
+DEFAULTS: Settings = {"window": 5, "sample": 0.001, "min_count": 5}
+"""Defaults of `fit`, and of gensim."""
+
+
+def sessions(options: argparse.Namespace) -> Task:
+    """Look for the last item of each session, given the three before it, by products and by cosines.
+
+    Items of the session itself are left out, and items without a vector count as missed.
+    """
+    found = data.sessions()
+    known, last = [session[:-1] for session in found], [session[-1] for session in found]
+    count = Counter(item for session in known for item in session)
+
+    def judge(vectors: Vectors) -> Scores:
+        index = vectors.row_of
+        rows = [[index[item] for item in session if item in index] for session in known]
+        asked = [place for place, item in enumerate(last) if item in index and rows[place]]
+        wanted, seen = [index[last[place]] for place in asked], [rows[place] for place in asked]
+        products = np.array([vectors.products[session[-3:]].mean(0) for session in seen])
+        cosines = np.array([vectors.rows[session[-3:]].mean(0) for session in seen]) @ vectors.rows.T
+        scores = hits(ranks_of(products, wanted, seen), len(found))
+        return scores | {"by cosine": hits(ranks_of(cosines, wanted, seen), len(found))["hit rate at 10"]}
+
+    items = {item: column for column, item in enumerate(count)}
+    popular = np.tile(np.array([float(count[item]) for item in items]), (len(known), 1))
+    seen = [[items[item] for item in session] for session in known]
+    without = hits(ranks_of(popular, [items[item] for item in last], seen), len(found))
+    suggested = {"vector_size": 50, "window": "sentence", "sample": 0, "min_count": 1, "epochs": 5}
+    changes: list[Settings] = [{"window": 2}, {"window": 5}, {"sample": 0.001}, {"min_count": 20}]
+    changes += [{"ns_exponent": -0.5}, {"ns_exponent": 0.0}, {"ns_exponent": 1.0}, {"alpha": 0.025}, DEFAULTS]
+    files = {"train.txt": [" ".join(session) for session in known], "next.txt": last}
+    return Task(lambda seed: known, judge, suggested, changes, without, files)
+
+
+def graphs(options: argparse.Namespace) -> Task:
+    """Hold out a fifth of the links and tell them from pairs without one; predict labels from a tenth of the nodes."""
+    if options.edges:
+        links, labels = read_links(options.edges), read_labels(options.labels) if options.labels else {}
+    else:
+        links, labels = data.digits()
+    kept, held, unlinked = split_links(links)
+    degree = Counter(node for link in kept for node in link)
+
+    def judge(vectors: Vectors) -> Scores:
+        def cosines(pairs: list[data.Link]) -> Rows:
+            ends = [[vectors.row_of.get(node, -1) for node in pair] for pair in pairs]
+            return np.array([vectors.rows[a] @ vectors.rows[b] if min(a, b) >= 0 else 0 for a, b in ends])
+
+        return {"link AUC": auc(cosines(held), cosines(unlinked))} | label_scores(labels, vectors)
+
+    def walk(seed: int) -> Sentences:
+        graph = walks.Graph((a, b, 1.0) for a, b in kept)
+        return list(graph.walks(10, 40, options.p, options.q, seed))
+
+    suggested = {"vector_size": 64, "window": 5, "sample": 0, "min_count": 1, "epochs": 1}
+    changes: list[Settings] = [{"window": 2}, {"window": 10}, {"alpha": 0.025}, {"architecture": "cbow"}, DEFAULTS]
+    product = [np.array([degree[a] * degree[b] for a, b in pairs]) for pairs in (held, unlinked)]
+    without = {"link AUC": auc(*product)}
+    if labels:
+        without["label F1"] = Counter(labels.values()).most_common(1)[0][1] / len(labels)
+    files = {"graph.edges": [" ".join(link) for link in links], "labels.txt": [" ".join(x) for x in labels.items()]}
+    return Task(walk, judge, suggested, changes, without, files)
+
+
+def read_links(path: str) -> list[data.Link]:
+    """Read the links of a file of edges."""
+    with Path(path).open(encoding="utf-8") as file:
+        pairs = {(min(a, b), max(a, b)) for a, b, _ in walks.read_edges(file)}
+    return sorted(pair for pair in pairs if pair[0] != pair[1])
+
+
+def read_labels(path: str) -> dict[str, str]:
+    """Read a file of nodes and their labels."""
+    lines = Path(path).read_text(encoding="utf-8").replace(",", " ").splitlines()
+    return dict(line.split() for line in lines)
+
+
+def split_links(links: list[data.Link], share: float = 0.2) -> tuple[list[data.Link], list[data.Link], list[data.Link]]:
+    """Return the links to walk on, those held out, and as many pairs without a link; no node loses its last link."""
+    rng = np.random.default_rng(1)
+    degree = Counter(node for link in links for node in link)
+    kept: list[data.Link] = []
+    held: list[data.Link] = []
+    for place in rng.permutation(len(links)):
+        a, b = links[place]
+        if len(held) < share * len(links) and min(degree[a], degree[b]) > 1:
+            held.append((a, b))
+            degree[a] -= 1
+            degree[b] -= 1
+        else:
+            kept.append((a, b))
+    nodes, taken = sorted(degree), set(links)
+    unlinked: list[data.Link] = []
+    while len(unlinked) < len(held):
+        a, b = sorted(nodes[i] for i in rng.integers(len(nodes), size=2))
+        if a != b and (a, b) not in taken:
+            taken.add((a, b))
+            unlinked.append((a, b))
+    return kept, held, unlinked
+
+
+def label_scores(labels: dict[str, str], vectors: Vectors) -> Scores:
+    """Return the micro-F1 of the labels that `predicted` gets right, nothing if there are no labels."""
+    if not labels:
+        return {}
+    nodes = [node for node in labels if node in vectors.row_of]
+    rows, names = vectors.rows[[vectors.row_of[node] for node in nodes]], np.array([labels[node] for node in nodes])
+    return {"label F1": predicted(rows, names)}
+
+
+def predicted(rows: Rows, names: Rows) -> float:
+    """Return the share of labels that a logistic regression predicts, learning from a tenth; mean of five splits."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    scores: list[float] = []
+    for known, rest in StratifiedShuffleSplit(5, train_size=0.1, random_state=1).split(rows, names):
+        model = LogisticRegression(C=10, max_iter=200).fit(rows[known], names[known])
+        scores.append(model.score(rows[rest], names[rest]))
+    return statistics.mean(scores)
+
+
+def kmers(options: argparse.Namespace) -> Task:
+    """Ask whether a codon's nearest neighbor codes the same amino acid, and predict the families of genes."""
+    found = data.genes()
+    sentences = [data.kmers(sequence, options.k, options.step) for _, sequence in found]
+    families = np.array([family for family, _ in found])
+
+    def judge(vectors: Vectors) -> Scores:
+        rows = np.array([vectors.mean(sentence) for sentence in sentences])
+        scores = {"family F1": predicted(rows, families)}
+        return {"synonyms": synonyms(vectors), **scores} if options.k == 3 else scores
+
+    suggested = {"vector_size": 32, "window": 2, "sample": 0, "min_count": 1, "epochs": 10}
+    changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}]
+    changes += [{"alpha": 0.025}, {"architecture": "cbow"}, DEFAULTS]
+    words = sorted({word for sentence in sentences for word in sentence})
+    counted = np.zeros((len(sentences), len(words)))
+    columns = {word: column for column, word in enumerate(words)}
+    for row, sentence in zip(counted, sentences, strict=True):
+        np.add.at(row, [columns[word] for word in sentence], 1)
+    without = {"synonyms": synonyms_by_chance()} if options.k == 3 else {}
+    without["family F1"] = predicted(unit(counted), families)
+    fasta = [line for number, (family, dna) in enumerate(found) for line in (f">gene{number} {family}", dna)]
+    return Task(lambda seed: sentences, judge, suggested, changes, without, {"genes.fasta": fasta})
+
+
+def synonyms(vectors: Vectors) -> float:
+    """Return the share of codons with synonyms whose nearest neighbor is one of them."""
+    codons = [codon for codon, amino in data.CODE.items() if amino not in "*MW" and codon in vectors.row_of]
+    every = [codon for codon in vectors.row_of if data.CODE[codon] != "*"]
+    cosines = (
+        np.array([vectors.rows[vectors.row_of[c]] for c in codons]) @ vectors.rows[[vectors.row_of[c] for c in every]].T
+    )
+    cosines[np.arange(len(codons)), [every.index(codon) for codon in codons]] = -np.inf
+    nearest = [every[column] for column in cosines.argmax(1)]
+    return statistics.mean(data.CODE[a] == data.CODE[b] for a, b in zip(codons, nearest, strict=True))
+
+
+def synonyms_by_chance() -> float:
+    """Return what `synonyms` is on average if the nearest neighbor is any other codon."""
+    count = Counter(data.CODE.values())
+    others = sum(count.values()) - count["*"] - 1
+    return statistics.mean((count[amino] - 1) / others for amino in data.CODE.values() if amino not in "*MW")
+
+
+def logs(options: argparse.Namespace) -> Task:
+    """Rank requests by how little their events resemble their neighbors; ask which part of the service is near."""
+    lines, wrong = data.logs()
+    found = data.event_sessions(lines)
+    faulty = np.array([request in wrong for request in found])
+
+    def judge(vectors: Vectors) -> Scores:
+        strange = np.array([strangeness(events, vectors) for events in found.values()])
+        first = faulty[np.argsort(-strange)[:100]].sum() / min(100, faulty.sum())
+        return {"fault AUC": auc(strange[faulty], strange[~faulty]), "faults in the top 100": float(first)}
+
+    count = Counter(event for events in found.values() for event in events)
+    rare = np.array([-min(count[event] for event in events) for events in found.values()])
+    length = np.array([len(events) for events in found.values()])
+    suggested = {"vector_size": 16, "window": 2, "sample": 0, "min_count": 1, "epochs": 10}
+    changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}, {"window": "sentence"}, {"epochs": 5}]
+    changes += [{"ns_exponent": 0.0}, {"architecture": "cbow"}, DEFAULTS]
+    without = {"fault AUC": max(auc(x[faulty], x[~faulty]) for x in (rare, length))}
+    files = {"service.log": lines, "faulty.txt": sorted(wrong)}
+    return Task(lambda seed: list(found.values()), judge, suggested, changes, without, files)
+
+
+def strangeness(events: list[str], vectors: Vectors) -> float:
+    """Return the largest surprise of an event: minus its mean product with the events at most two places away.
+
+    With negative sampling, the product of an input and an output vector approaches the pointwise mutual information of
+    the two words, minus a constant (Levy & Goldberg 2014).
+    """
+    known = [vectors.row_of[event] for event in events if event in vectors.row_of]
+    near = [known[max(0, place - 2) : place] + known[place + 1 : place + 3] for place in range(len(known))]
+    return max((-float(vectors.products[w, c].mean()) for w, c in zip(known, near, strict=True) if c), default=0.0)
+
+
+TASKS = {"sessions": sessions, "graphs": graphs, "kmers": kmers, "logs": logs}
+SYSTEMS = {"w2vtrain": of_w2vtrain, "gensim": of_gensim}
+
+
+def measured(task: Task, change: Settings, seeds: int) -> dict[str, tuple[Scores, float]]:
+    """Return the mean scores and the median of CPU seconds of each system, which take turns."""
+    found: dict[str, list[tuple[Scores, float]]] = {system: [] for system in SYSTEMS}
+    for seed in range(1, seeds + 1):
+        sentences = task.sentences(seed)
+        for system, train in SYSTEMS.items():
+            vectors = train(sentences, {**task.suggested, **change}, seed)
+            found[system].append((task.judge(vectors), vectors.seconds))
+    return {
+        system: ({name: statistics.mean(scores[name] for scores, _ in runs) for name in runs[0][0]},
+                 statistics.median(seconds for _, seconds in runs))
+        for system, runs in found.items()
+    }  # fmt: skip
+
+
+def options_of(settings: Settings) -> str:
+    """Return settings as they are given to `fit`."""
+    return " ".join(f"`--{name.replace('_', '-')} {value}`" for name, value in settings.items())
+
+
+def table(task: Task, seeds: int, rows: int | None = None) -> None:
+    """Print the scores and seconds of both systems, by setting."""
+    print(f"Suggested: {options_of(task.suggested)}\n")
+    for place, change in enumerate([{}, *task.changes][:rows]):
+        of_w2vtrain(task.sentences(0)[:100], {**task.suggested, **change, "epochs": 1, "min_count": 1}, 0)  # compiles
+        found = measured(task, change, seeds)
+        if place == 0:
+            names = list(found["w2vtrain"][0])
+            heads = [f"{name}: w2vtrain | gensim" for name in [*names, "CPU seconds"]]
+            print("|", " | ".join(["settings", *heads]), "|\n|", " | ".join(["---"] * (1 + 2 * len(heads))), "|")
+            print(
+                "| no vectors |",
+                " | ".join(f"{task.without[n]:.3f} |" if n in task.without else " |" for n in names),
+                "| | |",
+            )
+        cells = [f"{found[system][0][name]:.3f}" for name in names for system in SYSTEMS]
+        cells += [f"{found[system][1]:.1f}" for system in SYSTEMS]
+        print("|", " | ".join([options_of(change) or "suggested", *cells]), "|", flush=True)
+
+
+def main(words: list[str] | None = None) -> None:
+    """Print one table, or write the input of one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=TASKS)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rows", type=int, help="print only this many rows; by default, all")
+    parser.add_argument("--write", metavar="DIR", type=Path, help="write the input to this folder, and train nothing")
+    parser.add_argument("--edges", help="graphs: file of edges; by default, links of similar digits")
+    parser.add_argument("--labels", help="graphs: file of nodes and labels, for --edges")
+    parser.add_argument("-p", type=float, default=1.0, help="graphs: node2vec's p")
+    parser.add_argument("-q", type=float, default=1.0, help="graphs: node2vec's q")
+    parser.add_argument("-k", type=int, default=3, help="kmers: letters per word")
+    parser.add_argument("--step", type=int, default=3, help="kmers: letters from one word to the next")
+    options = parser.parse_args(words)
+    task = TASKS[options.task](options)
+    if options.write is None:
+        table(task, options.seeds, options.rows)
+        return
+    options.write.mkdir(parents=True, exist_ok=True)
+    for name, lines in task.files.items():
+        (options.write / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        print(options.write / name)
+
+
+if __name__ == "__main__":
+    main()

@@ -156,7 +156,7 @@ MUTANTS = (
         "text/test_vocabulary.py",
     ),
     Mutant(
-        "sentence-across-blocks", "text/encoded.py", "if lone and not self._open:", "if lone:", "text/test_encoded.py",
+        "sentence-across-blocks", "text/mapping.py", "if lone and not self._open:", "if lone:", "text/test_encoded.py",
     ),
     Mutant(
         "ids-after-the-sentence-end", "text/encoded.py", "slice_ += slice_ >= place", "slice_ += slice_ > place",
@@ -292,7 +292,7 @@ MUTANTS = (
         "distributed/test_agreement.py",
     ),
     Mutant(
-        "end-of-a-stretch", "distributed/division.py", "return at + newline + 1", "return at + newline + 2",
+        "end-of-a-stretch", "text/text_files.py", "return at + newline + 1", "return at + newline + 2",
         "distributed/test_division.py",
     ),
     # evaluation

@@ -98,7 +98,7 @@ TEXT = [["red", "green"], ["blue", "cow"]]
         (lambda: w2vtrain.train(TEXT, min_count=1, patience=2), "needs heldout"),
         (lambda: w2vtrain.train([]), "the corpus is an empty list"),
         (lambda: w2vtrain.write_vectors("v.txt", ["a"], np.ones((1, 2))), "use force=True to overwrite"),
-        (lambda: w2vtrain.write_vectors("v.odd", ["a"], np.ones((1, 2))), "format='text' or 'binary'"),
+        (lambda: w2vtrain.write_vectors("v.odd", ["a"], np.ones((1, 2))), "format='text' or 'arrow' or"),
     ],
     ids=["count", "size", "window", "heldout", "empty", "exists", "suffix"],
 )

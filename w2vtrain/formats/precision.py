@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.safetensors import row_blocks
 
 LARGEST_INT8 = 127
@@ -47,8 +47,8 @@ def check_range(matrix: Any, words: Any, dtype: str, where: str | Path) -> None:
         if bad.any():
             word = words[rows.start + int(bad.argmax())]
             raise DataError(
-                f"{where}: the vector of {word!r} has a value beyond {largest:,.0f}, the largest of float16: use"
-                " --normalize or another --dtype"
+                f"{where}: the vector of {word!r} has a value beyond {largest:,.0f}, the largest of float16: scale the"
+                f" vectors, or use {spelled('dtype', 'float32')}"
             )
 
 

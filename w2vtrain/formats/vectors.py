@@ -6,7 +6,7 @@ read by model.py.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -68,8 +68,11 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
 def check_output(path: str | Path, form: str, dtype: str = "float32") -> None:
     """Raise an error if vectors can never be written to `path` in a format, whatever exists there now.
 
-    UsageError: the format has no such dtype, or cannot be standard output; ConfigError: a package is missing.
+    UsageError: the name ends with a slash, or the format has no such dtype or cannot be standard output; ConfigError: a
+    package is missing.
     """
+    if str(path).endswith(("/", os.sep)):
+        raise UsageError(f"{path}: leave out the slash at the end of the name")
     if form in MODELS:
         if dtype != "float32":
             raise UsageError(f"{path}: {form} holds a model, whose values are float32: leave out {spelled('dtype')}")
@@ -81,8 +84,6 @@ def check_output(path: str | Path, form: str, dtype: str = "float32") -> None:
             f"{path}: the format {form} has no {dtype} values, but {' or '.join(chosen.dtypes)}"
             + (f": {dtype} needs {spelled('format')} {' or '.join(able)}" if able else "")
         )
-    if chosen.folder and str(path).endswith(("/", os.sep)):
-        raise UsageError(f"{path}: leave out the slash at the end of the folder's name")
     if (chosen.folder or chosen.companion) and str(path) == STDOUT:
         raise UsageError(f"-: {form} writes more than one file, which standard output cannot hold: name a file")
     if chosen.companion and Path(path) == chosen.companion.beside(path):
@@ -170,7 +171,28 @@ def write_as(
 ) -> None:  # fmt: skip
     """Write vectors as `write_vectors` does. form: a name of a format; overwrite: see `check_vectors_writable`."""
     check_output(path, form, dtype)
-    chosen = formats()[form]
+    table, chosen = _checked(path, words, matrix, counts, dtype), formats()[form]
+    if chosen.folder:
+        with atomic_folder(path, overwrite(str(path)), chosen.folder.is_ours, claim) as folder:
+            chosen.write(folder, table)
+            with atomic_write(folder / MARK) as file:
+                file.write(json_text({"w2vtrain": __version__, "format": form}).encode())
+        return
+    with ExitStack() as stack:  # both files are written before either gets its name, so that they belong together
+        if chosen.companion:
+            beside = chosen.companion.beside(path)
+            file = stack.enter_context(atomic_write(beside, overwrite(str(beside)), claim=claim))
+            chosen.companion.write(file, table)
+            file.flush()
+        size = chosen.size(table.words, matrix.shape[1])
+        chosen.write(stack.enter_context(packed_write(path, overwrite(str(path)), size, claim)), table)
+
+
+def _checked(
+    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | Combined, counts: NDArray[np.int64] | None,
+    dtype: str,
+) -> Table:  # fmt: skip
+    """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
     if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
         raise UsageError(f"{path}: a matrix of shape {list(matrix.shape)} cannot be written for {len(words):,} words")
     if counts is not None and len(counts) != len(words):
@@ -181,20 +203,7 @@ def write_as(
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
     check_range(matrix, words, dtype, path)
-    table = Table(encoded, matrix, counts, dtype)
-    if chosen.folder:
-        with atomic_folder(path, overwrite(str(path)), chosen.folder.is_ours, claim) as folder:
-            chosen.write(folder, table)
-            with atomic_write(folder / MARK) as file:
-                file.write(json_text({"w2vtrain": __version__, "format": form}).encode())
-        return
-    if chosen.companion:
-        beside = chosen.companion.beside(path)
-        with atomic_write(beside, overwrite(str(beside)), claim=claim) as file:
-            chosen.companion.write(file, table)
-    size = chosen.size(encoded, matrix.shape[1])
-    with packed_write(path, overwrite(str(path)), size, claim) as file:
-        chosen.write(file, table)
+    return Table(encoded, matrix, counts, dtype)
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:

@@ -1,4 +1,4 @@
-"""Arrow IPC files, which are also Feather version 2, with the columns of _tables.py; programs can map them."""
+"""Arrow IPC files with the columns `word`, `count` and `vector`; they are Feather version 2, and can be mapped."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

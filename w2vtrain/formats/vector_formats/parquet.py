@@ -1,4 +1,4 @@
-"""Parquet tables with the columns of _tables.py, written in row groups; the vectors are not compressed."""
+"""Parquet tables with the columns `word`, `count` and `vector`, in row groups; the vectors are not compressed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

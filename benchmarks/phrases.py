@@ -67,7 +67,7 @@ SMALL = "".join(f"{number} is new york\n" for number in range(20_000))
 
 
 def measured(system: str, corpus: Path, folder: Path) -> tuple[list[float], bytes]:
-    """Return the CPU seconds of counting, of finding and of the whole job, the number of phrases, and the joined text."""
+    """Return the CPU seconds of counting, finding and the whole job, the number of phrases, and the joined text."""
     small, output = folder / "small.txt", folder / f"{system}.txt"
     small.write_text(SMALL, encoding="utf-8")
     code = W2VTRAIN if system == "w2vtrain" else GENSIM

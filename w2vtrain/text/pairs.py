@@ -42,7 +42,10 @@ def within(value: Any, prefix: Any, bits: Any) -> Any:
 
 @inline
 def slot_of(slots: UInt64, value: Any, low: Any, high: Any) -> Any:
-    """Return the slot of a key, or the free one where it belongs. slots (n, 4): two halves of a key, a value, and a place."""
+    """Return the slot of a key, or the free one where it belongs.
+
+    slots (n, 4): two halves of a key, a value, and a place.
+    """
     mask = slots.shape[0] - 1
     slot = np.int64(value & np.uint64(mask))
     while slots[slot, 2] != np.uint64(0) and (slots[slot, 0] != low or slots[slot, 1] != high):
@@ -202,9 +205,9 @@ def find(
 ) -> int:  # fmt: skip
     """List the candidates with words marked SEVERAL that end in ids[first:last] and score more than the threshold.
 
-    Return their number. slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one part, so that candidates
-    of different words with the same name differ; seen: an empty table; found (n, 3): receives the place of the first
-    and of the last word, and the count of each. Stop when it is full.
+    Return their number. slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one
+    part, so that candidates of different words with the same name differ; seen: an empty table; found (n, 3): receives
+    the place of the first and of the last word, and the count of each. Stop when it is full.
     """
     start = first - 1
     while start >= 0 and ids[start] != LINE_END and flags[ids[start]] & CONNECTOR:

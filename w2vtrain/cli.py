@@ -21,7 +21,10 @@ COMMANDS = {
     "vocab": ("w2vtrain.commands.vocab:vocab", "Count the words of a text."),
     "phrases": ("w2vtrain.commands.phrases:phrases", "Find phrases in a text, and join them to words."),
     "tree": ("w2vtrain.commands.tree:tree", "Write a tree of WordNet's words, for hierarchical softmax."),
-    "eval": ("w2vtrain.commands.evaluate:evaluate", "Score vectors on analogies, word similarity and more."),
+    "eval": (
+        "w2vtrain.commands.evaluate:evaluate",
+        "Score vectors on analogies, word similarity, outliers or categories.",
+    ),
     "stability": (
         "w2vtrain.commands.compare_vectors:stability",
         "Print how many neighbors files of vectors have in common.",
@@ -31,7 +34,7 @@ COMMANDS = {
     "analogy": ("w2vtrain.commands.query:analogy", "Print the words nearest to king - man + woman."),
     "similarity": ("w2vtrain.commands.query:similarity", "Print the cosine of two words."),
     "vector": ("w2vtrain.commands.query:vector", "Print the vector of a word, a sentence or n-grams."),
-    "plot": ("w2vtrain.commands.plot:plot", "Draw curves of runs, a map of words, or counts."),
+    "plot": ("w2vtrain.commands.plot:plot", "Draw the curves of runs, a map of words, or the counts of a vocabulary."),
     "perplexity": ("w2vtrain.commands.perplexity:perplexity", "Score held-out text with a saved model."),
     "compare": ("w2vtrain.commands.compare:compare", "Train objectives side by side and print a table."),
     "warmup": ("w2vtrain.commands.warmup:warmup", "Compile in advance what training needs."),

@@ -72,8 +72,8 @@ def difference(
     if first.matrix.shape[1] != second.matrix.shape[1]:
         a, b = first.matrix.shape[1], second.matrix.shape[1]
         raise DataError(
-            f"vectors of {a:,} and {b:,} dimensions cannot be aligned: train both with the same --vector-size,"
-            " or compare their neighbors with `w2vtrain stability`"
+            f"vectors of {a:,} and {b:,} dimensions cannot be aligned: train both with the same"
+            " number, or compare their neighbors with `w2vtrain stability`"
         )
     words = shared_words([first, second], restrict_vocab)
     one, two = rows_of(first, words), rows_of(second, words)

@@ -181,7 +181,8 @@ def _sizes(
     result.weights = copies * once
     peak = peak_memory()
     result.peak = None if peak is None else peak + (copies - 1 - bool(inputs.start)) * once
-    result.checkpoints = (KEPT_CHECKPOINTS + 1) * once if saves else 0
+    # With held-out text, a checkpoint holds the best weights, too.
+    result.checkpoints = (KEPT_CHECKPOINTS + 1) * (1 + bool(inputs.heldout)) * once if saves else 0
     entries = round(result.learned * len(ids.tokens) / max(1, ids.words))
     result.encoded = 4 * (result.tokens + entries)
     rows, names = model.input[:ROWS], [word.encode("utf-8", "surrogatepass") for word in model.words[:ROWS]]

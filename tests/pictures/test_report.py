@@ -19,7 +19,7 @@ from reference import first_lines
 from w2vtrain.cli import cli
 from w2vtrain.commands.shell import explained
 from w2vtrain.formats.vectors import Vectors, write_vectors
-from w2vtrain.pictures.markup import duration, mebibytes
+from w2vtrain.pictures.markup import duration, mebibytes, word_html
 from w2vtrain.pictures.report import SPREAD, report, spread_words
 from w2vtrain.pictures.scores import remark_on, scores_of
 from w2vtrain.pictures.subject import Subject, subject_of
@@ -415,3 +415,10 @@ def test_no_foreign_script_runs_even_if_it_were_in_the_page(tmp_path, tab):
     browser.goto(file.as_uri())
     assert browser.evaluate("window.hacked") is None
     assert any("Content Security Policy" in text for text in troubles)
+
+
+def test_a_long_word_is_cut_in_the_middle():
+    shown = word_html("a" * 5000 + "&")
+    assert shown.endswith(f"…{'a' * 29}&amp;</bdi>")
+    assert len(shown) < 1200
+    assert word_html("a&b") == "<bdi>a&amp;b</bdi>"

@@ -4,6 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from w2vtrain.pictures.page import escaped
 
+LONGEST_WORD = 60
+"""Characters of a word that a page shows; the whole word is its title."""
+
+
+def word_html(word: str) -> str:
+    """Return a word, which may be of any script, as HTML; a very long one is cut in the middle."""
+    if len(word) <= LONGEST_WORD:
+        return f"<bdi>{escaped(word)}</bdi>"
+    half = LONGEST_WORD // 2
+    return f'<bdi title="{escaped(word[:1000])}">{escaped(word[:half])}…{escaped(word[-half:])}</bdi>'
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Return a table of HTML cells, the first of each row being its title. right: columns of figures."""

@@ -16,7 +16,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.neighbors import Answers, close_words
 from w2vtrain.pictures import curves, run_sections, word_map
 from w2vtrain.pictures.counts import counts_svg
-from w2vtrain.pictures.markup import lacks, pairs, table
+from w2vtrain.pictures.markup import lacks, pairs, table, word_html
 from w2vtrain.pictures.page import escaped, page
 from w2vtrain.pictures.scores import Score
 from w2vtrain.pictures.subject import Subject
@@ -174,12 +174,12 @@ def _neighbors(subject: Subject, neighbors: Sequence[Neighbors]) -> str:
         return _without_vectors(subject)
     items = []
     for word, answers, similar in neighbors:
-        near = "".join(f"<li><bdi>{escaped(other)}</bdi> <span>{cosine:.2f}</span></li>" for other, cosine in answers)
+        near = "".join(f"<li>{word_html(other)} <span>{cosine:.2f}</span></li>" for other, cosine in answers)
         if not near:
             hint = f" Similar words: {', '.join(map(escaped, similar))}." if similar else ""
             known = word in subject.vectors.words
             near = f'<li class="lacks">{"A zero vector." if known else "Not in the vocabulary." + hint}</li>'
-        items.append(f"<div><h3><bdi>{escaped(word)}</bdi></h3><ol>{near}</ol></div>")
+        items.append(f"<div><h3>{word_html(word)}</h3><ol>{near}</ol></div>")
     note = '<p class="muted">The nearest words by cosine, among all words of the vocabulary.</p>'
     return f'{note}<div class="neighbors">{"".join(items)}</div>'
 
@@ -210,7 +210,7 @@ def _vocabulary(subject: Subject) -> str:
     if vectors and vectors.counts is not None:
         total = max(1, int(vectors.counts.sum()))
         first = islice(zip(vectors.words, vectors.counts.tolist(), strict=True), FREQUENT)
-        body = [[f"<bdi>{escaped(word)}</bdi>", f"{count:,}", f"{count / total:.2%}"] for word, count in first]
+        body = [[word_html(word), f"{count:,}", f"{count / total:.2%}"] for word, count in first]
         halves = [
             table(["word", "count", "share"], half, right=(1, 2))
             for half in (body[: FREQUENT // 2], body[FREQUENT // 2 :])
@@ -219,7 +219,7 @@ def _vocabulary(subject: Subject) -> str:
         parts.append(_counts(vectors.counts, subject.settings.get("sample")))
         parts.append(f'<h3>Most frequent words</h3><div class="halves">{"".join(halves)}</div>')
     elif vectors:
-        first_words = ", ".join(f"<bdi>{escaped(word)}</bdi>" for word in vectors.words[:FREQUENT])
+        first_words = ", ".join(map(word_html, vectors.words[:FREQUENT]))
         parts.append(f"<h3>First words of the file</h3><p>{first_words}</p>")
         parts.append(lacks("The file has no counts of words; a model has them."))
     return "".join(parts)

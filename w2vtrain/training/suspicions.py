@@ -121,9 +121,10 @@ def _table(sample: bytes) -> str | None:
         spaced = sum(line.count(mark + b" ") + line.count(b" " + mark) for line in rows)
         # In prose, most punctuation marks are next to a space. Tabs may separate words of sentences of equal length.
         if 2 * spaced <= number * len(rows) and (mark != b"\t" or 2 * sum(b" " in row for row in rows) >= len(rows)):
+            named = f"read one with {spelled('column')} if the first line names them, or " if mark in b",\t" else ""
             return (
-                f"a table of {number + 1} columns separated by {marks}: extract its text column first, for example"
-                f" with {' '.join(filter(None, ('cut', option, '-f2')))} (or csvcut, if fields are quoted)"
+                f"a table of {number + 1} columns separated by {marks}: {named}extract its text column first, for"
+                f" example with {' '.join(filter(None, ('cut', option, '-f2')))} (or csvcut, if fields are quoted)"
             )
     return None
 

@@ -101,6 +101,14 @@ class PhraseTable:
 
     passes: for each pass its phrases, whose words may be phrases of the passes before, joined by the delimiter; name:
     where the table was read from, or an empty string.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> table = w2vtrain.find_phrases([["in", "new", "york"]] * 9 + [["a", "b", "c", "d"]] * 9, threshold=1)
+    >>> table.join(["to", "new", "york"])
+    ['to', 'new_york']
+
     """
 
     scoring: Scoring
@@ -118,12 +126,7 @@ class PhraseTable:
         return self.scoring.delimiter.join(phrase.words)
 
     def join(self, sentence: Sequence[str]) -> list[str]:
-        """Return a sentence with all phrases joined, greedily from left to right, pass by pass.
-
-        >>> table = PhraseTable(Scoring(), ((Phrase(("new", "york"), 9, 50.0),),))
-        >>> table.join(["in", "new", "york"])
-        ['in', 'new_york']
-        """
+        """Return a sentence with all phrases joined, greedily from left to right, pass by pass."""
         words = list(sentence)
         for known in self._known:
             words = list(self._once(words, known))

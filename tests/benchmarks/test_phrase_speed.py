@@ -1,7 +1,7 @@
 """The benchmark of phrases: both systems run and agree, and its table has medians."""
 
 import pytest
-from phrases import main, table
+from phrase_speed import main, table
 
 
 def test_both_systems_join_the_same_text(tmp_path, capsys):

@@ -1,6 +1,6 @@
 """Measure finding and joining phrases beside gensim's Phrases, and print the table of docs/guides/phrases.md.
 
-    python benchmarks/phrases.py enwiki30.txt
+    python benchmarks/phrase_speed.py enwiki30.txt
 
 Each figure is measured in a process of its own, with one thread, and the systems alternate. The corpus has one sentence
 per line. Compiling is not measured.

@@ -105,7 +105,7 @@ class PhraseTable:
     Examples
     --------
     >>> import w2vtrain
-    >>> table = w2vtrain.find_phrases([["in", "new", "york"]] * 9 + [["a", "b", "c", "d"]] * 9, threshold=1)
+    >>> table = w2vtrain.find_phrases([["new", "york"]] * 9 + [["a", "b"]] * 9, threshold=0.1)
     >>> table.join(["to", "new", "york"])
     ['to', 'new_york']
 

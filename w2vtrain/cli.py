@@ -23,7 +23,7 @@ COMMANDS = {
     "tree": ("w2vtrain.commands.tree:tree", "Write a tree of WordNet's words, for hierarchical softmax."),
     "eval": (
         "w2vtrain.commands.evaluate:evaluate",
-        "Score vectors on analogies, word similarity, outliers or categories.",
+        "Score vectors on analogies, word similarity and more.",
     ),
     "stability": (
         "w2vtrain.commands.compare_vectors:stability",

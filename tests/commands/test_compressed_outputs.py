@@ -45,9 +45,7 @@ def test_capital_letters_compress_and_a_format_may_be_named(tmp_path):
     assert lzma.decompress((tmp_path / "v.any.xz").read_bytes()).startswith(b"3 4\na ")
 
 
-@pytest.mark.parametrize(
-    "name", ["v.onnx", "v.txt.zip", "v.rar", "v.h5", "v.bin.lz4", "v.pkl", "v.any", "v", "v.x.gz"]
-)
+@pytest.mark.parametrize("name", ["v.onnx", "v.txt.zip", "v.rar", "v.h5", "v.bin.lz4", "v.pkl", "v.any", "v", "v.x.gz"])
 def test_a_suffix_that_is_not_honored_is_refused(tmp_path, name):
     with pytest.raises(UsageError, match="unknown suffix"):
         format_of(name)

@@ -34,7 +34,7 @@ COMMANDS = {
     "analogy": ("w2vtrain.commands.query:analogy", "Print the words nearest to king - man + woman."),
     "similarity": ("w2vtrain.commands.query:similarity", "Print the cosine of two words."),
     "vector": ("w2vtrain.commands.query:vector", "Print the vector of a word, a sentence or n-grams."),
-    "plot": ("w2vtrain.commands.plot:plot", "Draw the curves of runs, a map of words, or the counts of a vocabulary."),
+    "plot": ("w2vtrain.commands.plot:plot", "Draw curves of runs, a map of words, or counts of words."),
     "perplexity": ("w2vtrain.commands.perplexity:perplexity", "Score held-out text with a saved model."),
     "compare": ("w2vtrain.commands.compare:compare", "Train objectives side by side and print a table."),
     "warmup": ("w2vtrain.commands.warmup:warmup", "Compile in advance what training needs."),

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 import pytest
 import zstandard
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from ids import by_text
@@ -32,6 +32,7 @@ MATRIX = np.array(
     [[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0], [-1, 0, 1], [7, 8, 9], [1, 1, 1]], "f4"
 )
 ROW = np.array([1, 2], "<f4").tobytes()
+HEADERLESS = ("glove", "tensorboard")
 each_format = pytest.mark.parametrize("format", vector_formats.names())
 word2vec_format = pytest.mark.parametrize("format", ["text", "binary"])
 
@@ -51,7 +52,8 @@ def test_written_vectors_are_read_back_unchanged(tmp_path, format):
     found = read_vectors(tmp_path / "v")
     assert found.words == WORDS
     assert same_bits(found.matrix, MATRIX)
-    assert (found.format, found.header, found.compression, found.skipped) == (format, True, None, 0)
+    kind, header = "text" if format == "glove" else format, format not in HEADERLESS
+    assert (found.format, found.header, found.compression, found.skipped) == (kind, header, None, 0)
 
 
 ASCII_SPACE = set(" \t\n\r\v\f")
@@ -78,6 +80,8 @@ def tables(draw):
 @example(table=(["a"], np.frombuffer(b"AAAA", "<f4").reshape(1, 1)))
 @example(table=(["\0", "1"], np.frombuffer(b"    1 2\n", "<f4").reshape(2, 1)))
 def test_any_words_and_finite_floats_are_read_back_bit_for_bit(tmp_path, format, table):
+    if format in HEADERLESS:  # recognized by a first row of two or more numbers, before which a byte order mark may be
+        assume(table[1].shape[1] > 1 and not table[0][0].startswith("\ufeff"))
     write_vectors(tmp_path / "v", *table, format, force=True)
     found = read_vectors(tmp_path / "v")
     assert found.words == table[0]
@@ -90,7 +94,7 @@ def test_decimals_are_read_back_to_the_same_bits(bits):
     values = np.array(bits, np.uint32).view(np.float32)
     values = values[np.isfinite(values)][None]
     if values.size:
-        assert same_bits(word2vec.row_values(text._lines([b"w"], values), values.size)[None], values)
+        assert same_bits(word2vec.row_values(text.lines([b"w"], values), values.size)[None], values)
 
 
 @settings(deadline=None, max_examples=500, suppress_health_check=SUPPRESSED)

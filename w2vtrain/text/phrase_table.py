@@ -101,11 +101,6 @@ class PhraseTable:
 
     passes: for each pass its phrases, whose words may be phrases of the passes before, joined by the delimiter; name:
     where the table was read from, or an empty string.
-
-    >>> import w2vtrain
-    >>> table = w2vtrain.find_phrases([["new", "york", str(i)] for i in range(9)], threshold=1)
-    >>> len(table)
-    1
     """
 
     scoring: Scoring
@@ -125,6 +120,7 @@ class PhraseTable:
     def join(self, sentence: Sequence[str]) -> list[str]:
         """Return a sentence with all phrases joined, greedily from left to right, pass by pass.
 
+        >>> table = PhraseTable(Scoring(), ((Phrase(("new", "york"), 9, 50.0),),))
         >>> table.join(["in", "new", "york"])
         ['in', 'new_york']
         """

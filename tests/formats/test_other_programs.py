@@ -204,6 +204,20 @@ def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path, monkeypatch)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
+@pytest.mark.parametrize("name", ["v.npy", "v.tsv"])
+def test_a_failure_leaves_both_old_files_so_that_words_and_vectors_belong_together(tmp_path, monkeypatch, name):
+    write_vectors(tmp_path / name, WORDS, MATRIX)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def fails(*_, **__):
+        raise errors.WriteError("No space left")
+
+    monkeypatch.setattr("w2vtrain.formats.vectors.packed_write", fails)
+    with pytest.raises(errors.WriteError, match="No space left"):
+        write_vectors(tmp_path / name, WORDS[::-1], MATRIX[::-1], force=True)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_a_run_writes_a_folder_or_two_files_and_knows_them_as_its_own(tmp_path, w2vtrain_here):
     (tmp_path / "text").write_text("a b c d a b\n" * 200)
     fit = ["fit", "text", "-q", "--epochs", "1", "--min-count", "1", "--vector-size", "8"]

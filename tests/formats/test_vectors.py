@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 import pytest
 import zstandard
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from ids import by_text
@@ -32,6 +32,7 @@ MATRIX = np.array(
     [[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0], [-1, 0, 1], [7, 8, 9], [1, 1, 1]], "f4"
 )
 ROW = np.array([1, 2], "<f4").tobytes()
+HEADERLESS = ("glove", "tensorboard")
 each_format = pytest.mark.parametrize("format", vector_formats.names())
 word2vec_format = pytest.mark.parametrize("format", ["text", "binary"])
 
@@ -51,7 +52,8 @@ def test_written_vectors_are_read_back_unchanged(tmp_path, format):
     found = read_vectors(tmp_path / "v")
     assert found.words == WORDS
     assert same_bits(found.matrix, MATRIX)
-    assert (found.format, found.header, found.compression, found.skipped) == (format, True, None, 0)
+    kind, header = "text" if format == "glove" else format, format != "glove"
+    assert (found.format, found.header, found.compression, found.skipped) == (kind, header, None, 0)
 
 
 ASCII_SPACE = set(" \t\n\r\v\f")
@@ -78,6 +80,8 @@ def tables(draw):
 @example(table=(["a"], np.frombuffer(b"AAAA", "<f4").reshape(1, 1)))
 @example(table=(["\0", "1"], np.frombuffer(b"    1 2\n", "<f4").reshape(2, 1)))
 def test_any_words_and_finite_floats_are_read_back_bit_for_bit(tmp_path, format, table):
+    if format in HEADERLESS:  # recognized by a first row of two or more numbers, before which a byte order mark may be
+        assume(table[1].shape[1] > 1 and not table[0][0].startswith("\ufeff"))
     write_vectors(tmp_path / "v", *table, format, force=True)
     found = read_vectors(tmp_path / "v")
     assert found.words == table[0]
@@ -90,7 +94,7 @@ def test_decimals_are_read_back_to_the_same_bits(bits):
     values = np.array(bits, np.uint32).view(np.float32)
     values = values[np.isfinite(values)][None]
     if values.size:
-        assert same_bits(word2vec.row_values(text._lines([b"w"], values), values.size)[None], values)
+        assert same_bits(word2vec.row_values(text.lines([b"w"], values), values.size)[None], values)
 
 
 @settings(deadline=None, max_examples=500, suppress_health_check=SUPPRESSED)
@@ -157,7 +161,7 @@ def test_text_without_a_header_is_read_as_glove(tmp_path):
     assert (found.words, found.header, found.matrix.tolist()) == (["the", "of", ","], False, [[1, 2], [3, 4], [5, 6]])
 
 
-@each_format
+@pytest.mark.parametrize("format", [name for name, known in vector_formats.formats().items() if known.compressible])
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
 def test_compressed_vectors_are_read(tmp_path, format, name):
     pack = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}[name]
@@ -166,6 +170,15 @@ def test_compressed_vectors_are_read(tmp_path, format, name):
     assert found.words == WORDS
     assert same_bits(found.matrix, MATRIX)
     assert found.compression == name
+
+
+@pytest.mark.parametrize(
+    "format", [name for name, known in vector_formats.formats().items() if not (known.compressible or known.folder)]
+)
+def test_compressed_files_of_other_formats_are_refused(tmp_path, format):
+    write_vectors(tmp_path / "v", WORDS, MATRIX, format)
+    with pytest.raises(DataError, match=f"a compressed {format}: decompress it first"):
+        read_vectors(put(tmp_path, gzip.compress((tmp_path / "v").read_bytes())))
 
 
 def test_the_format_is_detected_from_the_content_not_the_suffix(tmp_path):
@@ -269,9 +282,9 @@ def test_the_suffix_selects_the_format(tmp_path):
     assert [format_of(name) for name in ("a.txt", "a.VEC.gz", "b.bin", "-")] == ["text", "text", "binary", "text"]
     assert format_of("a.txt", "binary") == "binary"
     for name in ("a.csv", "a", "a.csv.gz"):
-        with pytest.raises(UsageError, match=r"\.txt \(text\), \.vec \(text\), \.bin \(binary\)"):
+        with pytest.raises(UsageError, match=r"\.txt \(text\), \.vec \(text\), .*\.bin \(binary\)"):
             write_vectors(tmp_path / name, WORDS, MATRIX)
-    with pytest.raises(UsageError, match="text or binary"):
+    with pytest.raises(UsageError, match="text or arrow or binary"):
         write_vectors(tmp_path / "a.txt", WORDS, MATRIX, "json")
 
 
@@ -284,7 +297,7 @@ def test_overwriting_vectors_needs_force(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@each_format
+@pytest.mark.parametrize("format", [name for name, known in vector_formats.formats().items() if not known.folder])
 def test_writing_vectors_to_a_full_disk_raises_write_error(format):
     with pytest.raises(WriteError, match="No space left"):
         write_vectors("/dev/full", WORDS, MATRIX, format)

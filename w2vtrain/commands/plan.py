@@ -175,9 +175,9 @@ def check_ranks(request: FitRequest) -> None:
 
 def check_files(request: FitRequest, settings: Settings) -> None:
     """Check every input and output that can be checked before the run folder is locked."""
+    check_results(request, settings)
     check_folders(request)
     check_apart(request)
-    check_results(request, settings)
     corpus = [file.path for file in corpus_of(request.sources, settings).files]
     if request.heldout:
         corpus += [file.path for file in heldout_of(request.heldout, settings).files]

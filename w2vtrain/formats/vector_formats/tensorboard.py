@@ -22,9 +22,14 @@ LONGEST_FILE_ROWS = 1 << 40
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim a first line of two or more numbers separated by tabs."""
-    line, newline, _ = head.partition(b"\n")
-    return Promise(None, line.count(b"\t") + 1) if (newline or whole) and only_numbers(line) else None
+    """Claim a first line of two or more numbers separated by tabs, unless it is the header "V d" of a text file."""
+    line, newline, rest = head.partition(b"\n")
+    if not (newline or whole) or not only_numbers(line):
+        return None
+    second, newline, _ = rest.partition(b"\n")
+    if second and (newline or whole) and not only_numbers(second):
+        return None
+    return Promise(None, line.count(b"\t") + 1)
 
 
 def write(file: BinaryIO, table: Table) -> None:

@@ -59,7 +59,9 @@ def added_sets() -> Any:
     )
 
 
-@click.group(name="eval", cls=Catalogue, epilog=CODES)
+@click.group(
+    name="eval", cls=Catalogue, epilog=CODES, short_help="Score vectors on analogies, word similarity and more."
+)
 def evaluate() -> None:
     """Score vectors on analogies, word similarity, outliers or categories."""
 

@@ -13,6 +13,7 @@ from w2vtrain.distributed import division
 from w2vtrain.distributed.division import divided, stretched
 from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import InputMissing
+from w2vtrain.text import text_files
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus
 
@@ -50,7 +51,7 @@ def content(files):
 def test_a_file_is_cut_after_the_first_newline_at_or_after_each_bound(path, text, number, read):
     path.write_bytes(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(division, "_READ_BYTES", read)
+        patch.setattr(text_files, "SEARCH_BYTES", read)
         found = stretched([File(str(path), len(text))], number)
     assert list(map(content, found)) == expected(text, number)
     pieces = [file for files in found for file in files]

@@ -100,9 +100,10 @@ class Subwords:
 
     @cached_property
     def steps(self) -> NDArray[np.float32]:
-        """Return for each word (V,) what a row changes by per occurrence, so that the mean of all changes by 1.
+        """Return for each word (V,) float32 what a row changes by per occurrence in the word.
 
-        It is 1, unless n-grams of the word share a row: those of "=====" do.
+        It is 1, unless so many n-grams of the word share a row that the mean would change by more than MOST_GRADIENTS:
+        those of "==========" do.
         """
         from w2vtrain.kernels.ngrams import measure_steps
 

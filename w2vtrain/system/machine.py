@@ -155,14 +155,13 @@ def memory_in_use() -> int:
 
 
 def machine() -> dict[str, Any]:
-    """Return the processor's name, the cores that the process may use, and the bytes of memory that the machine has."""
+    """Return the processor's name, the cores that the process may use, and the machine's bytes of memory, or None."""
     import psutil
 
-    return {
-        "processor": processor_name(),
-        "cores": automatic_threads()[0],
-        "memory_bytes": psutil.virtual_memory().total,
-    }
+    memory = None
+    with suppress(OSError, LookupError, ValueError, RuntimeError, psutil.Error):  # without /proc, for example
+        memory = int(psutil.virtual_memory().total)
+    return {"processor": processor_name(), "cores": automatic_threads()[0], "memory_bytes": memory}
 
 
 def versions() -> dict[str, str]:

@@ -5,8 +5,8 @@ So the mean moves by exactly that gradient, and can be trained like a row of its
 holds its vector; when all words *leave*, each row of a word changes by as much as its slot did. A row that a word has m
 times changes m times. If the mean would then move by more than two gradients, all changes are scaled so that it moves
 by two: otherwise, a line of 300 equals signs, whose n-grams are in 4 rows, would take 300 gradients, and training would
-diverge. A kernel trains on slots as on rows. Without subwords, a stage is None, whose type Numba knows: kernels then use
-the rows themselves.
+diverge. A kernel trains on slots as on rows. Without subwords, a stage is None, whose type Numba knows: kernels then
+use the rows themselves.
 """
 
 from typing import Any, NamedTuple

@@ -146,8 +146,9 @@ def peak_memory() -> int:
 
 def memory_in_use() -> int:
     """Return the resident memory of the process, in bytes, which includes what it has read of mapped files."""
-    with suppress(OSError):  # Linux; psutil would read the same file
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    if sys.platform == "linux":
+        with suppress(OSError):  # psutil would read the same file
+            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     import psutil
 
     return int(psutil.Process().memory_info().rss)

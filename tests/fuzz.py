@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of every reader of untrusted files: `python tests/fuzz.py LOADER`; needs atheris.
+"""Coverage-guided fuzzing of every reader of untrusted files: `python tests/fuzz.py LOADER...`; needs atheris.
 
 An input fails if it raises anything but a W2VError, causes a warning, takes more than 256 MiB of additional memory, or
 takes longer than SLOWEST seconds. libFuzzer then exits with a nonzero code and saves the input in the folder
@@ -541,22 +541,23 @@ def fuzz(loader, folder, flags):
     atheris.Fuzz()
 
 
-def start(loader, flags, corpus=None, artifacts=Path()):
-    """Create the seeds and fuzz in another process; return what subprocess.run returns."""
+def start(loaders, flags, corpus=None, artifacts=Path()):
+    """Create the seeds and fuzz in another process, one loader after the other; return what subprocess.run returns."""
     with tempfile.TemporaryDirectory() as made_here:
-        folder = Path(made_here)
-        (folder / "seeds").mkdir()
-        seeds = [*LOADERS[loader].seeds(folder / "seeds"), *(path.read_bytes() for path in attacks_on(loader))]
-        for number, seed in enumerate(seeds):
-            if len(seed) <= LONGEST:
-                (folder / "seeds" / f"{number:03}").write_bytes(seed)
+        for loader in loaders:
+            seeds = Path(made_here, loader, "seeds")
+            seeds.mkdir(parents=True)
+            inputs = [*LOADERS[loader].seeds(seeds), *(path.read_bytes() for path in attacks_on(loader))]
+            for number, data in enumerate(inputs):
+                if len(data) <= LONGEST:
+                    (seeds / f"{number:03}").write_bytes(data)
         flags = [f"-max_len={LONGEST}", f"-timeout={SLOWEST}", f"-artifact_prefix={artifacts.resolve()}/", *flags]
-        flags += [str(corpus.resolve())] if corpus else []
-        command = [sys.executable, "-W", "error", __file__, loader, "--inside", made_here, *flags, "seeds"]
+        command = [sys.executable, "-W", "error", __file__, *loaders, "--inside", made_here, *flags]
+        command += ["--corpus", str(corpus.resolve())] if corpus else []
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         return subprocess.run(
             command,
-            cwd=folder,
+            cwd=made_here,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -565,17 +566,30 @@ def start(loader, flags, corpus=None, artifacts=Path()):
         )
 
 
+def fuzz_each(loaders, folder, flags):
+    """Fuzz each loader in a process of its own, forked from this one, so that all import the package only once."""
+    for loader in loaders:
+        print(f"{loader}:", flush=True)
+        process = os.fork()
+        if not process:
+            fuzz(loader, folder / loader, flags)
+        if code := os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
+            sys.exit(f"{loader}: exit code {code}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("loader", choices=LOADERS)
+    parser.add_argument("loaders", choices=LOADERS, nargs="+", metavar="loader", help=", ".join(LOADERS))
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--corpus", type=Path, help="folder of initial inputs, to which new inputs are added")
     parser.add_argument("--artifacts", type=Path, default=Path(), help="folder for inputs that fail")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options, flags = parser.parse_known_args()
     if options.inside:
-        fuzz(options.loader, options.inside, flags)
-    done = start(options.loader, [f"-max_total_time={options.seconds}", *flags], options.corpus, options.artifacts)
+        corpus = [str(options.corpus)] if options.corpus else []
+        fuzz_each(options.loaders, options.inside, [*flags, *corpus, "seeds"])
+        sys.exit()
+    done = start(options.loaders, [f"-max_total_time={options.seconds}", *flags], options.corpus, options.artifacts)
     print(done.stdout)
     sys.exit(done.returncode)
 

@@ -33,16 +33,22 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 
 
 WINDOWS = sorted(name for name in objectives() if engine_of(name) == "windows")
-MADE_OF_OTHERS = {name: pytest.param(name, marks=pytest.mark.slow) for name in ("hs-neg", "bigram-nce")}
+BUILT = {"skipgram": lambda: SkipGram(2), "cbow": lambda: Cbow(2), "vlbl": lambda: Vlbl(2, padded_rows(4, 16))}
+QUICK = {("neg", ("skipgram", "cbow", "vlbl")), ("hs", ("skipgram",)), ("nce", ("cbow",))}
+"""The kernels that quick tests compile, since these do not come from the cache."""
 
 
-@pytest.fixture(scope="module", params=[MADE_OF_OTHERS.get(name, name) for name in WINDOWS])
+@pytest.fixture(
+    scope="module",
+    params=[*sorted(QUICK), *(pytest.param((name, tuple(BUILT)), marks=pytest.mark.slow) for name in WINDOWS)],
+)
 def llvm(request):
     """Return the LLVM code of the window kernel for one objective, once per architecture."""
     codes = []
-    for architecture in (SkipGram(2), Cbow(2), Vlbl(2, padded_rows(4, 16))):
+    name, architectures = request.param
+    for architecture in (BUILT[kind]() for kind in architectures):
         counts, one = np.array([5, 4, 3]), np.zeros(1, np.int64)
-        objective = objective_class(request.param).build(problem_of(counts))
+        objective = objective_class(name).build(problem_of(counts))
         w_in, w_out = padded_rows(4, 16), padded_rows(4, 16)
         scratch = make_scratch(w_in, w_out, 0, 1, Extent(2, objective.candidate_limit, 10))
         tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)

@@ -22,7 +22,7 @@ DTYPES = ("float32", "float16")
 COLUMNS = ("word", "count", "vector")
 ROWS_AT_ONCE_BYTES = 1 << 24
 """Bytes of vectors in a row group or a record batch."""
-READ_AT_ONCE_BYTES = 1 << 22
+READ_AT_ONCE_BYTES = 1 << 20
 """Bytes of vectors that are read from a row group at a time."""
 WORDS_AT_ONCE = 256
 """Words that are decoded at a time. Each has at most MAX_WORD bytes, so they take at most 16 MiB."""
@@ -104,11 +104,16 @@ def read_table(
             raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
 
     def all_blocks() -> Iterator[Rows]:
+        letters = 0
         for batch in parts(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
             batch.validate(full=True)
             counts.append(_counts(batch))
             for start in range(0, len(batch), WORDS_AT_ONCE):
-                yield _block(batch.slice(start, WORDS_AT_ONCE), path)
+                block = _block(batch.slice(start, WORDS_AT_ONCE), path)
+                letters += sum(map(len, block[0]))
+                if letters > justified(size):
+                    raise DataError(f"{path}: words of {letters:,} bytes or more are too many for a file of {size:,}")
+                yield block
 
     try:
         check(dim or 1)

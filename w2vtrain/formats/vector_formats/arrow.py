@@ -36,8 +36,8 @@ def _opened(path: str | Path) -> Iterator[tuple[Any, int]]:
     import pyarrow as pa
 
     size = regular_size(path)
-    try:
-        with open_input(path) as (file, _):
+    with open_input(path) as (file, _):
+        try:
             found = pa.ipc.open_file(file)
             batches = list(_ipc.batches(file, size))
             needed = max((batch.bytes for batch in batches), default=0)
@@ -45,8 +45,8 @@ def _opened(path: str | Path) -> Iterator[tuple[Any, int]]:
             if needed > justified(size):
                 raise DataError(f"{path}: {needed:,} decompressed bytes are too many for a file of {size:,} bytes")
             yield found, sum(batch.rows for batch in batches if not batch.is_dictionary)
-    except (pa.ArrowException, OSError, ValueError, OverflowError, struct.error) as error:
-        raise tables.damaged(path, error) from error
+        except (pa.ArrowException, OSError, ValueError, OverflowError, struct.error) as error:
+            raise tables.damaged(path, error) from error
 
 
 def look(path: str | Path) -> Promise:

@@ -41,8 +41,8 @@ def _opened(path: str | Path) -> Iterator[Any]:
     from pyarrow import parquet
 
     size = regular_size(path)
-    try:
-        with open_input(path) as (file, _):
+    with open_input(path) as (file, _):
+        try:
             facts = parquet.read_metadata(file)
             _check_pages(file, facts, path, size)
             # A dictionary of words stays one, because few bytes can name a long word many times.
@@ -54,8 +54,8 @@ def _opened(path: str | Path) -> Iterator[Any]:
                 buffer_size=BUFFER_BYTES,
                 read_dictionary=["word"] if "word" in paths else None,
             )
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise tables.damaged(path, error) from error
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            raise tables.damaged(path, error) from error
 
 
 def _check_pages(file: BinaryIO, facts: Any, path: str | Path, size: int) -> None:

@@ -96,9 +96,9 @@ def test_a_first_word_that_looks_compressed_is_read_back(tmp_path):
 
 
 @each_format
-@pytest.mark.parametrize("word", ["", "a b", "a\tb", " ", "\n"])
+@pytest.mark.parametrize("word", ["", "a b", "a\tb", " ", "\n"], ids=["empty", "inside", "tab", "space", "newline"])
 def test_an_empty_word_or_one_with_white_space_is_never_written(tmp_path, format, word):
-    with pytest.raises(DataError, match="white space|empty"):
+    with pytest.raises(DataError, match=r"white space|empty"):
         write_vectors(tmp_path / "v", ["a", word], MATRIX[:2], format)
     assert not list(tmp_path.iterdir())
 

@@ -174,7 +174,9 @@ def _words(word: Any, path: str | Path) -> list[bytes]:
         if not len(texts) or pa.types.is_dictionary(texts.type) or texts.null_count:
             raise DataError(f"{path}: a word is null")
         rows = rows + texts.offset
-    offsets = np.frombuffer(texts.buffers()[1], np.int64 if pa.types.is_large_string(texts.type) else np.int32)
+    offsets: NDArray[Any] = np.frombuffer(
+        texts.buffers()[1], np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    )
     longest = int((offsets[1:][rows] - offsets[:-1][rows]).max())
     if longest > MAX_WORD:
         raise DataError(f"{path}: a word of {longest:,} bytes, more than {MAX_WORD:,}")

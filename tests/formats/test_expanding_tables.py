@@ -1,6 +1,7 @@
 """Tables and archives of a few kilobytes that expand to hundreds of megabytes are refused before they do."""
 
 import struct
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from formats.test_attacks import PROGRAM, needs_proc, printed
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats import _ipc, _pages
-from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.formats.vectors import read_vectors, write_vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # pyarrow's imports
 MANY = 12_000_000
@@ -142,6 +143,19 @@ def test_the_batches_found_are_those_that_pyarrow_reads(tmp_path):
             found = list(_ipc.batches(file, path.stat().st_size))
         assert [(batch.is_dictionary, batch.rows) for batch in found] == [(True, 2), (False, 3)]
         assert 6 * 4 + 3 * 4 <= found[1].bytes < 200
+
+
+def test_every_damaged_byte_of_a_table_is_read_or_refused(tmp_path):
+    """Wrong sizes, offsets and kinds are among them."""
+    pytest.importorskip("pyarrow")
+    for name in ("v.arrow", "v.parquet"):
+        path = tmp_path / name
+        write_vectors(path, ["a", "b"], np.eye(2, dtype=np.float32))
+        data = path.read_bytes()
+        for at in range(0, len(data), 2):
+            path.write_bytes(data[:at] + bytes([data[at] ^ 0x7F]) + data[at + 1 :])
+            with suppress(DataError):
+                assert len(read_vectors(path).words) > 0
 
 
 def test_words_that_are_encoded_as_a_dictionary_are_read(tmp_path):

@@ -36,21 +36,23 @@ def batches(file: BinaryIO, size: int) -> Iterator[Batch]:
         raise ValueError("the footer is damaged")
     file.seek(max(0, size - TAIL.size - length))
     footer = file.read(length)
-    table = _at(footer, 0)
+    table, left = _at(footer, 0), size
     for field in (2, 3):
         for at in _items(footer, table, field, BLOCK):
-            yield _batch(file, *BLOCK.unpack_from(footer, at))
+            offset, metadata, body = BLOCK.unpack_from(footer, at)
+            left -= metadata + body
+            if min(offset, metadata, body, left) < 0:
+                raise ValueError("batches overlap, or one has a negative size")
+            yield _batch(file, offset, metadata)
 
 
-def _batch(file: BinaryIO, offset: int, metadata: int, body: int) -> Batch:
-    if not (offset >= 0 and metadata >= 0 and body >= 0):
-        raise ValueError("a batch has a negative size")
+def _batch(file: BinaryIO, offset: int, metadata: int) -> Batch:
     file.seek(offset)
     head = file.read(metadata)
     start = 8 if head[:4] == b"\xff\xff\xff\xff" else 4  # files before Arrow 0.15 have only the length
     message = head[start:]
     table = _at(message, 0)
-    kind = message[at] if (at := _field(message, table, 1)) else 0
+    (kind,) = struct.unpack_from("<B", message, at) if (at := _field(message, table, 1)) else (0,)
     batch = _at(message, _needed(message, table, 2))
     if kind == DICTIONARY:
         batch = _at(message, _needed(message, batch, 1))

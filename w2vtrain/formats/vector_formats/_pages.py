@@ -12,6 +12,9 @@ LONGEST_HEADER = 1 << 16
 DEEPEST = 16
 EXPANDING = {6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY"}
 """Encodings of words that a few bytes can expand without a limit, before any word is read."""
+DICTIONARY = 2
+ABOUT = {0: 5, DICTIONARY: 7, 3: 8}
+"""The field of a page's header that says more, by the kind of page: data, a dictionary, or data of version 2."""
 Fields = dict[int, Any]
 
 
@@ -39,11 +42,14 @@ def pages(file: BinaryIO, chunk: Any) -> Iterator[Page]:
         file.seek(at)
         header = _Header(file).read()
         size, packed = header.get(2), header.get(3)
-        about = header.get(5) or header.get(8) or header.get(7) or {}
-        values, encoding = about.get(1, 0), about.get(4 if 8 in header else 2, 0)
+        kind = header.get(1)
+        about = header.get(ABOUT.get(kind, 0), {})  # of other kinds, pyarrow reads nothing
+        if not isinstance(about, dict):
+            raise ValueError("the header of a page is damaged")
+        values, encoding = about.get(1, 0), about.get(4 if kind == 3 else 2, 0)
         if not all(isinstance(number, int) and number >= 0 for number in (size, packed, values, encoding)):
             raise ValueError("the header of a page is damaged")
-        seen += 0 if 7 in header else values
+        seen += 0 if kind == DICTIONARY else values
         at = file.tell() + packed  # type: ignore[operator]
         yield Page(size, values, encoding)  # type: ignore[arg-type]
 

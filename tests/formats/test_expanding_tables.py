@@ -123,13 +123,14 @@ def test_the_pages_found_are_those_of_the_footer(tmp_path):
         parquet_file(tmp_path / "v.parquet", words, vectors, data_page_size=10_000, row_group_size=4_000, **options)
         facts = parquet.read_metadata(tmp_path / "v.parquet")
         with (tmp_path / "v.parquet").open("rb") as file:
-            for group in map(facts.row_group, range(facts.num_row_groups)):
-                for chunk in map(group.column, range(2)):
-                    found = list(_pages.pages(file, chunk))
-                    headers = chunk.total_uncompressed_size - sum(page.bytes for page in found)
-                    assert 0 < headers < 100 * len(found)
-                    dictionary = found[0].values if chunk.has_dictionary_page else 0
-                    assert sum(page.values for page in found) - dictionary == chunk.num_values
+            chunks = list(_pages.chunks(file, (tmp_path / "v.parquet").stat().st_size))
+            assert [chunk.column for chunk in chunks] == [0, 1] * 3
+            for number, chunk in enumerate(chunks):
+                about, found = facts.row_group(number // 2).column(number % 2), list(_pages.pages(file, chunk))
+                headers = about.total_uncompressed_size - sum(page.bytes for page in found)
+                assert 0 < headers < 100 * len(found)
+                dictionary = found[0].values if about.has_dictionary_page else 0
+                assert sum(page.values for page in found) - dictionary == about.num_values == chunk.values
 
 
 def test_the_batches_found_are_those_that_pyarrow_reads(tmp_path):

@@ -1,5 +1,6 @@
 """Parquet tables with the columns `word`, `count` and `vector`, in row groups; the vectors are not compressed."""
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,41 +45,37 @@ def _opened(path: str | Path) -> Iterator[Any]:
     with open_input(path) as (file, _):
         try:
             facts = parquet.read_metadata(file)
-            _check_pages(file, facts, path, size)
+            paths = [facts.schema.column(i).path for i in range(facts.num_columns)]
+            _check_pages(file, [name.split(".")[0] for name in paths], path, size)
             # A dictionary of words stays one, because few bytes can name a long word many times.
-            paths = {facts.schema.column(i).path for i in range(facts.num_columns)}
+            words = ["word"] if "word" in paths else None
             yield parquet.ParquetFile(
-                file,
-                metadata=facts,
-                pre_buffer=False,
-                buffer_size=BUFFER_BYTES,
-                read_dictionary=["word"] if "word" in paths else None,
+                file, metadata=facts, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=words
             )
-        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, struct.error) as error:
             raise tables.damaged(path, error) from error
 
 
-def _check_pages(file: BinaryIO, facts: Any, path: str | Path, size: int) -> None:
+def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int) -> None:
     """Raise DataError if the pages of the columns that are read take more memory than a file of `size` bytes justifies.
 
     The totals of the footer are not enough: what a page takes is in its header.
     """
     needed = values = count = 0
-    for group in map(facts.row_group, range(facts.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            name = chunk.path_in_schema.split(".")[0]
-            for page in parquet_pages.pages(file, chunk) if name in tables.COLUMNS else ():
-                needed, values, count = needed + page.bytes, values + page.values, count + 1
-                if name == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
-                    raise DataError(
-                        f"{path}: the column `word` has the encoding {encoding}, which is not read, because a few bytes"
-                        " could exhaust the memory: write it with dictionary or plain encoding"
-                    )
-                if max(needed, 4 * values) > justified(size):
-                    much = f"{needed:,} decompressed bytes and {values:,} values"
-                    raise DataError(f"{path}: pages of {much} or more are too many for a file of {size:,} bytes")
-                if count > size // SMALLEST_PAGE:
-                    raise DataError(f"{path}: more pages than a file of {size:,} bytes can have")
+    for chunk in list(parquet_pages.chunks(file, size)):
+        name = columns[chunk.column]
+        for page in parquet_pages.pages(file, chunk) if name in tables.COLUMNS else ():
+            needed, values, count = needed + page.bytes, values + page.values, count + 1
+            if name == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
+                raise DataError(
+                    f"{path}: the column `word` has the encoding {encoding}, which is not read, because a few bytes"
+                    " could exhaust the memory: write it with dictionary or plain encoding"
+                )
+            if max(needed, 4 * values) > justified(size):
+                much = f"{needed:,} decompressed bytes and {values:,} values"
+                raise DataError(f"{path}: pages of {much} or more are too many for a file of {size:,} bytes")
+            if count > size // SMALLEST_PAGE:
+                raise DataError(f"{path}: more pages than a file of {size:,} bytes can have")
 
 
 def look(path: str | Path) -> Promise:

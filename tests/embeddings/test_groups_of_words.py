@@ -50,6 +50,16 @@ def test_outliers_of_a_folder_of_topics_are_scored_together(tmp_path):
         evaluate_outliers(vectors, tmp_path, restrict_vocab=1)
 
 
+def test_words_and_outliers_with_zero_vectors_are_left_out(tmp_path):
+    path = put(tmp_path, "a\nb\nzero\n\nodd\nzero\n")
+    vectors = vectors_of(["a", "b", "odd", "zero"], [[1, 0], [1, 0.1], [0, 1], [0, 0]])
+    report = evaluate_outliers(vectors, path)
+    assert (report.found, report.answered, report.asked) == (1, 1, 2)
+    assert report.compactness == pytest.approx(1 / np.sqrt(1.01))
+    with pytest.raises(NoKnownWords, match="none of its 2 outliers"):
+        evaluate_outliers(vectors_of(vectors.words, np.zeros((4, 2))), path)
+
+
 @pytest.mark.parametrize(
     "text, message",
     [("a\nb\n", "0 outliers"), ("a\n\nb\n", "1 words"), ("", "0 words"), (b"a\n\xff\n", ":2: not UTF-8")], ids=by_text,

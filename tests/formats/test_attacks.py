@@ -80,7 +80,9 @@ from w2vtrain import KeyedVectors
 from w2vtrain.embeddings.model import load_model
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import read_vectors
-import safetensors.numpy, zstandard, gzip, bz2, lzma
+import safetensors.numpy, zstandard, gzip, bz2, lzma, contextlib
+with contextlib.suppress(ImportError):
+    import pyarrow.parquet
 def memory(name):
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     return int(status[name].split()[0]) << 10

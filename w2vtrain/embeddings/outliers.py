@@ -123,8 +123,8 @@ def evaluate_outliers(
 
     For each outlier, the words of the topic and the outlier are ordered by their compactness score, the mean cosine of
     the other words without them. The outlier is found if that is the largest without it; its position counts from 0.
-    Unknown words of a topic are left out, and so are unknown outliers, which are not answered. A word with spaces is
-    looked up with underscores, too.
+    Unknown words of a topic and zero vectors are left out, and so are such outliers, which are not answered. A word
+    with spaces is looked up with underscores, too.
 
     Raise the errors of `read_topics`, and NoKnownWords if no outlier can be compared with two words of its topic.
     """
@@ -133,7 +133,7 @@ def evaluate_outliers(
 
     def rows(words: list[str]) -> list[int]:
         ids = [first.get(fold(word), first.get(fold(word.replace(" ", "_")), -1)) for word in words]
-        return [row for row in dict.fromkeys(ids) if row >= 0]
+        return [row for row in dict.fromkeys(ids) if row >= 0 and vectors.matrix[row].any()]
 
     asked, found, positions, compact = 0, [], 0.0, []
     for topic in read_topics(path):

@@ -204,15 +204,24 @@ class SafetensorsFile:
         """
         if mode not in ("r", "r+", "c"):
             raise UsageError(f"mmap must be None, 'r', 'r+' or 'c', not {mode!r}")
-        shape, kind = self.shape(name), self._handle.get_slice(name).get_dtype()
-        if kind not in DTYPES:
-            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
+        shape, (dtype, start) = self.shape(name), self.place(name)
         try:
             if not all(shape):
-                return np.empty(shape, DTYPES[kind])
-            return np.asarray(np.memmap(self.path, DTYPES[kind], mode, self._starts[name], shape))  # type: ignore[call-overload]
+                return np.empty(shape, dtype)
+            return np.asarray(np.memmap(self.path, dtype, mode, start, shape))  # type: ignore[call-overload]
         except OSError as error:
             raise InputMissing(f"{self.path} cannot be mapped: {error}") from error
+
+    def place(self, name: str) -> tuple[np.dtype[Any], int]:
+        """Return the dtype of a tensor, and the offset of its first byte in the file, in C order.
+
+        Raise DataError if it is missing, or if NumPy has no such dtype.
+        """
+        self._need(name)
+        kind = self._handle.get_slice(name).get_dtype()
+        if kind not in DTYPES:
+            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
+        return np.dtype(DTYPES[kind]), self._starts[name]
 
     def _need(self, name: str) -> None:
         if name not in self.names:

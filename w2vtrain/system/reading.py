@@ -54,8 +54,8 @@ def open_input(path: str | Path, allowed: int | None = None) -> Iterator[tuple[B
             pieces = decompressed(chain([head], iter(source.read, b"")), str(path))
             if kind:
                 pieces = _bounded(pieces, source, allowed, path)
-            with io.BufferedReader(_Pieces(pieces), _BUFFER_BYTES) as stream:
-                yield cast(BinaryIO, stream), kind.name if kind else None
+            with stream_of(pieces) as stream:
+                yield stream, kind.name if kind else None
         except OSError as error:
             raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
 
@@ -85,6 +85,11 @@ def _bounded(pieces: Iterator[bytes], source: _Compressed, allowed: int | None, 
                 " check that it is what you expect"
             )
         yield piece
+
+
+def stream_of(pieces: Iterator[bytes]) -> BinaryIO:
+    """Return a stream to read over an iterator of bytes."""
+    return cast(BinaryIO, io.BufferedReader(_Pieces(pieces), _BUFFER_BYTES))
 
 
 class _Pieces(io.RawIOBase):

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.precision import rounded, scales_of
-from w2vtrain.formats.safetensors import row_blocks
+from w2vtrain.formats.safetensors import VALUES, row_blocks
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, Collector
 from w2vtrain.formats.vector_formats.contract import Table, Vectors
 
@@ -83,16 +83,40 @@ def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], where: str | Path
         raise DataError(f"{where}: an array of {dtype}, expected floating-point numbers{hint}")
 
 
-def array_rows(
-    words: Sequence[bytes], matrix: NDArray[Any], scales: NDArray[np.float32] | None = None
-) -> Iterator[Rows]:
-    """Yield the words and the rows of a matrix (V, d), as float32, block by block; each row times its scale."""
-    for rows in row_blocks(matrix):
-        with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, which is refused
-            block = np.array(matrix[rows], np.float32)
-            if scales is not None:
-                block *= scales[rows, None]
-        yield words[rows], block
+def array_rows(words: Sequence[bytes], matrix: NDArray[Any], order: NDArray[np.int64] | None = None) -> Iterator[Rows]:
+    """Yield the words and the rows of a matrix (V, d), as float32, block by block; in another order, if one is given.
+
+    The matrix may be mapped: `stream_rows` takes less memory, but needs rows that follow each other in the file.
+    """
+    for rows in row_blocks(matrix) if order is None else _steps(len(order), matrix.shape[1]):
+        yield words[rows], as_float32(matrix[rows if order is None else order[rows]])
+
+
+def stream_rows(
+    words: Sequence[bytes], file: Any, shape: tuple[int, ...], dtype: np.dtype[Any], where: str | Path,
+    scales: NDArray[np.float32] | None = None,
+) -> Iterator[Rows]:  # fmt: skip
+    """Yield the words and the rows of an array (V, d) in C order, as float32, block by block; each row times its scale.
+
+    file: positioned at the first row. No more than one block is in memory. Raise TruncatedFile if rows are missing.
+    """
+    for rows in _steps(len(words), shape[1]):
+        data = file.read((rows.stop - rows.start) * shape[1] * dtype.itemsize)
+        if len(data) < (rows.stop - rows.start) * shape[1] * dtype.itemsize:
+            raise TruncatedFile(f"{where}: the file ends inside row {rows.start:,} or one of the next: it is cut off")
+        block = as_float32(np.frombuffer(data, dtype).reshape(-1, shape[1]))
+        yield words[rows], block if scales is None else block * scales[rows, None]
+
+
+def _steps(count: int, dim: int) -> Iterator[slice]:
+    step = max(1, VALUES // dim)
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def as_float32(block: NDArray[Any]) -> NDArray[np.float32]:
+    """Return a copy of floating-point numbers or int8; what is too large becomes infinite, which is refused later."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(block, np.float32)
 
 
 def collected(
@@ -103,7 +127,7 @@ def collected(
 
     shape: (V, d), which the caller has compared with the `size` in bytes of the file.
     """
-    found = Collector(str(path), shape[1], None if lenient else shape[0], lenient, limit, size)
+    found = Collector(str(path), shape[1], shape[0], lenient, limit, size)
     start = 0
     for words, block in rows:
         count = found.missing(len(block))

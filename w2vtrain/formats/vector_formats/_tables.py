@@ -4,20 +4,28 @@ word: string; count: int64, null if unknown; vector: fixed_size_list of float32 
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.formats.vector_formats._arrays import Rows, blocks, collected
-from w2vtrain.formats.vector_formats._rows import MAX_DIM
+from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, blocks, collected
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
 from w2vtrain.formats.vector_formats.contract import Table, Vectors
 from w2vtrain.system.reading import justified
 
 DTYPES = ("float32", "float16")
+COLUMNS = ("word", "count", "vector")
 ROWS_AT_ONCE_BYTES = 1 << 24
 """Bytes of vectors in a row group or a record batch."""
+READ_AT_ONCE_BYTES = 1 << 20
+"""Bytes of vectors that are read from a row group at a time."""
+WORDS_AT_ONCE = 256
+"""Words that are decoded at a time. Each has at most MAX_WORD bytes, so they take at most 16 MiB."""
 
 
 def check() -> None:
@@ -68,6 +76,8 @@ def dim_of(found: Any, path: str | Path) -> int | None:
             there = ", ".join(names)[:200]
             raise DataError(f"{path}: the table has no column `{name}`, or several: its columns are {there or 'none'}")
     word, vector = found.field("word").type, found.field("vector").type
+    if pa.types.is_dictionary(word):
+        word = word.value_type
     if not (pa.types.is_string(word) or pa.types.is_large_string(word)):
         raise DataError(f"{path}: the column `word` has type {word}, expected string")
     lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
@@ -87,65 +97,98 @@ def read_table(
     """Return the vectors of a table of `rows` rows. parts(n): yields its record batches, of about n rows each."""
     import pyarrow as pa
 
-    counts: list[Any] = []
-    found_dim = dim
+    counts: list[NDArray[np.int64] | None] = []
 
-    def blocks_of() -> Iterator[Rows]:
-        nonlocal found_dim
-        for batch in parts(max(1, ROWS_AT_ONCE_BYTES // (4 * (dim or 1024)))):
-            batch.validate(full=True)
-            word, vector = batch.column("word"), batch.column("vector")
-            if word.null_count or vector.null_count or vector.flatten().null_count:
-                raise DataError(f"{path}: a word or a value is null")
-            if not len(word):
-                continue
-            values = vector.flatten().to_numpy(zero_copy_only=False)
-            found_dim = found_dim or len(values) // len(word)
-            lengths_differ = found_dim * len(word) != len(values) or (
-                dim is None
-                and not pa.compute.all(pa.compute.equal(pa.compute.list_value_length(vector), found_dim)).as_py()
-            )
-            if lengths_differ or not 0 < found_dim <= MAX_DIM:
-                raise DataError(f"{path}: the vectors have different lengths, or none")
-            if "count" in batch.schema.names and pa.types.is_integer(batch.schema.field("count").type):
-                counts.append(batch.column("count"))
-            with np.errstate(over="ignore"):
-                yield [text.encode() for text in word.to_pylist()], values.astype(np.float32).reshape(-1, found_dim)
-
-    blocks_found = blocks_of()
-    try:
-        first = next(blocks_found, None)
-        if first is None:
-            raise DataError(f"{path} contains no vectors")
-        width = first[1].shape[1]
+    def check(width: int) -> None:
         if 4 * rows * width > justified(size):
             raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
 
-        def all_blocks() -> Iterator[Rows]:
-            yield first
-            yield from blocks_found
+    def all_blocks() -> Iterator[Rows]:
+        letters = 0
+        for batch in parts(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
+            batch.validate(full=True)
+            counts.append(_counts(batch))
+            for start in range(0, len(batch), WORDS_AT_ONCE):
+                block = _block(batch.slice(start, WORDS_AT_ONCE), path)
+                letters += sum(map(len, block[0]))
+                if letters > justified(size):
+                    raise DataError(f"{path}: words of {letters:,} bytes or more are too many for a file of {size:,}")
+                yield block
 
-        vectors = collected(path, kind, (rows, width), all_blocks(), lenient, limit, size)
+    try:
+        check(dim or 1)
+        found = all_blocks()
+        first = next(found, None)
+        if first is None:
+            raise DataError(f"{path} contains no vectors")
+        width = first[1].shape[1]
+        check(width)
+        same = (_same(block, width, path) for block in chain([first], found))
+        vectors = collected(path, kind, (rows, width), same, lenient, limit, size)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise damaged(path, error) from error
-    return _with_counts(vectors, counts)
+    known = [values for values in counts if values is not None]
+    if vectors.skipped or not known or len(known) < len(counts):
+        return vectors
+    return replace(vectors, counts=np.concatenate(known)[: len(vectors.words)])
 
 
-def _with_counts(vectors: Vectors, counts: list[Any]) -> Vectors:
-    """Return vectors with the counts of their rows, if all are known."""
+def _counts(batch: Any) -> NDArray[np.int64] | None:
+    """Return a copy of the column `count`, which would keep the whole batch in memory; None if one is unknown."""
     import pyarrow as pa
 
-    known = pa.chunked_array(counts) if counts else None
-    if vectors.skipped or known is None or len(known) < len(vectors.words):
-        return vectors
-    known = known.slice(0, len(vectors.words))
-    if known.null_count:
-        return vectors
+    if "count" not in batch.schema.names or not pa.types.is_integer(batch.schema.field("count").type):
+        return None
+    column = batch.column("count")
     try:
-        values = known.cast(pa.int64()).to_numpy()
+        return None if column.null_count else np.array(column.cast(pa.int64()))
     except pa.ArrowInvalid:
-        return vectors
-    return Vectors(vectors.words, vectors.matrix, vectors.format, counts=values)
+        return None
+
+
+def _block(batch: Any, path: str | Path) -> Rows:
+    """Return the words and the values of a few rows, of which none may be null. Raise DataError."""
+    import pyarrow as pa
+
+    word, vector = batch.column("word"), batch.column("vector")
+    if word.null_count or vector.null_count or vector.flatten().null_count:
+        raise DataError(f"{path}: a word or a value is null")
+    values, V = vector.flatten().to_numpy(zero_copy_only=False), len(batch)
+    dim = len(values) // V
+    if not pa.types.is_fixed_size_list(vector.type):
+        lengths = pa.compute.list_value_length(vector)
+        dim = dim if pa.compute.all(pa.compute.equal(lengths, dim)).as_py() else 0
+    if not 0 < dim <= MAX_DIM:
+        raise DataError(f"{path}: the vectors have different lengths, or none")
+    return _words(word, path), as_float32(values).reshape(V, dim)
+
+
+def _words(word: Any, path: str | Path) -> list[bytes]:
+    """Return words as bytes. Raise DataError, before any is copied, if one is too long to be a word."""
+    import pyarrow as pa
+
+    rows = slice(word.offset, word.offset + len(word))
+    texts = word
+    if pa.types.is_dictionary(word.type):
+        texts, rows = word.dictionary, word.indices.to_numpy()
+        if not len(texts) or pa.types.is_dictionary(texts.type) or texts.null_count:
+            raise DataError(f"{path}: a word is null")
+        rows = rows + texts.offset
+    offsets: NDArray[Any] = np.frombuffer(
+        texts.buffers()[1], np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    )
+    longest = int((offsets[1:][rows] - offsets[:-1][rows]).max())
+    if longest > MAX_WORD:
+        raise DataError(f"{path}: a word of {longest:,} bytes, more than {MAX_WORD:,}")
+    if texts is not word:
+        word = texts.take(word.indices)
+    return word.cast(pa.large_binary() if pa.types.is_large_string(word.type) else pa.binary()).to_pylist()  # type: ignore[no-any-return]
+
+
+def _same(block: Rows, width: int, path: str | Path) -> Rows:
+    if block[1].shape[1] != width:
+        raise DataError(f"{path}: the vectors have different lengths, or none")
+    return block
 
 
 def damaged(path: str | Path, error: Exception) -> DataError:

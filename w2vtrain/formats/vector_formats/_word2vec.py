@@ -17,6 +17,18 @@ HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t
 # Bytes that do not occur in text: all below space, except for white space.
 CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
 
+DECIMAL = rb"-?\d+(\.\d+|(\.\d+)?e[-+]?\d+)"
+"""A number that is not written as an integer, as `text.write` writes all of them."""
+FIRST_LINES = 5
+
+
+def first_lines_are(form: re.Pattern[bytes], head: bytes, whole: bool) -> bool:
+    """Return whether each of the first lines, as far as `head` has them, is of a form."""
+    *lines, rest = head.split(b"\n", FIRST_LINES)  # the rest is cut off, unless it is the end of the data
+    if whole and len(lines) < FIRST_LINES and rest:
+        lines.append(rest)
+    return bool(lines) and all(form.fullmatch(line) for line in lines)
+
 
 def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
     """Return what a first line "V d" promises, even if it is absurd, and whether text follows; None if there is none.

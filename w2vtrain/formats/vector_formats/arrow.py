@@ -1,13 +1,16 @@
 """Arrow IPC files with the columns `word`, `count` and `vector`; they are Feather version 2, and can be mapped."""
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from w2vtrain.errors import DataError
+from w2vtrain.formats.vector_formats import _ipc
 from w2vtrain.formats.vector_formats import _tables as tables
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
-from w2vtrain.system.reading import open_input
+from w2vtrain.system.reading import justified, open_input, regular_size
 
 MAGIC = b"ARROW1\0\0"
 
@@ -27,34 +30,41 @@ def write(file: BinaryIO, table: Table) -> None:
 
 
 @contextmanager
-def _opened(path: str | Path) -> Iterator[Any]:
+def _opened(path: str | Path) -> Iterator[tuple[Any, int]]:
+    """Yield a file whose sizes are justified by the size of the file, and its number of rows."""
     tables.check()
     import pyarrow as pa
 
-    try:
-        with open_input(path) as (file, _):
-            yield pa.ipc.open_file(file)
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise tables.damaged(path, error) from error
+    size = regular_size(path)
+    with open_input(path) as (file, _):
+        try:
+            found = pa.ipc.open_file(file)
+            batches = list(_ipc.batches(file, size))
+            needed = max((batch.bytes for batch in batches), default=0)
+            needed += sum(batch.bytes for batch in batches if batch.is_dictionary)  # they stay in memory
+            if needed > justified(size):
+                raise DataError(f"{path}: {needed:,} decompressed bytes are too many for a file of {size:,} bytes")
+            yield found, sum(batch.rows for batch in batches if not batch.is_dictionary)
+        except (pa.ArrowException, OSError, ValueError, OverflowError, struct.error) as error:
+            raise tables.damaged(path, error) from error
 
 
 def look(path: str | Path) -> Promise:
-    """Return V and d; the number of rows is in each batch."""
-    with _opened(path) as found:
-        rows = sum(found.get_batch(i).num_rows for i in range(found.num_record_batches))
+    """Return V and d."""
+    with _opened(path) as (found, rows):
         return Promise(rows, tables.dim_of(found.schema, path))
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a table."""
-    with _opened(path) as found:
+    """Read a table, of which one batch is in memory at a time."""
+    with _opened(path) as (found, rows):
 
         def parts(_: int) -> Iterator[Any]:
             for i in range(found.num_record_batches):
                 yield found.get_batch(i)
 
         dim = tables.dim_of(found.schema, path)
-        return tables.read_table(path, "arrow", sniffed.rows or 0, dim, parts, lenient, limit, sniffed.size)
+        return tables.read_table(path, "arrow", rows, dim, parts, lenient, limit, sniffed.size)
 
 
 FORMAT = VectorFormat(

@@ -15,7 +15,7 @@ import orjson
 from w2vtrain.errors import DataError
 from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
-from w2vtrain.formats.vector_formats._arrays import array_rows, check_matrix, collected
+from w2vtrain.formats.vector_formats._arrays import as_float32, check_matrix, collected, stream_rows
 from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
@@ -106,19 +106,22 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         weights = box.array("weights", ndim=1) if "weights" in box.names else None
         if len(shape) != 2 or sorted(vocabulary.values(), key=str) != sorted(range(shape[0]), key=str):
             raise DataError(f"{path}: {len(vocabulary):,} words do not number the rows of {list(shape)} embeddings")
-        matrix = box.array("embeddings", ndim=2)
-    check_matrix(matrix.shape, matrix.dtype, path, scaled=weights is not None)
-    if weights is not None and (weights.dtype.kind != "f" or len(weights) != len(matrix)):
-        raise DataError(f"{path}: {len(matrix):,} embeddings, but {len(weights):,} weights of {weights.dtype}")
+        dtype, start = box.place("embeddings")
+    check_matrix(shape, dtype, path, scaled=weights is not None)
+    if weights is not None and (weights.dtype.kind != "f" or len(weights) != shape[0]):
+        raise DataError(f"{path}: {shape[0]:,} embeddings, but {len(weights):,} weights of {weights.dtype}")
     names = sorted(vocabulary, key=vocabulary.__getitem__)
     if unknown in vocabulary and names[-1] == unknown:
-        matrix, names = matrix[:-1], names[:-1]
+        names.pop()
     try:
         words = [name.encode() for name in names]
     except UnicodeEncodeError as error:
         raise DataError(f"{file}: a word contains an unpaired surrogate, which is not valid UTF-8") from error
-    rows = array_rows(words, matrix, None if weights is None else weights.astype(np.float32))
-    return collected(path, "model2vec", (len(matrix), shape[1]), rows, lenient, limit, sniffed.size)
+    with Path(path, TENSORS).open("rb") as opened:
+        opened.seek(start)
+        scales = None if weights is None else as_float32(weights)
+        rows = stream_rows(words, opened, shape, dtype, Path(path, TENSORS), scales)
+        return collected(path, "model2vec", (len(words), shape[1]), rows, lenient, limit, sniffed.size)
 
 
 FORMAT = VectorFormat(

@@ -16,6 +16,7 @@ from w2vtrain.formats.vector_formats._arrays import (
     collected,
     header_of,
     read_header,
+    stream_rows,
     write_array,
 )
 from w2vtrain.formats.vector_formats._rows import MAX_WORD
@@ -56,7 +57,7 @@ def companion_lines(path: str | Path, companion: Companion, rows: int) -> list[b
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read the array, which is mapped, and the words beside it."""
+    """Read the array block by block, and the words beside it."""
     with open_input(path) as (file, _):
         shape, fortran, dtype = read_header(file, path)
         start = file.tell()
@@ -70,9 +71,13 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     words = companion_lines(path, WORDS, shape[0] + 1)
     if len(words) != shape[0] and not lenient:
         raise TruncatedFile(f"{WORDS.beside(path)}: {len(words):,} words, but {path} has {shape[0]:,} vectors")
-    matrix = np.memmap(path, dtype, "r", start, (shape[0], shape[1]), "F" if fortran else "C")[: len(words)]
-    rows = array_rows(words[: len(matrix)], matrix)
-    return collected(path, "npy", (len(matrix), shape[1]), rows, lenient, limit, sniffed.size)
+    V, d = min(len(words), shape[0]), shape[1]
+    with open_input(path) as (file, _):
+        file.seek(start)
+        rows = stream_rows(words[:V], file, shape, dtype, path)
+        if fortran:  # rows are not together in the file, so it is mapped
+            rows = array_rows(words[:V], np.memmap(path, dtype, "r", start, (shape[0], d), "F")[:V])
+        return collected(path, "npy", (V, d), rows, lenient, limit, sniffed.size)
 
 
 WORDS = Companion(".words.txt", write_words)

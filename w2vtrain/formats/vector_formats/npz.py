@@ -8,7 +8,8 @@ float32; the vectors are then ``data["vectors"] * data["scales"][:, None]``.
 
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,10 +20,12 @@ from w2vtrain.errors import DataError
 from w2vtrain.formats.precision import scales_of
 from w2vtrain.formats.vector_formats._arrays import (
     array_rows,
+    as_float32,
     blocks,
     check_matrix,
     collected,
     read_header,
+    stream_rows,
     write_array,
 )
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
@@ -71,7 +74,7 @@ def look(path: str | Path) -> Promise:
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read an archive, compressed inside or not."""
     with open_input(path) as (file, _), _Archive(file, path) as archive:
-        shape, _, dtype = archive.header("vectors")
+        shape, fortran, dtype = archive.header("vectors")
         scaled = "scales" in archive.names
         check_matrix(shape, dtype, path, scaled)
         words = archive.array("words")
@@ -86,9 +89,13 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
             raise DataError(f"{path}: scales is an array of {scales.dtype}, expected one floating-point number per row")
         if counts is not None and (counts.dtype != np.int64 or counts.ndim != 1):
             counts = None
-        matrix = archive.array("vectors")
-    rows = array_rows(listed, matrix, None if scales is None else scales.astype(np.float32))
-    return collected(path, "npz", (shape[0], shape[1]), rows, lenient, limit, sniffed.size, counts)
+        factors = None if scales is None else as_float32(scales)
+        with archive.opened("vectors") as member:
+            rows = stream_rows(listed, member, shape, dtype, path, factors)
+            if fortran:
+                whole = archive.array("vectors")
+                rows = array_rows(listed, whole if factors is None else as_float32(whole) * factors[:, None])
+            return collected(path, "npz", (shape[0], shape[1]), rows, lenient, limit, sniffed.size, counts)
 
 
 class _Archive:
@@ -136,11 +143,16 @@ class _Archive:
     def array(self, name: str) -> NDArray[Any]:
         """Return an array."""
         shape, fortran, dtype = self.header(name)
+        with self.opened(name) as member:
+            return np.frombuffer(member.read(), dtype).reshape(shape, order="F" if fortran else "C")
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[Any]:
+        """Open an array after its header. Raise DataError for what is damaged, also while the block reads."""
         try:
             with self._zip.open(self.names[name]) as member:
                 read_header(member, self.path)
-                data = member.read()
-            return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+                yield member
         except ERRORS as error:
             raise self._damaged(error) from error
 

@@ -1,16 +1,22 @@
 """Parquet tables with the columns `word`, `count` and `vector`, in row groups; the vectors are not compressed."""
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from w2vtrain.errors import DataError
+from w2vtrain.formats.vector_formats import _pages as parquet_pages
 from w2vtrain.formats.vector_formats import _tables as tables
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.reading import justified, open_input, regular_size
 
 MAGIC = b"PAR1"
+BUFFER_BYTES = 1 << 18
+"""Bytes of a column that are read at a time."""
+SMALLEST_PAGE = 4
+"""Fewest bytes of a page and its header, so that no file has more pages than a quarter of its bytes."""
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -36,16 +42,40 @@ def _opened(path: str | Path) -> Iterator[Any]:
     from pyarrow import parquet
 
     size = regular_size(path)
-    try:
-        with open_input(path) as (file, _):
-            found = parquet.ParquetFile(file, pre_buffer=False, memory_map=False)
-            facts = found.metadata
-            needed = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
-            if needed > justified(size):
-                raise DataError(f"{path}: {needed:,} decompressed bytes are too many for a file of {size:,} bytes")
-            yield found
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise tables.damaged(path, error) from error
+    with open_input(path) as (file, _):
+        try:
+            facts = parquet.read_metadata(file)
+            paths = [facts.schema.column(i).path for i in range(facts.num_columns)]
+            _check_pages(file, [name.split(".")[0] for name in paths], path, size)
+            # A dictionary of words stays one, because few bytes can name a long word many times.
+            words = ["word"] if "word" in paths else None
+            yield parquet.ParquetFile(
+                file, metadata=facts, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=words
+            )
+        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, struct.error) as error:
+            raise tables.damaged(path, error) from error
+
+
+def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int) -> None:
+    """Raise DataError if the pages of the columns that are read take more memory than a file of `size` bytes justifies.
+
+    The totals of the footer are not enough: what a page takes is in its header.
+    """
+    needed = values = count = 0
+    for chunk in list(parquet_pages.chunks(file, size)):
+        name = columns[chunk.column]
+        for page in parquet_pages.pages(file, chunk) if name in tables.COLUMNS else ():
+            needed, values, count = needed + page.bytes, values + page.values, count + 1
+            if name == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
+                raise DataError(
+                    f"{path}: the column `word` has the encoding {encoding}, which is not read, because a few bytes"
+                    " could exhaust the memory: write it with dictionary or plain encoding"
+                )
+            if max(needed, 4 * values) > justified(size):
+                much = f"{needed:,} decompressed bytes and {values:,} values"
+                raise DataError(f"{path}: pages of {much} or more are too many for a file of {size:,} bytes")
+            if count > size // SMALLEST_PAGE:
+                raise DataError(f"{path}: more pages than a file of {size:,} bytes can have")
 
 
 def look(path: str | Path) -> Promise:
@@ -57,7 +87,7 @@ def look(path: str | Path) -> Promise:
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read a table."""
     with _opened(path) as found:
-        columns = [name for name in ("word", "count", "vector") if name in found.schema_arrow.names]
+        columns = [name for name in tables.COLUMNS if name in found.schema_arrow.names]
 
         def parts(rows: int) -> Iterator[Any]:
             yield from found.iter_batches(rows, columns=columns, use_threads=False)

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats import npy
-from w2vtrain.formats.vector_formats._arrays import array_rows, check_matrix, collected, header_of, read_header
+from w2vtrain.formats.vector_formats._arrays import (
+    array_rows,
+    check_matrix,
+    collected,
+    header_of,
+    read_header,
+    stream_rows,
+)
 from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
@@ -137,7 +144,6 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     check_matrix(shape, dtype, file)
     if start + shape[0] * shape[1] * dtype.itemsize > regular_size(file):
         raise TruncatedFile(f"{file}: the header promises {shape[0]:,} vectors, more than the file has")
-    matrix = np.memmap(file, dtype, "r", start, (shape[0], shape[1]), "F" if fortran else "C")
     found = [(row, word) for word in encoded if (row := rows_of.get(hash64(word))) is not None and word]
     if any(not 0 <= row < shape[0] for row, _ in found):
         raise DataError(f"{path}: a key has a row that does not exist")
@@ -146,13 +152,13 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     found.sort(key=lambda pair: pair[0])
     order: NDArray[np.int64] = np.array([row for row, _ in found], np.int64)
     names = [word for _, word in found]
-    if order.tolist() == list(range(len(order))):
-        blocks = array_rows(names, matrix[: len(order)])
-    else:
-        blocks = (
-            (names[i : i + 1000], np.array(matrix[order[i : i + 1000]], np.float32)) for i in range(0, len(names), 1000)
-        )
-    return collected(path, "spacy", (len(names), shape[1]), blocks, lenient, limit, sniffed.size)
+    with file.open("rb") as opened:
+        opened.seek(start)
+        blocks = stream_rows(names, opened, shape, dtype, file)
+        if fortran or not np.array_equal(order, np.arange(len(order))):
+            matrix = np.memmap(file, dtype, "r", start, (shape[0], shape[1]), "F" if fortran else "C")
+            blocks = array_rows(names, matrix, order)
+        return collected(path, "spacy", (len(names), shape[1]), blocks, lenient, limit, sniffed.size)
 
 
 def _content(path: str | Path, name: str) -> bytes:

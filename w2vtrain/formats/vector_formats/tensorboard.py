@@ -4,25 +4,36 @@ https://projector.tensorflow.org loads both. The metadata have one line per vect
 and then a first line that names them; a single column has no such line, as the projector expects.
 """
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from w2vtrain.errors import DataError, TruncatedFile
+from w2vtrain.formats.safetensors import ASCII_SPACE
 from w2vtrain.formats.vector_formats import text
 from w2vtrain.formats.vector_formats._rows import Collector, float_blocks, read_rows
-from w2vtrain.formats.vector_formats._word2vec import numbers, only_numbers
+from w2vtrain.formats.vector_formats._word2vec import DECIMAL, first_lines_are, only_numbers
 from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.formats.vector_formats.npy import companion_lines
 from w2vtrain.formats.vector_formats.text import MAX_NUMBER
+from w2vtrain.system.reading import stream_of
 
 COLUMNS = b"word\tcount"
-LONGEST_FILE_ROWS = 1 << 40
+SINGLE = re.compile(DECIMAL)
+SPACES = bytes.maketrans(b"\t ", b" _")
+"""Tabs separate the values, and a space is not part of a number, as "_" is not."""
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim a first line of two or more numbers separated by tabs, unless it is the header "V d" of a text file."""
+    """Claim a first line of numbers separated by tabs, unless it is the header "V d" of a text file.
+
+    A single number must be no integer, in the first lines.
+    """
+    if first_lines_are(SINGLE, head, whole):
+        return Promise(None, 1)
     line, newline, rest = head.partition(b"\n")
     if not (newline or whole) or not only_numbers(line):
         return None
@@ -49,8 +60,8 @@ def write_metadata(file: BinaryIO, table: Table) -> None:
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read the values and the words beside them."""
-    lines = companion_lines(path, METADATA, LONGEST_FILE_ROWS)
+    """Read the values and the words beside them; a row of d values has 2 d bytes or more."""
+    lines = companion_lines(path, METADATA, sniffed.size // (2 * (sniffed.dim or 1)) + 3)
     named = bool(lines) and b"\t" in lines[0]
     words, counts = [line.partition(b"\t")[0] for line in lines[named:]], None
     if named and lines[0] == COLUMNS and not lenient:
@@ -58,25 +69,54 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         if all(value.isdigit() and len(value) <= 18 for value in values):
             counts = np.array(values, "S18").astype(np.int64)
 
+    for number, word in enumerate(words, 1 + named):
+        if not lenient and (not word or ASCII_SPACE.search(word)):
+            problem = "contains white space" if word else "is empty"
+            raise DataError(f"{METADATA.beside(path)}:{number}: the word {word[:60]!r} {problem}")
+
     def parse(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
-        longest, number = MAX_NUMBER * rows.dim, 0
-        while rows.missing(1) and (line := file.readline(longest)):
-            number += 1
-            if len(line) == longest:
-                raise DataError(f"{path}:{number}: a line of more than {longest:,} bytes")
-            found = numbers(line) if line.count(b"\t") == rows.dim - 1 else None
-            if number > len(words):
-                rows.refuse(f":{number}", f"no word: {METADATA.beside(path)} has {len(words):,}", TruncatedFile)
-            elif found is None or len(found) != rows.dim:
-                rows.refuse(f":{number}", f"not {rows.dim} numbers separated by tabs")
-            else:
-                rows.add([words[number - 1]], found.reshape(1, -1), lambda _, at=number: f":{at}")  # type: ignore[misc]
-        if not lenient and rows.missing(1) and number < len(words):
-            raise TruncatedFile(f"{path}: {number:,} vectors, but {METADATA.beside(path)} has {len(words):,} words")
+        lines = _Lines(file, path, words, lenient, MAX_NUMBER * rows.dim)
+        with stream_of(iter(lines)) as stream:
+            text.parse_text(stream, rows, None, 0)
+        if not lenient and rows.missing(1) and lines.count < len(words):
+            raise TruncatedFile(
+                f"{path}: {lines.count:,} vectors, but {METADATA.beside(path)} has {len(words):,} words"
+            )
 
     found = read_rows(path, sniffed, lenient, limit, parse, lambda dim: 2 * dim)
     kept = None if counts is None else counts[: len(found.words)]
     return Vectors(found.words, found.matrix, "tensorboard", skipped=found.skipped, counts=kept)
+
+
+class _Lines:
+    """An iterator over the lines of a file of values as text with words, which the reader of text parses.
+
+    In text, a line without a word begins with a space, which is an error. longest: the most bytes of a line.
+    """
+
+    def __init__(self, file: BinaryIO, path: str | Path, words: list[bytes], lenient: bool, longest: int) -> None:
+        self._file, self._path, self._words, self._lenient, self._longest = file, path, words, lenient, longest
+        self.count = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        while block := self._file.read(text.BLOCK_BYTES):
+            if not block.endswith(b"\n"):
+                block += self._file.readline(self._longest)
+            lines = block.translate(SPACES).split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            words = self._words[self.count : self.count + len(lines)]
+            if len(words) < len(lines) and not self._lenient:
+                number = len(self._words) + 1
+                raise TruncatedFile(
+                    f"{self._path}:{number}: no word: {METADATA.beside(self._path)} has {len(self._words):,}"
+                )
+            words += [b""] * (len(lines) - len(words))
+            for number, line in enumerate(lines, self.count + 1):
+                if len(line) >= self._longest:
+                    raise DataError(f"{self._path}:{number}: a line of more than {self._longest:,} bytes")
+            self.count += len(lines)
+            yield b"".join([b"%b %b\n" % pair for pair in zip(words, lines, strict=True)])
 
 
 METADATA = Companion(".metadata.tsv", write_metadata)

@@ -3,6 +3,7 @@
 Strict and lenient reading is in _rows.py; the distinction from binary files is in _word2vec.py.
 """
 
+import re
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,18 +17,29 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
-from w2vtrain.formats.vector_formats._word2vec import numbers, only_numbers, promise_of, row_values
+from w2vtrain.formats.vector_formats._word2vec import (
+    DECIMAL,
+    first_lines_are,
+    numbers,
+    only_numbers,
+    promise_of,
+    row_values,
+)
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.machine import automatic_threads
 
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER = 64
+DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL)
 BLOCK_BYTES = 1 << 20
 """Bytes of text that are parsed at a time."""
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim data that start with a header followed by text, or with a row of a word and two or more numbers (GloVe)."""
+    """Claim data that start with a header followed by text, or with a row of a word and numbers (GloVe).
+
+    A single number must be no integer, in the first rows, because a vocabulary has a word and a count per line.
+    """
     if header := promise_of(head, whole):
         promise, is_text = header
         return promise if is_text else None
@@ -35,6 +47,8 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
     row, newline, _ = head[start:].partition(b"\n")
     dim = len(row.split()) - 1
     if dim >= 2 and (newline or whole) and row_values(row, dim) is not None and not only_numbers(row):
+        return Promise(None, dim, start)
+    if dim == 1 and first_lines_are(DECIMAL_ROW, head[start:], whole):
         return Promise(None, dim, start)
     return None
 

@@ -1,0 +1,141 @@
+"""The sizes of the pages of a Parquet file, found before pyarrow reserves memory for them.
+
+The sizes in the footer are those that the writer claims; pyarrow believes the header of each page. Both are structures
+in Thrift's compact protocol (parquet.thrift: FileMetaData, PageHeader). The footer is read here, too, because asking
+pyarrow for the metadata of a damaged column ends the process.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+LONGEST_HEADER = 1 << 16
+"""Most bytes of a page's header, without its texts, which are skipped."""
+DEEPEST = 16
+TAIL = struct.Struct("<I4s")
+EXPANDING = {6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY"}
+"""Encodings of words that a few bytes can expand without a limit, before any word is read."""
+DICTIONARY = 2
+ABOUT = {0: 5, DICTIONARY: 7, 3: 8}
+"""The field of a page's header that says more, by the kind of page: data, a dictionary, or data of version 2."""
+Fields = dict[int, Any]
+
+
+class Page(NamedTuple):
+    """A page: its size in bytes once decompressed, its number of values, and the number of their encoding."""
+
+    bytes: int
+    values: int
+    encoding: int
+
+
+class Chunk(NamedTuple):
+    """A column in a row group: the number of the column, of its values and of its bytes, and where its pages begin."""
+
+    column: int
+    values: int
+    bytes: int
+    start: int
+
+
+def chunks(file: BinaryIO, size: int) -> Iterator[Chunk]:
+    """Yield the column chunks of a file of `size` bytes. Raise ValueError or struct.error if its footer is damaged."""
+    file.seek(max(0, size - TAIL.size))
+    length, _ = TAIL.unpack(file.read())
+    file.seek(max(0, size - TAIL.size - length))
+    for group in _list(_Structure(file, length).read(), 4):
+        for number, column in enumerate(_list(group, 1)):
+            about = column.get(3) if isinstance(column, dict) else None
+            if not isinstance(about, dict):
+                raise ValueError("the footer is damaged")
+            values, taken, start = about.get(5), about.get(7), about.get(9)
+            if not all(isinstance(found, int) and found >= 0 for found in (values, taken, start)):
+                raise ValueError("the footer is damaged")
+            first = about.get(11)
+            yield Chunk(number, values, taken, min(start, first) if isinstance(first, int) and first > 0 else start)  # type: ignore[arg-type, type-var]
+
+
+def _list(fields: Any, number: int) -> list[Any]:
+    found = fields.get(number) if isinstance(fields, dict) else None
+    if not isinstance(found, list):
+        raise ValueError("the footer is damaged")
+    return found
+
+
+def pages(file: BinaryIO, chunk: Chunk) -> Iterator[Page]:
+    """Yield the pages of a column chunk, as pyarrow finds them. Raise ValueError if a header is damaged."""
+    at, seen = chunk.start, 0
+    while seen < chunk.values and at < chunk.start + chunk.bytes:
+        file.seek(at)
+        header = _Structure(file, LONGEST_HEADER).read()
+        size, packed = header.get(2), header.get(3)
+        kind: Any = header.get(1)
+        about = header.get(ABOUT.get(kind, 0), {})  # of other kinds, pyarrow reads nothing
+        if not isinstance(about, dict):
+            raise ValueError("the header of a page is damaged")
+        values, encoding = about.get(1, 0), about.get(4 if kind == 3 else 2, 0)
+        if not all(isinstance(number, int) and number >= 0 for number in (size, packed, values, encoding)):
+            raise ValueError("the header of a page is damaged")
+        seen += 0 if kind == DICTIONARY else values
+        at = file.tell() + packed  # type: ignore[operator]
+        yield Page(size, values, encoding)  # type: ignore[arg-type]
+
+
+class _Structure:
+    """A reader of one structure of at most `longest` bytes in Thrift's compact protocol: {number of the field: value}.
+
+    Values are integers, lists and structures. Texts are skipped, and do not count; their values mean nothing.
+    """
+
+    def __init__(self, file: BinaryIO, longest: int) -> None:
+        self._file, self._left = file, longest
+
+    def read(self, depth: int = 0) -> Fields:
+        """Return the fields of a structure."""
+        if depth > DEEPEST:
+            raise ValueError("structures are nested too deeply")
+        fields: Fields = {}
+        last = 0
+        while head := self._byte():
+            last = last + (head >> 4) if head >> 4 else self._integer()
+            fields[last] = head & 15 if head & 15 in (1, 2) else self._value(head & 15, depth)  # booleans have no value
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in (1, 2, 3):
+            return self._byte()
+        if kind in (4, 5, 6):
+            return self._integer()
+        if kind == 7:
+            return self._file.seek(8, 1)
+        if kind == 8:
+            return self._file.seek(self._unsigned(), 1)
+        if kind in (9, 10):
+            if depth > DEEPEST:
+                raise ValueError("structures are nested too deeply")
+            head = self._byte()
+            count = self._unsigned() if head >> 4 == 15 else head >> 4
+            return [self._value(head & 15, depth + 1) for _ in range(count)]
+        if kind == 12:
+            return self.read(depth + 1)
+        raise ValueError("a structure is damaged")
+
+    def _integer(self) -> int:
+        number = self._unsigned()
+        return number >> 1 ^ -(number & 1)
+
+    def _unsigned(self) -> int:
+        number = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+        raise ValueError("a number is too long")
+
+    def _byte(self) -> int:
+        self._left -= 1
+        byte = self._file.read(1)
+        if not byte or self._left < 0:
+            raise ValueError("a structure does not end")
+        return byte[0]

@@ -24,7 +24,7 @@ from w2vtrain.text.columns import Batch, bytes_of
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats import REPEATED_BYTES
+from w2vtrain.text.table_formats.arrow import REPEATED_BYTES
 from w2vtrain.text.tables import Tables
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training import inputs
@@ -261,9 +261,18 @@ MALFORMED = [
     ),
     ("t.json", b'{\n  "text": "a"\n}\n', ":1: not a record of JSON on one line"),
     ("t.csv", b"id,txt\n1,a\n", ": no column 'text'; the columns are: 'id', 'txt'"),
-    ("t.csv", b"id,text\n1,a,b\n", "Expected 2 columns, got 3"),
+    ("t.jsonl", b'{"text": "a", "n": NaN}\n', ":1: NaN, which JSON does not have: drop such rows, or write null"),
+    ("t.jsonl", b'{"text": "a"}\n{"text": NaN}\n', ":2: NaN, which JSON does not have"),
+    ("t.jsonl", b'{"text": "a", "n": -Infinity, "o": }\n', ":1: not a record of JSON on one line"),
+    ("t.csv", b"id,text\n1,a,b\n", ":2: row 1 has 3 cells, and the header 2"),
+    ("t.csv", b'id,text\n1,a\n\r\n2,"a\nb"\n3\n', ":6: row 3 has 1 cells, and the header 2"),
+    ("t.csv", b'id,text\n1,a\n2,"b\n3,c\n4,d\n', ":3: row 2 has a cell that begins with a quote which is not closed"),
+    ("t.csv", b'id,text\r\n1,a\r\n2,"b\r\n3,"c"\r\n4,d\r\n', ":3: row 2 has a cell that begins with a quote which"),
+    ("t.tsv", b'id\ttext\n"a\nb"\t"c', ":3: row 1 has a cell that begins with a quote which is not closed"),
+    ("t.csv", b'"id,text\n1,a\n', ": the first line does not have the names of the columns: unexpected end of data"),
+    ("t.csv", "id,text\n1,a\n".encode("utf-16"), ": UTF-16 or UTF-32, expected UTF-8"),
     ("t.csv", b"text,text\n1,a\n", ": two columns are named 'text'"),
-    ("t.csv", b"", "Empty CSV file"),
+    ("t.csv", b"", ": empty CSV file"),
     ("t.parquet", b"PAR1" + bytes(50), ": damaged or unsupported Parquet data"),
     ("t.arrow", b"\xff\xff\xff\xff\x10\x00\x00\x7fabc", ": damaged or unsupported Arrow data"),
     ("t.arrow", b"ARROW1" + bytes(50), ": damaged or unsupported Arrow data"),
@@ -323,12 +332,13 @@ def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
         Tables([write(table(), tmp_path / "t.parquet")], "words", "simple")
 
 
-def test_without_pyarrow_one_line_names_the_extra_and_json_lines_still_work(tmp_path, monkeypatch):
-    path, lines = write(table(), tmp_path / "t.parquet"), write(table(), tmp_path / "t.jsonl")
+def test_without_pyarrow_one_line_names_the_extra_and_json_lines_and_csv_still_work(tmp_path, monkeypatch):
+    path, *others = [write(table(), tmp_path / name) for name in ("t.parquet", "t.jsonl", "t.csv")]
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputMissing, match=r"t\.parquet: Parquet needs the package pyarrow: pip install 'w2vtrain\["):
         Tables([path], "text")
-    assert read(Tables([lines], "text"))
+    for other in others:
+        assert read(Tables([other], "text"))
 
 
 def test_without_pyarrow_a_column_of_lists_in_pandas_is_an_iterable_of_sentences(monkeypatch):

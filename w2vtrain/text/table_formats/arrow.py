@@ -9,6 +9,7 @@ from typing import Any
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
 from w2vtrain.system.compression import unpacked
+from w2vtrain.system.reading import justified
 from w2vtrain.text.columns import Batch, field_of, is_list, longest_entry, pyarrow, selected
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Format, Opened, Raw
@@ -97,30 +98,34 @@ def _parquet_open(file: File, column: str, _: Raw) -> Opened:
 
 
 def group_starts(file: File) -> list[int]:
-    """Return the first byte of each row group of a Parquet file, in ascending order, within the file."""
+    """Return a place in the file for each row group of a Parquet file, by its rows, in ascending order from 0 on."""
     with _reading(file.path, "Parquet"), _parquet(file.path) as table:
         return _starts(table.metadata, file.size or 0)
 
 
 def _starts(metadata: Any, size: int) -> list[int]:
-    starts: list[int] = []
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        chunk = group.column(0) if group.num_columns else None
-        offsets = [chunk.data_page_offset, chunk.dictionary_page_offset or chunk.data_page_offset] if chunk else [0]
-        starts.append(max(0, min(size - 1, *offsets)) if chunk else 0)
-    return list(accumulate(starts, max))
+    rows = [max(0, int(metadata.row_group(number).num_rows)) for number in range(metadata.num_row_groups)]
+    return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
 
 
 def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
-    """Yield the rows of the groups that begin in the file's range of bytes."""
+    """Yield the rows of the groups whose places are in the file's range of bytes."""
     with _parquet(file.path) as table:
         metadata, row = table.metadata, 1
         whole = Path(file.path).stat().st_size
+        leaves = [i for i in range(len(table.schema)) if f"{table.schema.column(i).path}.".startswith(f"{column}.")]
+        paths = [table.schema.column(i).path for i in leaves]
         for number, start in enumerate(_starts(metadata, whole)):
             group = metadata.row_group(number)
+            if group.total_byte_size > justified(whole):  # pages are decompressed as a whole
+                raise DataError(
+                    f"{file.path}: row group {number + 1:,} has {group.total_byte_size:,} bytes, too many for a file of"
+                    f" {whole:,}: write it with smaller row groups, and check that it is what you expect"
+                )
             if file.first <= start < file.first + (file.size or 0):
-                rows = min(_batch_rows(group, column), _repeatable_rows(file.path, number, group, column))
+                rows = _repeatable_rows(file.path, number, column, paths)
+                # Only now: pyarrow aborts the process at damaged metadata of columns that it has not yet read.
+                rows = min(rows, _batch_rows([group.column(i) for i in leaves], group.num_rows))
                 for batch in table.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):
                     yield Batch(selected(batch, column), _rows(file.path, row), start)
                     row += len(batch)
@@ -128,17 +133,12 @@ def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
                 row += group.num_rows
 
 
-def _chunks(group: Any, column: str) -> list[Any]:
-    chunks = [group.column(i) for i in range(group.num_columns)]
-    return [chunk for chunk in chunks if f"{chunk.path_in_schema}.".startswith(f"{column}.")]
-
-
-def _repeatable_rows(path: str, number: int, group: Any, column: str) -> int:
+def _repeatable_rows(path: str, number: int, column: str, leaves: list[str]) -> int:
     """Return how many rows of a group have at most REPEATED_BYTES if all have the longest string of its dictionary.
 
     A dictionary of a few kilobytes may have a string of megabytes, which each row may repeat.
     """
-    with _parquet(path, [chunk.path_in_schema for chunk in _chunks(group, column)]) as table:
+    with _parquet(path, leaves) as table:
         batches = table.iter_batches(1, row_groups=[number], columns=[column], use_threads=False)
         for batch in islice(batches, PROBED_ROWS):
             array = selected(batch, column)
@@ -147,10 +147,10 @@ def _repeatable_rows(path: str, number: int, group: Any, column: str) -> int:
     return PROBED_ROWS
 
 
-def _batch_rows(group: Any, column: str) -> int:
-    """Return how many rows of a group have about BATCH_BYTES."""
-    size = sum(chunk.total_uncompressed_size for chunk in _chunks(group, column))
-    return max(1, min(MAX_BATCH_ROWS, int(group.num_rows) * BATCH_BYTES // max(1, int(size))))
+def _batch_rows(chunks: list[Any], rows: int) -> int:
+    """Return how many rows of a group have about BATCH_BYTES. rows: of the group."""
+    size = sum(chunk.total_uncompressed_size for chunk in chunks)
+    return max(1, min(MAX_BATCH_ROWS, int(rows) * BATCH_BYTES // max(1, int(size))))
 
 
 # Arrow

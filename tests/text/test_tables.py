@@ -3,6 +3,8 @@
 import bz2
 import gzip
 import json
+import signal
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +14,8 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import begin
+from reference import begin, first_lines
+from signaled import signaled
 
 import w2vtrain
 from w2vtrain.config import Settings
@@ -454,3 +457,50 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
         found = fit(inputs.Inputs([path]), about, run=again).input
         again.finish()
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_row_group_that_expands_too_much_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    rows = pa.array(["a b " * (1 << 20)] * 20, pa.large_string())
+    parquet.write_table(pa.table({"text": rows}), path, compression="zstd", use_dictionary=False)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(DataError, match=r"t\.parquet: row group 1 has 83,\d+,\d+ bytes, too many for a file of"):
+        next(Tables([str(path)], "text").read())
+    assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl", "text.txt"])
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, name):
+    """The text file is read with phrases, which its table joins."""
+    lines = first_lines(1000, tmp_path / "text.txt").read_text(encoding="utf-8").splitlines()
+    if name == "text.txt":
+        w2vtrain.find_phrases(tmp_path / name).save(tmp_path / "phrases.tsv")
+        words = [name, "--phrases", "phrases.tsv"]
+    else:
+        write(pa.table({"id": range(len(lines)), "text": lines}), tmp_path / name)
+        words = [name, "--column", "text"]
+    start = [sys.executable, "-m", "w2vtrain"]
+    fit_words = [
+        *start,
+        "fit",
+        *words,
+        "--threads",
+        "1",
+        "--vector-size",
+        "8",
+        "--epochs",
+        "3",
+        "--checkpoint-every",
+        "0",
+    ]
+
+    def run(command):
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=600)
+
+    assert run([*fit_words, "-o", "whole.bin"]).returncode == 0
+    assert run(signaled([*fit_words, "-o", "v.bin"], "5:SIGUSR1,9:SIGUSR1,11:SIGKILL")).returncode == -signal.SIGKILL
+    assert list(tmp_path.glob("v.bin.run/ckpt-*"))
+    assert run([*start, "resume", "v.bin.run"]).returncode == 0
+    assert (tmp_path / "v.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()

@@ -118,7 +118,7 @@ def test_columns_and_phrases_give_the_vectors_of_the_text(folder, expected):
     phrases.save(folder / "p.tsv")
     assert run(folder, 2, [*WORDS, "--phrases", "p.tsv", "--force"]).code == 0
     found = content(folder)
-    joined = "".join(" ".join(phrases.join(line.split())) + "\n" for line in text.splitlines())
+    joined = "".join(" ".join(phrases.join(line.decode().split(" "))) + "\n" for line in text.encode().splitlines())
     (folder / "c.txt").write_text(joined, encoding="utf-8")
     assert run(folder, 2, [*WORDS, "--force"]).code == 0
     assert found == content(folder) != expected(2)

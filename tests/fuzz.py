@@ -25,6 +25,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
@@ -43,7 +44,8 @@ from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
-from w2vtrain.text import text_files, vocabulary
+from w2vtrain.text import columns, tables, text_files, vocabulary
+from w2vtrain.text.table_formats import arrow, delimited, json_lines
 from w2vtrain.training import checkpoint, fit, predictor, run_folder
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
@@ -51,10 +53,10 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, categories, checkpoint, classes, compare, compression, config, curves, datasets, describe, fasttext,
-    intervals, json_text, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, report, request,
-    resume, run_folder, safetensors, similarity, sniff, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
-    word_files, wordnet,
+    analogies, arrow, categories, checkpoint, classes, columns, compare, compression, config, curves, datasets,
+    delimited, describe, fasttext, intervals, json_lines, json_text, keyed_vectors, model, model_file, outliers,
+    parsers, predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, tables,
+    text_files, trees, vector_rows, vectors, vocabulary, word2vec, word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -209,6 +211,19 @@ def read_compressed(path):
     refused(opened)
     for tokenizer in text_files.TOKENIZERS:
         refused(lambda tokenizer=tokenizer: through(text_files.Corpus([str(path)], tokenizer).read()))
+
+
+def read_column(suffix, path):
+    """Read a column of text and one of lists of words in a table of the format that the suffix says."""
+    table = path.with_suffix(suffix)
+    table.write_bytes(path.read_bytes())
+
+    def through(column):
+        for _ in tables.Tables([str(table)], column).read():
+            pass
+
+    for column in ("text", "words", "a.b"):
+        refused(through, column)
 
 
 def read_run(path):
@@ -430,6 +445,36 @@ def compressed_seeds(_):
     yield b"\xef\xbb\xbfa\0"
 
 
+def record_seeds(_):
+    yield b'{"text": "a b", "words": ["a b", ""], "a": {"b": "x\\ny"}}\n\n{"text": "c", "words": [], "a": {"b": ""}}\n'
+    yield b'\xef\xbb\xbf{"text": "\\ud83d\\ude00", "n": 1e9, "words": [null], "a": [NaN, {}]}\r\n{"text": null}'
+    yield gzip.compress(b'{"text": "a b"}\n' * 99, mtime=0)
+
+
+def cell_seeds(_):
+    yield b'text,words\n"a ""b""\nc",d\n\n"",e"f"\r\n"g"h,'
+    yield b'\xef\xbb\xbf"a.b",text\r\r\n1,"2\n3,"4"\n'
+    yield bz2.compress(b"id,text\n" + b"1,a b\n" * 99)
+
+
+def column_seeds(folder):
+    import pyarrow as pa
+    from pyarrow import feather, ipc, parquet
+
+    found = pa.table({"text": WORDS, "words": [WORDS[:i] for i in range(7)], "a": [{"b": word} for word in WORDS]})
+    found = found.append_column("kind", pa.array(WORDS).dictionary_encode())
+    path = folder / "made"
+    for options in ({"compression": "none"}, {"row_group_size": 3}, {"compression": "zstd", "use_dictionary": False}):
+        parquet.write_table(found, path, **options)
+        yield path.read_bytes()
+    feather.write_feather(found, path)
+    yield path.read_bytes()
+    with ipc.new_stream(path, found.schema) as writer:
+        writer.write_table(found)
+    yield path.read_bytes()
+    path.unlink()
+
+
 def run_seeds(_):
     asked = request.FitRequest(["text"], {"window": "3"}, "vectors.txt")
     settings = {**vars(config.Settings()), "alpha": 0.025}
@@ -474,6 +519,9 @@ LOADERS = {
     "classes": Loader(read_word_classes, class_seeds),
     "wordnet": Loader(read_wordnet, wordnet_seeds),
     "compressed": Loader(read_compressed, compressed_seeds),
+    "cells": Loader(partial(read_column, ".csv"), cell_seeds),
+    "records": Loader(partial(read_column, ".jsonl"), record_seeds),
+    "columns": Loader(partial(read_column, ""), column_seeds),
     "run": Loader(read_run, run_seeds),
     "result": Loader(read_result, result_seeds),
 }

@@ -1,5 +1,7 @@
 """The command line with phrases: find, join, train, query, resume's check, and what is refused."""
 
+import json
+
 import pytest
 
 TEXT = "he lives in new york now\nnew roads lead to york\nwe like new york a lot\n" * 20
@@ -62,3 +64,32 @@ def test_a_table_is_applied_to_other_text(folder, w2vtrain_here):
     (folder / "other").write_text("saw new york\n\nx\n")
     code, out, _ = w2vtrain_here(["phrases", "other", "--phrases", "t.tsv", "-o", "-", "-q"], folder)
     assert (code, out) == (0, "saw new_york\n\nx\n")
+
+
+@pytest.mark.parametrize("delimiter", ["·", "__"])
+def test_a_phrase_is_looked_up_with_its_words_and_any_delimiter(folder, w2vtrain_here, delimiter):
+    words = ["phrases", "text", "-o", "other.txt", "--threshold", "0.05", "--delimiter", delimiter, "-q"]
+    assert w2vtrain_here(words, folder)[0] == 0
+    assert w2vtrain_here(["fit", "other.txt", "-o", "v.txt", *FIT], folder)[0] == 0
+    code, out, said = w2vtrain_here(["neighbors", "v.txt", "new york", "-n", "2"], folder)
+    assert (code, out.split("\t")[0]) == (0, f"new{delimiter}york"), said
+
+
+def test_a_phrase_that_several_delimiters_join_is_unknown(folder, w2vtrain_here):
+    (folder / "v.txt").write_text("new-york 1 2\nnew+york 2 1\nold 1 1\n")
+    code, _, said = w2vtrain_here(["neighbors", "v.txt", "new york"], folder)
+    assert code != 0
+    assert "'new york'" in said
+
+
+def test_compare_joins_phrases_in_all_of_its_texts(folder, w2vtrain_here):
+    (folder / "s.toml").write_text('phrases = "t.tsv"\n')
+    words = ["compare", "text", "--heldout", "text", "--objectives", "neg", "--size", "4", "--min-count", "1"]
+    for name, more in {
+        "a": ["--epochs", "1", "--config", "s.toml"],
+        "b": ["--seconds", "0.2", "--phrases", "t.tsv"],
+    }.items():
+        code, _, said = w2vtrain_here([*words, "-o", name, *more, "--threads", "1"], folder)
+        assert code == 0, said
+        found = json.loads((folder / name / "compare.json").read_text())
+        assert '"coverage": 1.0' in json.dumps(found)

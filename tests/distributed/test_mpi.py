@@ -19,6 +19,7 @@ from ids import by_text
 from jobs import Job, content, names, run
 from reference import first_lines
 
+import w2vtrain
 from w2vtrain.distributed import launcher, mpi
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
@@ -97,6 +98,30 @@ def test_job_continues_to_the_same_bytes_after_sigterm_to_the_launcher_and_a_kil
     assert not (folder / "v.txt").exists()
     assert run(folder, 2, WORDS).code == 0
     assert content(folder) == expected(2)
+
+
+@real
+@pytest.mark.slow
+def test_columns_and_phrases_give_the_vectors_of_the_text(folder, expected):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import csv, parquet
+
+    text = (folder / "c.txt").read_text(encoding="utf-8")
+    table = pa.table({"id": range(1600), "text": text.splitlines()})
+    parquet.write_table(table, folder / "t.parquet", row_group_size=300)
+    csv.write_csv(table, folder / "t.csv")
+    for name in ("t.parquet", "t.csv"):
+        ended = run(folder, 2, [*WORDS[:1], name, "--column", "text", *WORDS[2:], "--force"])
+        assert (ended.code, ended.errors) == (0, []), ended.said
+        assert content(folder) == expected(2)
+    phrases = w2vtrain.find_phrases(folder / "c.txt")
+    phrases.save(folder / "p.tsv")
+    assert run(folder, 2, [*WORDS, "--phrases", "p.tsv", "--force"]).code == 0
+    found = content(folder)
+    joined = "".join(" ".join(phrases.join(line.decode().split(" "))) + "\n" for line in text.encode().splitlines())
+    (folder / "c.txt").write_text(joined, encoding="utf-8")
+    assert run(folder, 2, [*WORDS, "--force"]).code == 0
+    assert found == content(folder) != expected(2)
 
 
 @real

@@ -3,6 +3,8 @@
 import bz2
 import gzip
 import json
+import signal
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +14,8 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import begin
+from reference import begin, first_lines
+from signaled import signaled
 
 import w2vtrain
 from w2vtrain.config import Settings
@@ -24,7 +27,7 @@ from w2vtrain.text.columns import Batch, bytes_of
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats import REPEATED_BYTES
+from w2vtrain.text.table_formats.arrow import REPEATED_BYTES
 from w2vtrain.text.tables import Tables
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training import inputs
@@ -261,9 +264,18 @@ MALFORMED = [
     ),
     ("t.json", b'{\n  "text": "a"\n}\n', ":1: not a record of JSON on one line"),
     ("t.csv", b"id,txt\n1,a\n", ": no column 'text'; the columns are: 'id', 'txt'"),
-    ("t.csv", b"id,text\n1,a,b\n", "Expected 2 columns, got 3"),
+    ("t.jsonl", b'{"text": "a", "n": NaN}\n', ":1: NaN, which JSON does not have: drop such rows, or write null"),
+    ("t.jsonl", b'{"text": "a"}\n{"text": NaN}\n', ":2: NaN, which JSON does not have"),
+    ("t.jsonl", b'{"text": "a", "n": -Infinity, "o": }\n', ":1: not a record of JSON on one line"),
+    ("t.csv", b"id,text\n1,a,b\n", ":2: row 1 has 3 cells, and the header 2"),
+    ("t.csv", b'id,text\n1,a\n\r\n2,"a\nb"\n3\n', ":6: row 3 has 1 cells, and the header 2"),
+    ("t.csv", b'id,text\n1,a\n2,"b\n3,c\n4,d\n', ":3: row 2 has a cell that begins with a quote which is not closed"),
+    ("t.csv", b'id,text\r\n1,a\r\n2,"b\r\n3,"c"\r\n4,d\r\n', ":3: row 2 has a cell that begins with a quote which"),
+    ("t.tsv", b'id\ttext\n"a\nb"\t"c', ":3: row 1 has a cell that begins with a quote which is not closed"),
+    ("t.csv", b'"id,text\n1,a\n', ": the first line does not have the names of the columns: unexpected end of data"),
+    ("t.csv", "id,text\n1,a\n".encode("utf-16"), ": UTF-16 or UTF-32, expected UTF-8"),
     ("t.csv", b"text,text\n1,a\n", ": two columns are named 'text'"),
-    ("t.csv", b"", "Empty CSV file"),
+    ("t.csv", b"", ": empty CSV file"),
     ("t.parquet", b"PAR1" + bytes(50), ": damaged or unsupported Parquet data"),
     ("t.arrow", b"\xff\xff\xff\xff\x10\x00\x00\x7fabc", ": damaged or unsupported Arrow data"),
     ("t.arrow", b"ARROW1" + bytes(50), ": damaged or unsupported Arrow data"),
@@ -323,12 +335,13 @@ def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
         Tables([write(table(), tmp_path / "t.parquet")], "words", "simple")
 
 
-def test_without_pyarrow_one_line_names_the_extra_and_json_lines_still_work(tmp_path, monkeypatch):
-    path, lines = write(table(), tmp_path / "t.parquet"), write(table(), tmp_path / "t.jsonl")
+def test_without_pyarrow_one_line_names_the_extra_and_json_lines_and_csv_still_work(tmp_path, monkeypatch):
+    path, *others = [write(table(), tmp_path / name) for name in ("t.parquet", "t.jsonl", "t.csv")]
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputMissing, match=r"t\.parquet: Parquet needs the package pyarrow: pip install 'w2vtrain\["):
         Tables([path], "text")
-    assert read(Tables([lines], "text"))
+    for other in others:
+        assert read(Tables([other], "text"))
 
 
 def test_without_pyarrow_a_column_of_lists_in_pandas_is_an_iterable_of_sentences(monkeypatch):
@@ -444,3 +457,50 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
         found = fit(inputs.Inputs([path]), about, run=again).input
         again.finish()
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_row_group_that_expands_too_much_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    rows = pa.array(["a b " * (1 << 20)] * 20, pa.large_string())
+    parquet.write_table(pa.table({"text": rows}), path, compression="zstd", use_dictionary=False)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(DataError, match=r"t\.parquet: row group 1 has 83,\d+,\d+ bytes, too many for a file of"):
+        next(Tables([str(path)], "text").read())
+    assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl", "text.txt"])
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, name):
+    """The text file is read with phrases, which its table joins."""
+    lines = first_lines(1000, tmp_path / "text.txt").read_text(encoding="utf-8").splitlines()
+    if name == "text.txt":
+        w2vtrain.find_phrases(tmp_path / name).save(tmp_path / "phrases.tsv")
+        words = [name, "--phrases", "phrases.tsv"]
+    else:
+        write(pa.table({"id": range(len(lines)), "text": lines}), tmp_path / name)
+        words = [name, "--column", "text"]
+    start = [sys.executable, "-m", "w2vtrain"]
+    fit_words = [
+        *start,
+        "fit",
+        *words,
+        "--threads",
+        "1",
+        "--vector-size",
+        "8",
+        "--epochs",
+        "3",
+        "--checkpoint-every",
+        "0",
+    ]
+
+    def run(command):
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=600)
+
+    assert run([*fit_words, "-o", "whole.bin"]).returncode == 0
+    assert run(signaled([*fit_words, "-o", "v.bin"], "5:SIGUSR1,9:SIGUSR1,11:SIGKILL")).returncode == -signal.SIGKILL
+    assert list(tmp_path.glob("v.bin.run/ckpt-*"))
+    assert run([*start, "resume", "v.bin.run"]).returncode == 0
+    assert (tmp_path / "v.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -246,9 +247,19 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
 
 
 def joined(word: str, keyed: KeyedVectors) -> str:
-    """Return a phrase such as "new york" as its vectors call it: the words joined by `_`, if only that is known."""
-    name = "_".join(word.split(" "))
-    return name if word not in keyed.key_to_index and name in keyed.key_to_index else word
+    """Return a phrase such as "new york" as its vectors call it: joined by `_`, or by the only delimiter that is known.
+
+    A delimiter has no letters or digits: they could be part of another word.
+    """
+    first, *others = word.split(" ")
+    name = "_".join([first, *others])
+    if not others or word in keyed.key_to_index:
+        return word
+    if name in keyed.key_to_index:
+        return name
+    pattern = re.compile(re.escape(first) + r"([\W_]+)" + r"\1".join(map(re.escape, others)))
+    found = list(filter(pattern.fullmatch, keyed.key_to_index))
+    return found[0] if len(found) == 1 else word
 
 
 def _words(count: int) -> str:

@@ -152,9 +152,9 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
     inputs, events = Inputs(job.sources, [] if timed else [job.heldout]), Events(read=curve.read, epoch=curve.scored)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
     started, seconds = time.monotonic(), model.record["seconds"]
-    score, coverage = measure(model, [job.test or job.heldout], threads)
+    score, coverage = measure(model, [job.test or job.heldout], threads, phrases=settings.phrases)
     if timed:
-        last = measure(model, [job.heldout], threads)[0] if job.test else score
+        last = measure(model, [job.heldout], threads, phrases=settings.phrases)[0] if job.test else score
         curve.add(last.perplexity)
     names = (
         "epochs", "seconds", "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes",

@@ -30,10 +30,10 @@ _remembered = lru_cache(REMEMBERED_WORDS)(escaped)
 
 
 class Batch(NamedTuple):
-    """Some rows of a column: a pyarrow array, or a list of values from JSON that have the right type; their place."""
+    """Some rows of a column: a pyarrow array, a list of values from JSON of the right type, or text; their place."""
 
     values: Any
-    place: Place
+    place: Place = str
     at: int | None = None  # the byte of the file, if it is known, up to which it was read before this batch
 
 
@@ -51,7 +51,9 @@ def bytes_of(batch: Batch, lists: bool) -> Iterator[bytes]:
 
     Raise DataError for the first row that is null, has a null or is not UTF-8 where that is required.
     """
-    if not isinstance(batch.values, list):
+    if isinstance(batch.values, bytes):
+        yield batch.values
+    elif not isinstance(batch.values, list):
         yield from _pieces(batch, lists)
     elif lists:
         yield _sentences(batch.values)

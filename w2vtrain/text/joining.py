@@ -12,7 +12,7 @@ import numpy as np
 
 from w2vtrain.errors import DataError
 from w2vtrain.system.parallel import in_order
-from w2vtrain.text import pairs, word_table
+from w2vtrain.text import join_kernels, pairs, word_table
 from w2vtrain.text.counting import Counting, MergedWords, SpooledBlock, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import Source
@@ -51,7 +51,7 @@ def lines_of(counting: Counting, merged: MergedWords) -> Lines:
     def mapped(index: int) -> Int32:
         block = counting.spooled[index]
         out = np.empty(block.length, np.int32)
-        return out[: pairs.kept(counting.workers[block.worker].numbers(block), ids[block.worker], out)]
+        return out[: join_kernels.kept(counting.workers[block.worker].numbers(block), ids[block.worker], out)]
 
     blocks = in_order(mapped, len(counting.spooled), len(counting.workers), "w2vtrain reader")
     words = [word.decode("utf-8", "surrogatepass") for word in merged.words(used)]
@@ -75,6 +75,8 @@ def written(blocks: Iterable[Int32], folder: Path | None, look: Callable[[Int32]
 def numbered(lines: Lines, names: Iterable[str]) -> dict[str, int]:
     """Return the ids of those names that are words of the text."""
     wanted = set(names)
+    if not wanted:
+        return {}
     return {word: number for number, word in enumerate(lines.words) if word in wanted}
 
 
@@ -113,19 +115,21 @@ def join_once(
     flags[list(numbered(lines, table.scoring.connector_words).values())] = pairs.CONNECTOR
     flags[[parts[start] for start in starts[:-1]]] |= pairs.STARTS
     slots, joined_ids = slots_for(len(known)), np.array([index[name] for _, name in known], np.int32)
-    pairs.put(np.array(parts, np.int32), starts, single, joined_ids, slots)
+    join_kernels.put(np.array(parts, np.int32), starts, single, joined_ids, slots)
     bounds = [0]
     while bounds[-1] < lines.ids.size:
-        bounds.append(pairs.cut_after(lines.ids, min(bounds[-1] + STRETCH, lines.ids.size), single, flags, slots))
+        bounds.append(
+            join_kernels.cut_after(lines.ids, min(bounds[-1] + STRETCH, lines.ids.size), single, flags, slots)
+        )
 
     def join(number: int) -> Int32:
         ids = lines.ids[bounds[number] : bounds[number + 1]]
         out = np.empty(ids.size, np.int32)
-        return out[: pairs.join(ids, single, flags, slots, out)]
+        return out[: join_kernels.join(ids, single, flags, slots, out)]
 
     counts = np.zeros(len(words), np.int64)
     blocks = in_order(join, len(bounds) - 1, threads, "w2vtrain joiner")
-    ids = written(blocks, folder, lambda block: pairs.tally(block, counts))
+    ids = written(blocks, folder, lambda block: join_kernels.tally(block, counts))
     return Lines(ids, words, counts)
 
 
@@ -209,5 +213,5 @@ def joined_text(lines: Lines, block_bytes: int = 1 << 20) -> Iterator[bytes]:
     out = np.empty(max(block_bytes, int(np.diff(starts).max(initial=0)) + 1), np.uint8)
     at, state = 0, np.zeros(2, np.int64)
     while at < lines.ids.size:
-        at = pairs.spell(lines.ids, at, arena, starts, out, state)
+        at = join_kernels.spell(lines.ids, at, arena, starts, out, state)
         yield out[: state[0]].tobytes()

@@ -1,6 +1,6 @@
-"""Kernels for phrases: count pairs of words, find those that score enough, and join them, in an array of word ids.
+"""Kernels for phrases: count pairs of words, and find those that score enough, in an array of word ids.
 
-Nothing here reads text or knows words as strings; phrase_finding.py and joining.py call these loops.
+Nothing here reads text or knows words as strings; phrase_finding.py calls these loops. join_kernels.py joins phrases.
 
 The arrays hold ids, with LINE_END after each line. A candidate is two words that are not connector words, and the
 connector words between them. Its key is 128 bits of a polynomial hash over the parts of its words, so that the key of a
@@ -66,18 +66,6 @@ def added(slots: UInt64, value: Any, low: Any, high: Any, more: Any, place: Any)
 
 
 @kernel()
-def kept(numbers: Int32, ids: Int32, out: Int32) -> int:
-    """Map the word numbers of a block to ids, and keep all lines' ends. Words with a negative id are left out."""
-    written = 0
-    for number in numbers:
-        word = LINE_END if number < 0 else ids[number]
-        if number < 0 or word >= 0:
-            out[written] = word
-            written += 1
-    return written
-
-
-@kernel()
 def count(
     ids: Int32, at: int, words: UInt64, flags: UInt8, prefix: Any, bits: Any, slots: UInt64, state: UInt64
 ) -> int:
@@ -136,21 +124,6 @@ def copied(old: UInt64, new: UInt64, prefix: Any, bits: Any, least: int) -> int:
             if within(value, prefix, bits):
                 used += added(new, value, old[i, 0], old[i, 1], old[i, 2], old[i, 3])
     return used
-
-
-@kernel()
-def moved_to_front(slots: UInt64, least: int) -> int:
-    """Move the rows of the keys that have at least the value `least` to the front. Return their number.
-
-    After that, the array is no table.
-    """
-    rows = 0
-    for i in range(slots.shape[0]):
-        if slots[i, 2] >= np.uint64(least):
-            for column in range(slots.shape[1]):
-                slots[rows, column] = slots[i, column]
-            rows += 1
-    return rows
 
 
 @kernel()
@@ -247,128 +220,3 @@ def find(
         start, marks = at, flags[word]
         low, high, mine_low, mine_high = words[word, 0], words[word, 1], single[word, 0], single[word, 1]
     return rows
-
-
-@kernel()
-def put(phrases: Int32, starts: Int64, single: UInt64, joined: Int32, slots: UInt64) -> None:
-    """Store the word that each phrase is joined to. phrases: the ids of phrase i are phrases[starts[i]:starts[i + 1]].
-
-    The value of a phrase is the id of its word plus 1.
-    """
-    for i in range(joined.size):
-        low = high = np.uint64(0)
-        for at in range(starts[i], starts[i + 1]):
-            word = phrases[at]
-            low = low * single[word, 2] + single[word, 0]
-            high = high * single[word, 3] + single[word, 1]
-        slot = slot_of(slots, hashed(low, high), low, high)
-        slots[slot, 0], slots[slot, 1], slots[slot, 2] = low, high, np.uint64(joined[i] + 1)
-
-
-@inline
-def joined_to(first: Any, second: Any, single: UInt64, flags: UInt8, slots: UInt64) -> Any:
-    """Return the id of the word that two adjacent words are joined to, or -1."""
-    if not flags[first] & STARTS:
-        return -1
-    low = single[first, 0] * single[second, 2] + single[second, 0]
-    high = single[first, 1] * single[second, 3] + single[second, 1]
-    return np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2]) - 1
-
-
-@kernel()
-def cut_after(ids: Int32, at: int, single: UInt64, flags: UInt8, slots: UInt64) -> int:
-    """Return the first place from `at` on where the words before do not matter to how the words after are joined.
-
-    That is after a line's end, and between two words that are not joined, if neither is a connector word.
-    """
-    while at < ids.size:
-        before, after = ids[at - 1], ids[at]
-        if before == LINE_END:
-            return at
-        if after != LINE_END and not (flags[before] | flags[after]) & CONNECTOR:
-            if joined_to(before, after, single, flags, slots) < 0:
-                return at
-        at += 1
-    return ids.size
-
-
-@kernel()
-def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) -> int:
-    """Join the phrases of a stretch greedily from left to right, as gensim does. Return the entries written to `out`.
-
-    out: at least as long as `ids`.
-    """
-    written, start = 0, -1
-    low = high = np.uint64(0)
-    for at in range(ids.size):
-        word = ids[at]
-        if start < 0:
-            if word == LINE_END or not flags[word] & STARTS:
-                out[written] = word
-                written += 1
-                continue
-        elif word != LINE_END:
-            low = low * single[word, 2] + single[word, 0]
-            high = high * single[word, 3] + single[word, 1]
-            if flags[word] & CONNECTOR:
-                continue
-            value = slots[slot_of(slots, hashed(low, high), low, high), 2]
-            if value:
-                out[written] = np.int32(value) - 1
-                written += 1
-                start = -1
-                continue
-        if start >= 0:
-            for i in range(start, at):
-                out[written] = ids[i]
-                written += 1
-            start = -1
-        if word == LINE_END or not flags[word] & STARTS:
-            out[written] = word
-            written += 1
-        else:
-            start, low, high = at, single[word, 0], single[word, 1]
-    if start >= 0:
-        for i in range(start, ids.size):
-            out[written] = ids[i]
-            written += 1
-    return written
-
-
-@kernel()
-def tally(ids: Int32, counts: Int64) -> int:
-    """Add the words of a stretch to their counts. Return the number of lines' ends."""
-    lines = 0
-    for word in ids:
-        if word == LINE_END:
-            lines += 1
-        else:
-            counts[word] += 1
-    return lines
-
-
-@kernel()
-def spell(ids: Int32, at: int, arena: UInt8, starts: Int64, out: UInt8, state: Int64) -> int:
-    """Write words as text, separated by spaces, from ids[at] on, until `out` is full. Return where to continue.
-
-    state (2,): receives the number of bytes written; and whether the line has begun, which the next call needs.
-    """
-    written, begun = 0, state[1]
-    while at < ids.size:
-        word = ids[at]
-        size = 0 if word == LINE_END else starts[word + 1] - starts[word]
-        if written + size + 1 > out.size:
-            break
-        at += 1
-        if word == LINE_END:
-            out[written] = 10
-            written, begun = written + 1, 0
-            continue
-        if begun:
-            out[written] = 32
-            written += 1
-        for i in range(size):
-            out[written + i] = arena[starts[word] + i]
-        written, begun = written + size, 1
-    state[0], state[1] = written, begun
-    return at

@@ -127,7 +127,7 @@ class _Pass:
             state[pairs.USED] = pairs.copied(slots, larger, *part, 1)
             slots = larger
         pairs.look_up(self.several, self.words, slots, *part, self.counts)
-        common = slots[: pairs.moved_to_front(slots, self.scoring.min_count)].copy()
+        common = slots[slots[:, 2] >= self.scoring.min_count]
         with self._lock:
             self.types += int(state[pairs.USED])
             self.common.append(common)

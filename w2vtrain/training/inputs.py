@@ -24,10 +24,11 @@ from w2vtrain.errors import CorpusChanged, TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import EncodedCorpus, encode, read
+from w2vtrain.text.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
-from w2vtrain.text.tables import Frame, FrameColumn, Tables, column_needed, has_columns, is_frame, needs_no_pyarrow
+from w2vtrain.text.tables import Tables, column_needed
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size

@@ -1,0 +1,133 @@
+"""Kernels that join phrases in an array of word ids, and write the ids as text. Keys and tables are those of pairs.py.
+
+joining.py calls these loops.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.text.pairs import CONNECTOR, STARTS, UInt8, UInt64, hashed, slot_of
+from w2vtrain.text.word_table import LINE_END, Int32, Int64
+
+
+@kernel()
+def kept(numbers: Int32, ids: Int32, out: Int32) -> int:
+    """Map the word numbers of a block to ids, and keep all lines' ends. Words with a negative id are left out."""
+    written = 0
+    for number in numbers:
+        word = LINE_END if number < 0 else ids[number]
+        if number < 0 or word >= 0:
+            out[written] = word
+            written += 1
+    return written
+
+
+@kernel()
+def put(phrases: Int32, starts: Int64, single: UInt64, joined: Int32, slots: UInt64) -> None:
+    """Store the word that each phrase is joined to. phrases: the ids of phrase i are phrases[starts[i]:starts[i + 1]].
+
+    The value of a phrase is the id of its word plus 1.
+    """
+    for i in range(joined.size):
+        low = high = np.uint64(0)
+        for at in range(starts[i], starts[i + 1]):
+            word = phrases[at]
+            low = low * single[word, 2] + single[word, 0]
+            high = high * single[word, 3] + single[word, 1]
+        slot = slot_of(slots, hashed(low, high), low, high)
+        slots[slot, 0], slots[slot, 1], slots[slot, 2] = low, high, np.uint64(joined[i] + 1)
+
+
+@inline
+def joined_to(first: Any, second: Any, single: UInt64, flags: UInt8, slots: UInt64) -> Any:
+    """Return the id of the word that two adjacent words are joined to, or -1."""
+    if not flags[first] & STARTS:
+        return -1
+    low = single[first, 0] * single[second, 2] + single[second, 0]
+    high = single[first, 1] * single[second, 3] + single[second, 1]
+    return np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2]) - 1
+
+
+@kernel()
+def cut_after(ids: Int32, at: int, single: UInt64, flags: UInt8, slots: UInt64) -> int:
+    """Return the first place from `at` on where the words before do not matter to how the words after are joined.
+
+    That is after a line's end, and between two words that are not joined, if neither is a connector word.
+    """
+    while at < ids.size:
+        before, after = ids[at - 1], ids[at]
+        if before == LINE_END:
+            return at
+        if after != LINE_END and not (flags[before] | flags[after]) & CONNECTOR:
+            if joined_to(before, after, single, flags, slots) < 0:
+                return at
+        at += 1
+    return ids.size
+
+
+@kernel()
+def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) -> int:
+    """Join the phrases of a stretch greedily from left to right, as gensim does. Return the entries written to `out`.
+
+    out: at least as long as `ids`.
+    """
+    written, begin = 0, -1  # begin: where a phrase may begin in `out`, or -1
+    low = high = np.uint64(0)
+    for word in ids:
+        out[written] = word
+        written += 1
+        if begin >= 0 and word != LINE_END:
+            low = low * single[word, 2] + single[word, 0]
+            high = high * single[word, 3] + single[word, 1]
+            if flags[word] & CONNECTOR:
+                continue
+            value = slots[slot_of(slots, hashed(low, high), low, high), 2]
+            if value:
+                out[begin] = np.int32(value) - 1
+                written, begin = begin + 1, -1
+                continue
+        begin = -1
+        if word != LINE_END and flags[word] & STARTS:
+            begin, low, high = written - 1, single[word, 0], single[word, 1]
+    return written
+
+
+@kernel()
+def tally(ids: Int32, counts: Int64) -> int:
+    """Add the words of a stretch to their counts. Return the number of lines' ends."""
+    lines = 0
+    for word in ids:
+        if word == LINE_END:
+            lines += 1
+        else:
+            counts[word] += 1
+    return lines
+
+
+@kernel()
+def spell(ids: Int32, at: int, arena: UInt8, starts: Int64, out: UInt8, state: Int64) -> int:
+    """Write words as text, separated by spaces, from ids[at] on, until `out` is full. Return where to continue.
+
+    state (2,): receives the number of bytes written; and whether the line has begun, which the next call needs.
+    """
+    written, begun = 0, state[1]
+    while at < ids.size:
+        word = ids[at]
+        size = 0 if word == LINE_END else starts[word + 1] - starts[word]
+        if written + size + 1 > out.size:
+            break
+        at += 1
+        if word == LINE_END:
+            out[written] = 10
+            written, begun = written + 1, 0
+            continue
+        if begun:
+            out[written] = 32
+            written += 1
+        for i in range(size):
+            out[written + i] = arena[starts[word] + i]
+        written, begun = written + size, 1
+    state[0], state[1] = written, begun
+    return at

@@ -1,0 +1,37 @@
+"""The formats of tables: Parquet, Arrow, JSON lines, CSV and TSV; contract.py says what each has.
+
+A format says what type a column has, and yields batches of it; columns.py turns these into text.
+"""
+
+from pathlib import Path
+
+from w2vtrain.errors import W2VError
+from w2vtrain.system.compression import decompressed, unpacked
+from w2vtrain.text.table_formats.arrow import ARROW, PARQUET
+from w2vtrain.text.table_formats.contract import Format
+from w2vtrain.text.table_formats.delimited import CSV, TSV
+from w2vtrain.text.table_formats.json_lines import JSON_LINES
+
+FORMATS = (PARQUET, ARROW, JSON_LINES, CSV, TSV)
+
+
+def format_of(path: str) -> Format | None:
+    """Return the format of a file by its suffix or, failing that, by its first bytes; None for any other file."""
+    suffix = unpacked(path)[0].suffix.lower()
+    if known := next((known for known in FORMATS if suffix in known.suffixes), None):
+        return known
+    try:
+        with Path(path).open("rb") as file:
+            pieces = decompressed(iter(lambda: file.read(1 << 12), b""), path)
+            return format_of_head(next(pieces, b""))
+    except (OSError, W2VError):
+        return None
+
+
+def format_of_head(head: bytes) -> Format | None:
+    """Return the format of a file by its first bytes, except those that look like any text."""
+    if head[:4] == b"PAR1":
+        return PARQUET
+    if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":
+        return ARROW
+    return JSON_LINES if head.lstrip()[:1] == b"{" else None

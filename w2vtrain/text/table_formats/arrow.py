@@ -1,0 +1,207 @@
+"""Parquet and Arrow's files and streams, which pyarrow reads."""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate, chain, islice
+from pathlib import Path
+from typing import Any
+
+from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
+from w2vtrain.system.compression import unpacked
+from w2vtrain.system.reading import justified
+from w2vtrain.text.columns import Batch, field_of, is_list, longest_entry, pyarrow, selected
+from w2vtrain.text.source import File
+from w2vtrain.text.table_formats.contract import Format, Opened, Raw
+
+BATCH_BYTES = 1 << 22  # of a column, approximately
+MAX_BATCH_ROWS = 1 << 14
+REPEATED_BYTES = 1 << 26  # of a batch of a Parquet file, if all of its strings are the longest of the dictionary
+PROBED_ROWS = 64  # rows that are read one by one to find a dictionary, which empty lists do not show
+
+
+@contextmanager
+def _reading(path: str, name: str) -> Iterator[None]:
+    """Turn what pyarrow raises for malformed data into a DataError with the file and the format."""
+    try:
+        yield
+    except W2VError:
+        raise
+    except FileNotFoundError as error:
+        raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
+    except (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError) as error:
+        text = " ".join(str(error).split())
+        raise DataError(f"{path}: damaged or unsupported {name} data: {text[:300] or type(error).__name__}") from error
+
+
+def _rows(path: str, first: int) -> Callable[[int], str]:
+    """Return the places of a batch's rows. first: the number of the first, counted from 1."""
+    return lambda index: f"{path}: row {first + index:,}"
+
+
+def _checked(name: str, opened: Callable[[], Iterator[Batch]], path: str) -> Iterator[Batch]:
+    """Yield batches while pyarrow's errors are turned into ours."""
+    batches = opened()
+    while True:
+        with _reading(path, name):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+class _Stream(io.RawIOBase):
+    """The bytes of an iterator as a file that pyarrow can read. No more memory is reserved than there are bytes."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._held = pieces, bytearray()
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return `size` bytes, or fewer at the end."""
+        while (size < 0 or len(self._held) < size) and (piece := next(self._pieces, b"")):
+            self._held += piece
+        end = len(self._held) if size < 0 else size
+        data = bytes(self._held[:end])
+        del self._held[:end]
+        return data
+
+
+# Parquet
+
+
+@contextmanager
+def _parquet(path: str, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+    """Yield a reader. dictionaries: the leaves to read as dictionaries of strings."""
+    pyarrow(f"{path}: Parquet")
+    from pyarrow import parquet
+
+    options = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": [*dictionaries]}
+    with Path(path).open("rb") as file, parquet.ParquetFile(file, **options) as table:
+        yield table
+
+
+def _parquet_names(file: File, _: Raw) -> list[str]:
+    with _reading(file.path, "Parquet"), _parquet(file.path) as table:
+        return list(table.schema_arrow.names)
+
+
+def _parquet_open(file: File, column: str, _: Raw) -> Opened:
+    if file.size is None:
+        raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
+    with _reading(file.path, "Parquet"), _parquet(file.path) as table:
+        lists = is_list(field_of(table.schema_arrow, column, file.path))
+    return Opened(bool(lists), _checked("Parquet", lambda: _parquet_batches(file, column), file.path))
+
+
+def group_starts(file: File) -> list[int]:
+    """Return a place in the file for each row group of a Parquet file, by its rows, in ascending order from 0 on."""
+    with _reading(file.path, "Parquet"), _parquet(file.path) as table:
+        return _starts(table.metadata, file.size or 0)
+
+
+def _starts(metadata: Any, size: int) -> list[int]:
+    rows = [max(0, int(metadata.row_group(number).num_rows)) for number in range(metadata.num_row_groups)]
+    return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
+
+
+def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
+    """Yield the rows of the groups whose places are in the file's range of bytes."""
+    with _parquet(file.path) as table:
+        metadata, row = table.metadata, 1
+        whole = Path(file.path).stat().st_size
+        leaves = [i for i in range(len(table.schema)) if f"{table.schema.column(i).path}.".startswith(f"{column}.")]
+        paths = [table.schema.column(i).path for i in leaves]
+        for number, start in enumerate(_starts(metadata, whole)):
+            group = metadata.row_group(number)
+            if group.total_byte_size > justified(whole):  # pages are decompressed as a whole
+                raise DataError(
+                    f"{file.path}: row group {number + 1:,} has {group.total_byte_size:,} bytes, too many for a file of"
+                    f" {whole:,}: write it with smaller row groups, and check that it is what you expect"
+                )
+            if file.first <= start < file.first + (file.size or 0):
+                rows = _repeatable_rows(file.path, number, column, paths)
+                # Only now: pyarrow aborts the process at damaged metadata of columns that it has not yet read.
+                rows = min(rows, _batch_rows([group.column(i) for i in leaves], group.num_rows))
+                for batch in table.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):
+                    yield Batch(selected(batch, column), _rows(file.path, row), start)
+                    row += len(batch)
+            else:
+                row += group.num_rows
+
+
+def _repeatable_rows(path: str, number: int, column: str, leaves: list[str]) -> int:
+    """Return how many rows of a group have at most REPEATED_BYTES if all have the longest string of its dictionary.
+
+    A dictionary of a few kilobytes may have a string of megabytes, which each row may repeat.
+    """
+    with _parquet(path, leaves) as table:
+        batches = table.iter_batches(1, row_groups=[number], columns=[column], use_threads=False)
+        for batch in islice(batches, PROBED_ROWS):
+            array = selected(batch, column)
+            if (longest := longest_entry(array)) is not None:
+                return max(1, REPEATED_BYTES // longest)
+    return PROBED_ROWS
+
+
+def _batch_rows(chunks: list[Any], rows: int) -> int:
+    """Return how many rows of a group have about BATCH_BYTES. rows: of the group."""
+    size = sum(chunk.total_uncompressed_size for chunk in chunks)
+    return max(1, min(MAX_BATCH_ROWS, int(rows) * BATCH_BYTES // max(1, int(size))))
+
+
+# Arrow
+
+
+@contextmanager
+def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[Any]:
+    """Yield a reader of either format of Arrow: of files or of streams."""
+    pyarrow(f"{file.path}: Arrow")
+    from pyarrow import ipc
+
+    options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
+    pieces = raw(file)
+    head = next(pieces, b"")
+    if head[:6] != b"ARROW1":
+        with ipc.open_stream(_Stream(chain([head], pieces)), options=options) as stream:
+            yield stream
+        return
+    if file.size is None or unpacked(file.path)[1]:
+        raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
+    with Path(file.path).open("rb") as plain, ipc.open_file(plain, options=options) as opened:
+        yield opened
+
+
+def _arrow_names(file: File, raw: Raw) -> list[str]:
+    with _reading(file.path, "Arrow"), _arrow(file, raw) as table:
+        return list(table.schema.names)
+
+
+def _arrow_open(file: File, column: str, raw: Raw) -> Opened:
+    if file.size is None:
+        raise UsageError(f"{file.path}: Arrow must be a regular file")
+    with _reading(file.path, "Arrow"), _arrow(file, raw) as table:
+        schema = table.schema
+        lists = is_list(field_of(schema, column, file.path))
+    names = list(schema.names)
+    field = names.index(column if column in names else column.partition(".")[0])
+    return Opened(bool(lists), _checked("Arrow", lambda: _arrow_batches(file, column, raw, field), file.path))
+
+
+def _arrow_batches(file: File, column: str, raw: Raw, field: int) -> Iterator[Batch]:
+    row = 1
+    with _arrow(file, raw, [field]) as table:
+        stream = hasattr(table, "read_next_batch")
+        batches = table if stream else map(table.get_batch, range(table.num_record_batches))
+        for number, batch in enumerate(batches):
+            batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
+            at = None if stream else (file.size or 0) * number // table.num_record_batches
+            yield Batch(selected(batch, column), _rows(file.path, row), at)
+            row += len(batch)
+
+
+PARQUET = Format("Parquet", (".parquet", ".pq"), True, _parquet_open, _parquet_names)
+ARROW = Format("Arrow", (".arrow", ".feather", ".ipc", ".arrows"), True, _arrow_open, _arrow_names)

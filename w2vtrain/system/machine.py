@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import ResourceError
+from w2vtrain.system.amounts import size_text
 from w2vtrain.system.cgroup import PROC, cgroup_cpus, cgroup_memory
 
 ADDRESS_SPACE_BYTES = 800 << 20
@@ -122,8 +123,8 @@ def check_address_space() -> None:
         mmap.mmap(-1, ADDRESS_SPACE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
     except (OSError, ValueError):
         raise ResourceError(
-            f"the limit on the address space is {limit / 2**20:,.0f} MiB, too little for this program's libraries:"
-            f" raise it to {ADDRESS_SPACE_BYTES / 2**20 + 100:,.0f} MiB or more with ulimit -v"
+            f"the limit on the address space is {size_text(limit)}, too little for this program's libraries:"
+            f" raise it to {size_text(ADDRESS_SPACE_BYTES + (100 << 20))} or more with ulimit -v"
         ) from None
 
 

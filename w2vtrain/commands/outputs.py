@@ -20,12 +20,13 @@ from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.formats.vectors import format_of, write_as
-from w2vtrain.system.files import STDOUT, Claim, atomic_write
+from w2vtrain.system.files import STDOUT, Claim, atomic_write, sweep
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import new_files_in
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
+from w2vtrain.training.space import SMALL_BYTES
 
 
 @contextmanager
@@ -42,6 +43,7 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
             if not is_stream(file):
                 path = lock_path(file)
                 held.append(Lock(path, file, new_files_in(path.parent), run.id))
+                sweep(Path(os.path.realpath(file)))  # before training, which needs the space
         run.begin_outputs({str(lock.path): lock.inode for lock in held}, complete)
         yield
         done = True
@@ -124,6 +126,7 @@ def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights)
     if file := request.save_output_vectors:
         sizes[file] = vectors(file, format_of(file, request.vectors_format), rows)
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
+    sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
     return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]
 
 

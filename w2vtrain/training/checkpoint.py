@@ -36,7 +36,7 @@ STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
 # Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
 LEFTOVER = re.compile(
-    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}"
+    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-([0-9a-f]{8}){1,2}|\.probe-[0-9a-f]{16}"
 )
 MAX_MANIFEST_BYTES = 16 << 20
 OR_REMOVE = ", or remove this checkpoint to continue from the one before it"

@@ -154,7 +154,8 @@ def estimate(
     used = memory_in_use()
     if text:
         result.scoring = _score(engine, text, settings, vocabulary)
-        used = peak_memory()
+        # The memory of threads that have ended is not used by those that score after the next epoch.
+        used = peak_memory() + (peak_memory() - used) * (settings.epochs > 1)
     weights = Weights(model.input, model.output, model.arrays)
     footprint = Footprint.of(engine.state(), weights, vocabulary, keeps_best(settings, text))
     _memory(result, inputs, settings, engine, footprint, saves, used + 4 * max(0, entries - len(ids.tokens)))

@@ -127,19 +127,22 @@ def check_disk(needs: Iterable[tuple[Path, int]], what: str = ROOM) -> None:
     """
     disks: dict[int, list[tuple[Path, int]]] = defaultdict(list)
     for folder, size in needs:
-        existing = folder if folder.exists() else folder.absolute().parent
-        disks[existing.stat().st_dev].append((existing, size))
+        disks[_existing(folder).stat().st_dev].append((folder, size))
     for entries in disks.values():
-        needed, free = sum(size for _, size in entries), shutil.disk_usage(entries[0][0]).free
+        folder, needed = entries[0][0], sum(size for _, size in entries)
+        free = shutil.disk_usage(_existing(folder)).free
         if needed > free:
             advice = f"choose another folder with {spelled('cache_dir')}"
             if what == ROOM:
                 sizes = f"{spelled('max_vocab')} or {spelled('vector_size')}"
                 advice = f"choose another folder with {spelled('run')}, or reduce {sizes}"
             raise WriteError(
-                f"{entries[0][0]}: {what} {size_text(needed)} of disk space, but only {size_text(free)} are free:"
-                f" {advice}"
+                f"{folder}: {what} {size_text(needed)} of disk space, but only {size_text(free)} are free: {advice}"
             )
+
+
+def _existing(folder: Path) -> Path:
+    return folder if folder.exists() else folder.absolute().parent
 
 
 def size_of(folder: Path) -> int:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from w2vtrain.engines.schedule import Progress
+from w2vtrain.system.amounts import size_text
 from w2vtrain.system.machine import memory_in_use
 from w2vtrain.training.events import Events
 
@@ -53,7 +54,7 @@ def progress_bar(events: Events) -> Iterator[Events]:
     def training(at: Progress) -> None:
         events.training(at)
         loss = loss_text(at.loss / at.examples if at.examples else None)
-        memory = f"{memory_in_use() / 2**20:,.0f} MiB"
+        memory = size_text(memory_in_use())
         draw(
             "training", at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {memory}"
         )

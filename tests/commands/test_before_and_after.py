@@ -1,12 +1,20 @@
 """The commands before and after training: `fit --dry-run`, `eval all` and its kinds, `stability` and `diff`."""
 
+import contextlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from w2vtrain.config import Settings
+from w2vtrain.errors import Stopped
 from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.system.locks import Lock
+from w2vtrain.system.trust import new_files_in
+from w2vtrain.training import checkpoint
+from w2vtrain.training.run_folder import RunFolder
 
 ROOT = Path(__file__).parent.parent.parent
 WORDS = [f"w{i}" for i in range(40)]
@@ -83,6 +91,56 @@ def test_dry_run_fails_as_fit_would(w2vtrain_here, folder):
     assert (code, "leave out --distributed" in err) == (2, True)
     code, _, err = w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "--json"], folder)
     assert (code, "only with --dry-run" in err) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that not even root can write to")
+def test_dry_run_refuses_a_folder_that_cannot_be_written_as_fit_does(w2vtrain_here, folder):
+    for options in (["-o", "/proc/v.txt"], ["--run", "/proc/run"], ["--save-model", "/proc/m.safetensors"]):
+        refused = dry_run(w2vtrain_here, folder, *options)
+        assert refused == w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "-q", *options], folder)
+        assert refused[0] not in (0, 70)
+
+
+def test_dry_run_refuses_folders_and_locks_that_fit_refuses(w2vtrain_here, folder):
+    (folder / "full").mkdir()
+    (folder / "full" / "mine").touch()
+    (folder / "file").touch()
+    for options in (
+        ["--run", "full"], ["--run", "file"], ["--run", "no/run"], ["--cache-dir", "no"], ["--heldout", "text.txt.gz"],
+    ):  # fmt: skip
+        refused = dry_run(w2vtrain_here, folder, *options)
+        assert refused == w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "-q", *options], folder)
+        assert refused[0] not in (0, 70)
+    (folder / ".v.txt.lock").write_text("mine", encoding="utf-8")
+    assert "is needed for a lock file" in dry_run(w2vtrain_here, folder)[2]
+    (folder / ".v.txt.lock").unlink()
+    held = Lock(folder / ".v.txt.lock", "v.txt", new_files_in(folder))
+    said = dry_run(w2vtrain_here, folder)[2]
+    held.release(remove=True)
+    assert "v.txt: in use by process" in said
+
+
+def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_here, folder):
+    run = RunFolder(folder / "v.txt.run")
+    with contextlib.suppress(Stopped), run.held():
+        run.read(Settings(), {})
+        run.begin_outputs({}, False)
+        run.number = 1
+        checkpoint.save(run.folder, 1, {"a": np.zeros(3)}, {}, run.journal.description)
+        raise Stopped("")
+    code, _, err = dry_run(w2vtrain_here, folder)
+    assert (code, "belongs to another run" in err) == (78, True)
+    assert dry_run(w2vtrain_here, folder, "--force")[0] == 0
+
+
+def test_dry_run_says_what_held_out_text_costs(w2vtrain_here, folder):
+    (folder / "held.txt").write_bytes((folder / "text.txt").read_bytes()[:20_000])
+    plain, held = (
+        json.loads(dry_run(w2vtrain_here, folder, "--json", *options)[1]) for options in ([], ["--heldout", "held.txt"])
+    )
+    assert plain["scoring"] == 0 < held["scoring"]
+    assert held["weights"] > 1.8 * plain["weights"]
+    assert held["checkpoints"] > 1.7 * plain["checkpoints"]
 
 
 def test_eval_all_prints_a_row_per_set_and_adds_those_given(w2vtrain_here, folder):

@@ -19,10 +19,11 @@ from reference import first_lines
 from w2vtrain.cli import cli
 from w2vtrain.commands.shell import explained
 from w2vtrain.formats.vectors import Vectors, write_vectors
-from w2vtrain.pictures.markup import duration, mebibytes, word_html
+from w2vtrain.pictures.markup import word_html
 from w2vtrain.pictures.report import SPREAD, report, spread_words
 from w2vtrain.pictures.scores import remark_on, scores_of
 from w2vtrain.pictures.subject import Subject, subject_of
+from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.training.journal import digest
 from w2vtrain.training.run_folder import RunFolder
 
@@ -130,7 +131,7 @@ def test_time_machine_and_vocabulary_are_those_of_the_record(page, record, train
     assert {name: phases[name] for name in found["seconds"]} == {
         name: duration(value) for name, value in found["seconds"].items()
     }
-    assert phases["peak memory of the process"] == mebibytes(found["peak_memory_bytes"])
+    assert phases["peak memory of the process"] == size_text(found["peak_memory_bytes"])
     machine = dict(row for row in page.rows["machine-and-versions"] if len(row) == 2)
     assert machine["processor"] == found["machine"]["processor"]
     assert machine["numpy"] == found["versions"]["numpy"]
@@ -342,13 +343,6 @@ def test_the_record_of_other_vectors_is_noticed(trained, tmp_path):
     shutil.copy(trained / "v.txt.json", tmp_path)
     w2vtrain(tmp_path, "report", "v.txt", "-o", "r.html")
     assert "it may describe other vectors" in (tmp_path / "r.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.31, "0.31 s"), (9.96, "10 s"), (59.7, "1:00 min"), (125, "2:05 min"), (3723, "1:02:03 h")]
-)
-def test_durations_are_readable(value, text):
-    assert duration(value) == text
 
 
 @pytest.fixture

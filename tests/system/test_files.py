@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from w2vtrain.errors import OutputError, WriteError
-from w2vtrain.system import files
+from w2vtrain.system import files, machine
 from w2vtrain.system.files import atomic_write, check_writable
+from w2vtrain.system.folders import atomic_folder
 
 
 def names(folder):
@@ -292,6 +293,59 @@ def test_old_temporary_files_of_dead_processes_are_removed(tmp_path):
         file.write(b"x")
     assert f".a.tmp-{process.pid}-00000001" not in names(tmp_path)
     assert len(names(tmp_path)) == 5
+
+
+WRITING = """
+import sys
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.folders import atomic_folder
+with atomic_write("a", force=True) as file, atomic_folder("d", True, lambda path: True):
+    file.write(bytes(100))
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which processes have the same numbers")
+def test_what_a_killed_process_left_is_removed_at_once_but_nothing_that_is_in_use(tmp_path):
+    words = [sys.executable, "-c", WRITING]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": tmp_path}
+    with subprocess.Popen(words, **pipes) as living, subprocess.Popen(words, **pipes) as killed:
+        assert [process.stdout.readline() for process in (living, killed)] == [b"writing\n"] * 2
+        killed.kill()
+        killed.wait()
+        left = [name for name in names(tmp_path) if f"tmp-{killed.pid}-" in name]
+        assert len(left) == 2
+        (tmp_path / "other").write_bytes(b"kept")
+        link = f".a.tmp-{killed.pid}-{machine.process_space()}00000001"
+        elsewhere = f".a.tmp-{killed.pid}-ffffffff00000001"  # its process may be alive in another container
+        (tmp_path / link).symlink_to("other")
+        (tmp_path / elsewhere).touch()
+        with atomic_write(tmp_path / "a", force=True):
+            pass
+        assert not [name for name in left if name.startswith(".a.") and name in names(tmp_path)]
+        with atomic_folder(tmp_path / "d", True, lambda path: True):
+            pass
+        assert not set(left) & set(names(tmp_path))
+        assert {link, elsewhere, "other"} <= set(names(tmp_path))
+        assert len([name for name in names(tmp_path) if f"tmp-{living.pid}-" in name]) == 2
+        living.communicate(b"")
+        assert living.returncode == 0
+    assert (tmp_path / "a").read_bytes() == bytes(100)
+
+
+def test_processes_are_told_apart_by_boot_and_namespace(tmp_path):
+    def space(boot, number):
+        folder = tmp_path / f"{boot}{number}"
+        (folder / "sys/kernel/random").mkdir(parents=True)
+        (folder / "sys/kernel/random/boot_id").write_text(boot)
+        (folder / "self/ns").mkdir(parents=True)
+        (folder / "self/ns/pid").symlink_to(f"pid:[{number}]")
+        return machine.process_space(folder)
+
+    assert len({space("one", 1), space("one", 2), space("two", 1), machine.process_space(tmp_path / "none")}) == 4
+    assert machine.process_space() == machine.process_space()
 
 
 def test_a_dash_means_standard_output(capfdbinary):

@@ -1,15 +1,17 @@
 """Free memory and disk space are checked before training begins."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+from reference import first_lines
 
 from w2vtrain.api import train
 from w2vtrain.errors import ResourceError, WriteError
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES
 from w2vtrain.system import machine
-from w2vtrain.training import space
+from w2vtrain.training import checkpoint, run_folder, space
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,10 +40,71 @@ def test_training_checks_free_memory_first(monkeypatch):
 
 
 def test_checkpoints_that_do_not_fit_on_the_disk_are_refused(monkeypatch, tmp_path):
-    space.check_disk(tmp_path, 10, 10)
+    space.check_disk([(tmp_path, 1000)])
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(0, 0, 2**20))
-    with pytest.raises(WriteError, match=r"need 77 MiB of disk space, but only 1 MiB are free"):
-        space.check_disk(tmp_path, 30_000, 100)
+    with pytest.raises(WriteError, match=r"run: checkpoints and vectors need 2.0 MiB of disk space, but only 1.0 MiB"):
+        space.check_disk([(tmp_path / "run", 10), (tmp_path, 2**21 - 10)])
+    with pytest.raises(WriteError, match=r"the encoded text needs .* choose another folder with .*TMPDIR"):
+        space.check_disk([(tmp_path, 2**21)], space.TEXT)
+
+
+def test_a_resumed_run_needs_no_space_for_the_checkpoints_that_it_has(tmp_path):
+    footprint = space.Footprint(1_000_000, 0, 1000)
+    assert footprint.left(tmp_path / "new") == footprint.folder > 3_000_000
+    (tmp_path / "ckpt-000001").mkdir()
+    (tmp_path / "ckpt-000001" / "state.safetensors").write_bytes(bytes(1_000_000))
+    assert footprint.left(tmp_path) == footprint.folder - 1_000_000
+
+
+RUNS = {
+    "neg": [],
+    "held-out": ["--heldout", "held.txt"],
+    "subwords, held-out": ["--subwords", "--bucket", "3000", "--heldout", "held.txt"],
+    "hs, two threads": ["--objective", "hs", "--threads", "2"],
+    "nce with log Z": ["--objective", "nce", "--learn-z", "--save-model", "m.safetensors"],
+    "softmax with biases, held-out": [
+        "--objective",
+        "softmax",
+        "--bias",
+        "--max-vocab",
+        "300",
+        "--heldout",
+        "held.txt",
+    ],
+    "cbow, compressed": ["--architecture", "cbow", "-o", "v.txt.gz", "--save-output-vectors", "out.npz"],
+}
+
+
+@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS)
+def test_a_run_takes_the_disk_space_that_is_checked_and_estimated(w2vtrain_here, monkeypatch, tmp_path, options):
+    """Measure the run folder when three checkpoints are complete, and the results at the end."""
+    first_lines(600, tmp_path / "text.txt")
+    first_lines(20, tmp_path / "held.txt")
+    peak, checked, remove, check = [0], [], checkpoint.remove, space.check_disk
+
+    def removing(folder, number):
+        peak[0] = max(peak[0], space.size_of(folder))
+        remove(folder, number)
+
+    def checking(needs, what=space.ROOM):
+        checked.append([size for _, size in needs])
+        check(needs, what)
+
+    monkeypatch.setattr(checkpoint, "remove", removing)
+    monkeypatch.setattr(run_folder, "check_disk", checking)
+    monkeypatch.setattr(run_folder, "available_memory", lambda: 0)  # training waits for each checkpoint
+    words = ["fit", "text.txt", "-o", "v.txt", "-q", "--vector-size", "40", "--epochs", "4"]
+    words += ["--checkpoint-every", "0.001"]
+    code, out, err = w2vtrain_here([*words, *options, "--dry-run", "--dry-run-seconds", "0.1", "--json"], tmp_path)
+    assert code == 0, err
+    found = json.loads(out)
+    before = {path.name for path in tmp_path.iterdir()}
+    assert w2vtrain_here([*words, *options], tmp_path)[0] == 0
+    results = sum(path.stat().st_size for path in tmp_path.iterdir() if path.name not in before)
+    assert peak[0] <= found["checkpoints"] <= 1.5 * peak[0]
+    assert 0.9 * results <= found["results"] <= 1.3 * results + space.SMALL_BYTES
+    [(folder, *written)] = checked
+    assert (folder, sum(written)) == pytest.approx((found["checkpoints"], found["results"]), rel=0.15)
 
 
 def test_available_memory_is_the_smallest_of_all_limits(tmp_path):

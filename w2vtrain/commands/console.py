@@ -19,6 +19,7 @@ from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.progress_bar import loss_text
+from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.files import STDOUT, disk_is_full
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import memory_in_use, versions
@@ -38,19 +39,6 @@ BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
 
 Log = Callable[[dict[str, Any]], None]
 Note = Callable[[], tuple[str, dict[str, Any]]]
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as text, such as 3.0 s, 42 s, 2:05 min or 1:02:03 h."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
-
-
-def mebibytes(size: int) -> str:
-    """Return a number of bytes as text, such as 1,234 MiB."""
-    return f"{size / 2**20:,.0f} MiB"
 
 
 def warn(text: str) -> None:
@@ -303,12 +291,12 @@ class Console:
             return
         loss = loss_text(self.shown.mean())
         if self.terminal:
-            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {mebibytes(memory_in_use())}"
+            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {size_text(memory_in_use())}"
             self._draw(at.words, at.total_words, " words", text)
         else:
             self.say(
                 f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
-                f"  {loss}  {mebibytes(memory_in_use())}  ETA {duration(left)}{self.note()[0]}"
+                f"  {loss}  {size_text(memory_in_use())}  ETA {duration(left)}{self.note()[0]}"
             )
 
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
@@ -351,6 +339,6 @@ class Console:
             if ranks["communication"] > 0.5:
                 self.say("            fewer ranks, a faster network or larger --sync-words would waste less time")
         phases = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
-        self.say(f"time        {duration(total)}: {phases}; peak memory {mebibytes(record['peak_memory_bytes'])}")
+        self.say(f"time        {duration(total)}: {phases}; peak memory {size_text(record['peak_memory_bytes'])}")
         for output in outputs:
             self.say(f"output      {output}")

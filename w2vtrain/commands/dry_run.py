@@ -4,16 +4,24 @@ plan.py decides what the run would do, and training/estimate.py measures.
 """
 
 import os
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.commands.console import Console, duration
-from w2vtrain.commands.plan import Plan, plan
-from w2vtrain.commands.request import FitRequest, is_stream
-from w2vtrain.commands.run import headline
+from w2vtrain.commands.console import Console
+from w2vtrain.commands.outputs import results_bytes
+from w2vtrain.commands.plan import Plan, check_outputs, plan
+from w2vtrain.commands.request import FitRequest, is_stream, lock_path
+from w2vtrain.commands.run import headline, working_folder
+from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.json_text import json_text
+from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
-from w2vtrain.training.estimate import Estimate, estimate
+from w2vtrain.system.trust import new_files_in
+from w2vtrain.training.checkpoint import check_lockable
+from w2vtrain.training.estimate import Estimate, Saves, estimate
+from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
 from w2vtrain.user_code import Named
 
@@ -31,21 +39,43 @@ def dry_run(request: FitRequest, named: Named, seconds: float, as_json: bool) ->
     planned = plan(request, os.environ, Team())
     console = Console(request.quiet)
     try:
-        found = estimate(
-            planned.inputs(), planned.settings, seconds, request.run_folder is not None, console.events().reading
-        )
+        in_the_way = refuse(planned)
+        found = estimate(planned.inputs(), planned.settings, seconds, saves(request), console.events().reading)
     finally:
         console.close()
-    found.warnings += [
-        f"{file} exists: fit overwrites it only with --force, or continues the run that began it"
-        for file in request.files
-        if not request.force and not is_stream(file) and Path(file).exists()
-    ]
+    found.warnings += in_the_way
     if as_json:
         epochs = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
         echo(json_text({"task": "dry-run"} | epochs | found.to_dict()))
     else:
         show(planned, found)
+
+
+def saves(request: FitRequest) -> Saves:
+    """Return what a run writes."""
+    results, waits = partial(results_bytes, request), request.on_full == "wait"
+    return Saves(request.run_folder, request.checkpoint_every * 60, request.encoding_folder, results, waits)
+
+
+def refuse(planned: Plan) -> list[str]:
+    """Raise the errors of `run.lead` for the run folder, the outputs and their locks, but leave nothing behind.
+
+    Return a warning for each output that exists and that `fit` would not overwrite.
+    """
+    request, run = planned.request, planned.run()
+    is_there = isinstance(run, RunFolder) and check_lockable(run.folder)
+    if is_there:
+        run.read(planned.settings, {"cwd": working_folder(), "request": asdict(request)}, anew=request.force)
+    check_outputs(request, lambda file: True)
+    files = [file for file in request.files if not is_stream(file)]
+    for file in files:
+        path = lock_path(file)
+        check_lock(path, file, new_files_in(path.parent))
+    return [
+        f"{file} exists: fit overwrites it only with --force, or continues the run that began it"
+        for file in files
+        if not (request.force or (is_there and run.owns(file))) and Path(file).exists()
+    ]
 
 
 def show(planned: Plan, found: Estimate) -> None:
@@ -61,16 +91,20 @@ def show(planned: Plan, found: Estimate) -> None:
         echo(f"            {least:>11,}  {words:>9,}  {coverage:>12.2%}")
     chosen = "--read-vocab or --init-from" if request.read_vocab or request.init_from else _chosen(settings)
     echo(f"            chosen: {found.words:,} words, {found.coverage:.2%} of the text ({chosen})")
-    peak = f"; the process needs about {_size(found.peak)} at most" if found.peak else ""
-    echo(f"memory      weights {_size(found.weights)}{peak}; {_size(found.free)} are free")
-    checkpoints = f"run folder {_size(found.checkpoints)}, " if found.checkpoints else ""
-    echo(f"disk        {checkpoints}encoded text {_size(found.encoded)}, vectors as text {_size(found.vectors)}")
+    echo(
+        f"memory      weights {size_text(found.weights)}; the process needs about {size_text(found.peak)} at most;"
+        f" {size_text(found.free)} are free"
+    )
+    checkpoints = f"run folder {size_text(found.checkpoints)}, " if found.checkpoints else ""
+    echo(f"disk        {checkpoints}encoded text {size_text(found.encoded)}, results {size_text(found.results)}")
     if found.seconds:
         mean, least_seconds, most_seconds = found.seconds
-        total = f"{settings.epochs} epochs {duration(mean * settings.epochs)}, reading {duration(found.reading)}"
+        parts = [f"{settings.epochs} epochs {duration(mean * settings.epochs)}"]
+        parts += [f"scoring {duration(found.scoring * settings.epochs)}"] * bool(found.scoring)
         echo(
             f"time        {duration(mean)} per epoch ({duration(least_seconds)} to {duration(most_seconds)} in parts of"
-            f" the sample), {found.learned / mean:,.0f} words per second; {total}"
+            f" the sample), {found.learned / mean:,.0f} words per second; {', '.join(parts)}, reading"
+            f" {duration(found.reading)}"
         )
     for warning in found.warnings:
         echo(f"warning     {warning}")
@@ -80,9 +114,3 @@ def show(planned: Plan, found: Estimate) -> None:
 def _chosen(settings: Any) -> str:
     limit = f", --max-vocab {settings.max_vocab}" if settings.max_vocab else ""
     return f"--min-count {settings.min_count}{limit}"
-
-
-def _size(size: int | None) -> str:
-    """Return a size in MiB or GiB."""
-    mib = (size or 0) / 2**20
-    return f"{mib:,.0f} MiB" if mib < 10_000 else f"{mib / 1024:,.0f} GiB"

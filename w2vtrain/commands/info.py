@@ -11,6 +11,7 @@ import click
 from w2vtrain.commands.inputs import readable
 from w2vtrain.commands.options import command, json_option
 from w2vtrain.commands.shell import imports
+from w2vtrain.system.amounts import duration
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.terminal import echo, escaped_line
 
@@ -71,8 +72,6 @@ def for_people(facts: dict[str, Any]) -> dict[str, Any]:
     if not shown.pop("words_exact", True):
         shown["words"] = f"about {facts['words']:,}"
     if facts["kind"] == "run folder":
-        from w2vtrain.commands.console import duration
-
         shown = {name: value for name, value in shown.items() if value is not None}
         shown["outputs"] = ", ".join(facts["outputs"])
         shown |= {name: duration(facts[name]) for name in ("seconds", "seconds_left") if name in shown}

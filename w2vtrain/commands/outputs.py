@@ -1,27 +1,32 @@
 """The outputs of `fit`: lock them while it runs, and write them when training is done.
 
-request.py lists these files; plan.py checks whether they may be written.
+request.py lists these files; plan.py checks whether they may be written. Their sizes are estimated here, too.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
+from w2vtrain.engines.schedule import Weights
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
+from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.formats.vectors import format_of, write_as
-from w2vtrain.system.files import STDOUT, Claim, atomic_write
+from w2vtrain.system.files import STDOUT, Claim, atomic_write, sweep
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import new_files_in
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
+from w2vtrain.training.space import SMALL_BYTES
 
 
 @contextmanager
@@ -38,6 +43,7 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
             if not is_stream(file):
                 path = lock_path(file)
                 held.append(Lock(path, file, new_files_in(path.parent), run.id))
+                sweep(Path(os.path.realpath(file)))  # before training, which needs the space
         run.begin_outputs({str(lock.path): lock.inode for lock in held}, complete)
         yield
         done = True
@@ -97,6 +103,31 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
             else:
                 break
     run.end_outputs()
+
+
+def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights) -> list[tuple[Path, int]]:
+    """Return the folder of each result, and about how many bytes the result takes there; streams take none.
+
+    weights: of any moment of the training. Until a file is complete, one that it replaces keeps its space.
+    """
+    words, rows = vocabulary.words, len(weights.output)
+    arrays = (vocabulary.counts, weights.input, weights.output, *weights.arrays.values())
+    listed = len(vocabulary.text())
+    whole = sum(array.nbytes for array in arrays) + listed
+
+    def vectors(file: str, form: str, count: int) -> int:
+        if form in MODELS:
+            return whole
+        return round(estimated_size(file, form, words, weights.input, request.dtype) * count / len(words))
+
+    sizes = {
+        request.output: vectors(request.output, format_of(request.output, request.format_, models=True), len(words))
+    }
+    if file := request.save_output_vectors:
+        sizes[file] = vectors(file, format_of(file, request.vectors_format), rows)
+    sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
+    sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
+    return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]
 
 
 def write_json(path: str, values: dict[str, Any], force: bool, claim: Claim | None = None) -> None:

@@ -20,6 +20,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.parsers import Real, Whole
+from w2vtrain.system.amounts import duration
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
@@ -71,7 +72,7 @@ def phrases(
     is not needed. With --phrases FILE, this command joins the phrases of a table instead of finding any.
     """
     with imports():
-        from w2vtrain.commands.console import Console, duration
+        from w2vtrain.commands.console import Console
         from w2vtrain.system.compression import packed_write
         from w2vtrain.text.joining import joined_text
         from w2vtrain.text.phrase_finding import find_in, read_text

@@ -9,6 +9,7 @@ from w2vtrain.commands.inputs import check_different
 from w2vtrain.commands.options import CODES, COUNTING, command, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
+from w2vtrain.system.amounts import duration
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of
@@ -23,7 +24,7 @@ from w2vtrain.system.machine import threads_of
 def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flags: Any) -> None:
     """Count the words of CORPUS and write one `word count` per line, most frequent first."""
     with imports():
-        from w2vtrain.commands.console import Console, duration
+        from w2vtrain.commands.console import Console
         from w2vtrain.text.encoded import count
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, COUNTING))

@@ -17,6 +17,7 @@ from w2vtrain.commands.options import CODES, command
 from w2vtrain.commands.shell import explained, imports
 from w2vtrain.config import Settings
 from w2vtrain.errors import ResourceError, UsageError, W2VError, shell_spelling
+from w2vtrain.system.amounts import duration
 from w2vtrain.system.machine import automatic_threads, available_memory
 from w2vtrain.system.terminal import echo
 
@@ -37,7 +38,6 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
     rarely need other kernels.
     """
     with imports():
-        from w2vtrain.commands.console import duration
         from w2vtrain.kernels.jit import cache_folder
         from w2vtrain.system.children import each
         from w2vtrain.system.json_text import json_text

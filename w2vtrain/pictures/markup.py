@@ -1,4 +1,4 @@
-"""Parts of a page as HTML: tables, lists of names and values, durations, and the line that says what is lacking."""
+"""Parts of a page as HTML: tables, lists of names and values, and the line that says what is lacking."""
 
 from collections.abc import Iterable, Sequence
 
@@ -37,18 +37,3 @@ def pairs(rows: Iterable[tuple[str, str | None]], kind: str = "pairs") -> str:
 def lacks(sentence: str) -> str:
     """Return the line of a section that says what it lacks."""
     return f'<p class="lacks">{escaped(sentence)}</p>'
-
-
-def duration(value: float) -> str:
-    """Return a duration in seconds as text: 0.31 s, 42 s, 2:05 min or 1:02:03 h."""
-    if value < 59.5:
-        return f"{value:.2g} s" if value < 9.95 else f"{value:.0f} s"
-    minutes, rest = divmod(round(value), 60)
-    return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
-
-
-def mebibytes(size: float) -> str:
-    """Return a size in bytes as text."""
-    if size < 2**20:
-        return f"{size / 2**10:,.1f} KiB"
-    return f"{size / 2**20:,.1f} MiB" if size < 10 * 2**20 else f"{size / 2**20:,.0f} MiB"

@@ -7,10 +7,11 @@ from typing import Any
 from w2vtrain.config import FIELDS
 from w2vtrain.errors import DataError
 from w2vtrain.pictures.curves import curves_svg
-from w2vtrain.pictures.markup import duration, lacks, mebibytes, pairs, table
+from w2vtrain.pictures.markup import lacks, pairs, table
 from w2vtrain.pictures.page import escaped
 from w2vtrain.pictures.run_logs import read_run
 from w2vtrain.pictures.subject import Subject
+from w2vtrain.system.amounts import duration, size_text
 
 COLORS = ("c1", "c2", "c3", "c4")
 ORIGINS = ("command line", "--init-from", "chosen automatically", "default")
@@ -123,8 +124,8 @@ def time_and_memory(subject: Subject) -> str:
             [
                 ("training time left, as of the checkpoint", duration(left) if isinstance(left, float) else None),
                 ("words per CPU second, of all threads", f"{cpu:,.0f}" if cpu else None),
-                ("peak memory of the process", mebibytes(peak) if peak else None),
-                ("these vectors", mebibytes(size) if size else None),
+                ("peak memory of the process", size_text(peak) if peak else None),
+                ("these vectors", size_text(size) if size else None),
                 ("parameters of the output layer", f"{parameters:,}" if parameters else None),
             ]
         )
@@ -165,7 +166,7 @@ def machine(subject: Subject) -> str:
         ("processor", escaped(known["processor"]) if known.get("processor") else None),
         ("cores that the run could use", f"{cores:,}" if isinstance(cores, int) else None),
         ("threads of the run", escaped(threads) if threads else None),
-        ("memory of the machine", f"{memory / 2**30:,.1f} GiB" if isinstance(memory, int) else None),
+        ("memory of the machine", size_text(memory) if isinstance(memory, int) else None),
         *((escaped(name), escaped(version)) for name, version in versions.items()),
     ]
     missing = "" if known else lacks("The processor is not recorded.")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
-from w2vtrain.system.machine import process_exists
+from w2vtrain.system.machine import process_exists, process_space
 from w2vtrain.system.storage import is_held, patiently, remove_file, remove_tree, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 from w2vtrain.system.trust import FILE_MODE, LASTING_ERRORS
@@ -28,8 +28,8 @@ STDOUT = "-"
 Claim = Callable[[Path, Path], None]
 """A function called with the target and the temporary file that is about to be renamed to it."""
 MIN_SWEEP_SECONDS = 3600.0
-"""Minimum age at which the temporary file of a dead process is removed. A younger file may still be in use:
-on a shared file system, its process may be running on another host."""
+"""Minimum age at which a temporary file is removed whose process may have run on another host or in another container:
+although no process here has its number, it may still be in use. Those of dead processes of this host go at once."""
 
 
 @contextmanager
@@ -127,17 +127,24 @@ def temporary_name(target: Path) -> Path:
     # Names may have up to 255 bytes. A long name is cut, between characters, so that the temporary name fits, too.
     encoded = os.fsencode(target.name)
     name = encoded[:200].decode("utf-8", "ignore") if len(encoded) > 200 else target.name
-    return target.with_name(f".{name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
+    return target.with_name(f".{name}.tmp-{os.getpid()}-{process_space()}{secrets.token_hex(4)}")
 
 
 def sweep(target: Path) -> None:
-    """Remove the temporary files and folders that killed processes left behind for the same target."""
-    pattern = re.compile(re.escape(temporary_name(target).name.rsplit("-", 2)[0]) + r"-(\d{1,9})-[0-9a-f]{8}")
+    """Remove the temporary files and folders that killed processes left behind for the same target.
+
+    A symbolic link is never one of them. See MIN_SWEEP_SECONDS.
+    """
+    start = re.escape(temporary_name(target).name.rsplit("-", 2)[0])
+    pattern = re.compile(start + r"-(\d{1,9})-([0-9a-f]{8})?[0-9a-f]{8}")
     with suppress(OSError):
         for entry in os.scandir(target.parent):
-            pid = pattern.fullmatch(entry.name)
-            if pid and not process_exists(int(pid[1])) and time.time() - entry.stat().st_mtime > MIN_SWEEP_SECONDS:
-                remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else Path(entry.path).unlink()
+            parts = pattern.fullmatch(entry.name)
+            if not parts or entry.is_symlink() or process_exists(int(parts[1])):
+                continue
+            is_ours = parts[2] == process_space()
+            if is_ours or time.time() - entry.stat(follow_symlinks=False).st_mtime > MIN_SWEEP_SECONDS:
+                remove_tree(Path(entry.path)) if entry.is_dir() else Path(entry.path).unlink()
 
 
 def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:

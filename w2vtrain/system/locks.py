@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from w2vtrain.errors import OutputError, reason, spelled
+from w2vtrain.system.files import temporary_name
 from w2vtrain.system.machine import process_exists
 from w2vtrain.system.storage import is_held, remove_file
 from w2vtrain.system.trust import Trusted, open_trusted, raise_if_passing
@@ -80,27 +81,52 @@ class Lock:
         try:
             handle = open_trusted(self.path, os.O_RDWR | os.O_CREAT, self._trusted)
         except OSError as error:
-            raise_if_passing(self.path, error)
-            raise OutputError(
-                f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing"
-                f" {self._protected}, or choose another output"
-            ) from error
-        if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
-            os.close(handle)
-            raise OutputError(f"{self.path}: this name is needed for a lock file, but the file is not one: rename it")
-        if _locked(handle, self.path):
-            return handle
-        owner = _owner(handle) or "another process"
-        os.close(handle)
-        raise OutputError(
-            f"{self._protected}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
-        )
+            raise _unusable(self.path, self._protected, error) from error
+        return _taken(handle, self.path, self._protected)
 
     def _has_name(self) -> bool:
         try:
             return os.path.samestat(os.fstat(self._handle), self.path.stat(follow_symlinks=False))
         except OSError:
             return False
+
+
+def check_lock(path: Path, protected: str, trusted: Trusted) -> None:
+    """Raise the OutputError that `Lock` would, but neither create nor change the lock file."""
+    is_new = not path.exists()
+    flags, name = (os.O_CREAT | os.O_EXCL, temporary_name(path)) if is_new else (0, path)
+    try:
+        handle = open_trusted(name, os.O_RDWR | flags, trusted)
+        if is_new:
+            os.close(handle)
+            remove_file(name)
+    except OSError as error:
+        raise _unusable(path, protected, error) from error
+    if not is_new:
+        os.close(_taken(handle, path, protected))
+
+
+def _unusable(path: Path, protected: str, error: OSError) -> OutputError:
+    """Return the error for a lock file that cannot be opened. Raise ReadError if it may be possible later."""
+    raise_if_passing(path, error)
+    return OutputError(
+        f"{path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing {protected}, or choose"
+        " another output"
+    )
+
+
+def _taken(handle: int, path: Path, protected: str) -> int:
+    """Lock an open lock file and return its handle. Close it and raise OutputError if that is not possible."""
+    if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
+        os.close(handle)
+        raise OutputError(f"{path}: this name is needed for a lock file, but the file is not one: rename it")
+    if _locked(handle, path):
+        return handle
+    owner = _owner(handle) or "another process"
+    os.close(handle)
+    raise OutputError(
+        f"{protected}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
+    )
 
 
 def run_of(path: Path, trusted: Trusted) -> str | None:

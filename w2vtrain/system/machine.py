@@ -3,14 +3,19 @@
 Callers decide how to use them.
 """
 
+import hashlib
 import os
 import platform
+import secrets
+import socket
 import sys
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import ResourceError
+from w2vtrain.system.amounts import size_text
 from w2vtrain.system.cgroup import PROC, cgroup_cpus, cgroup_memory
 
 ADDRESS_SPACE_BYTES = 800 << 20
@@ -104,6 +109,21 @@ def process_exists(pid: int) -> bool:
         return True
 
 
+@cache
+def process_space(proc: Path = Path("/proc")) -> str:
+    """Return 8 hexadecimal digits that only processes have in common whose numbers `process_exists` can tell apart.
+
+    On Linux, these are the processes of one boot of a host that are in one namespace of process numbers, so not those
+    of another container. Where the system does not tell, every process is alone.
+    """
+    try:
+        boot = (proc / "sys/kernel/random/boot_id").read_text()
+        identity = f"{socket.gethostname()} {boot} {(proc / 'self/ns/pid').readlink()}"
+    except OSError:
+        identity = secrets.token_hex()
+    return hashlib.sha256(identity.encode()).hexdigest()[:8]
+
+
 def check_address_space() -> None:
     """Raise ResourceError if a limit (ulimit -v) leaves too little address space; call it before NumPy is imported.
 
@@ -122,8 +142,8 @@ def check_address_space() -> None:
         mmap.mmap(-1, ADDRESS_SPACE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
     except (OSError, ValueError):
         raise ResourceError(
-            f"the limit on the address space is {limit / 2**20:,.0f} MiB, too little for this program's libraries:"
-            f" raise it to {ADDRESS_SPACE_BYTES / 2**20 + 100:,.0f} MiB or more with ulimit -v"
+            f"the limit on the address space is {size_text(limit)}, too little for this program's libraries:"
+            f" raise it to {size_text(ADDRESS_SPACE_BYTES + (100 << 20))} or more with ulimit -v"
         ) from None
 
 

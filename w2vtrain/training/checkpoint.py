@@ -23,9 +23,9 @@ import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, W2VError, WriteError, reason, spelled
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
-from w2vtrain.system.files import atomic_write
+from w2vtrain.system.files import atomic_write, temporary_name
 from w2vtrain.system.json_text import json_digest, json_object, json_text, record
-from w2vtrain.system.locks import Lock
+from w2vtrain.system.locks import Lock, check_lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
 from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, read_trusted, require_trust
 from w2vtrain.training.journal import Journal, OtherSchema
@@ -36,7 +36,7 @@ STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
 # Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
 LEFTOVER = re.compile(
-    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-[0-9a-f]{8}|\.probe-[0-9a-f]{16}"
+    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-([0-9a-f]{8}){1,2}|\.probe-[0-9a-f]{16}"
 )
 MAX_MANIFEST_BYTES = 16 << 20
 OR_REMOVE = ", or remove this checkpoint to continue from the one before it"
@@ -253,6 +253,33 @@ def is_unused(folder: Path) -> bool:
 
 
 @contextmanager
+def _creating(folder: Path) -> Iterator[None]:
+    """Raise OutputError if the block cannot create a run folder, or ReadError if that may be possible later."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
+    except OSError as error:
+        raise_if_passing(folder, error)
+        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
+
+
+def check_lockable(folder: Path) -> bool:
+    """Raise the errors of `locked`, but leave nothing behind. Return whether the folder exists."""
+    with _creating(folder):
+        is_there = folder.is_dir()
+        if not is_there:
+            probe = temporary_name(folder)
+            (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
+            probe.rmdir()
+    if is_there:
+        trusted = require_trust(folder, OutputError)
+        require_own(folder, trusted)
+        check_lock(folder / LOCK, str(folder), trusted)
+    return is_there
+
+
+@contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold RUN/lock, and create it and the folder if necessary. At the end, delete a folder that holds nothing else.
 
@@ -260,15 +287,10 @@ def locked(folder: Path) -> Iterator[None]:
     if the folder cannot be created or trusted. The operating system releases the lock when its process ends, so a
     killed run does not block the next one.
     """
-    try:
+    with _creating(folder):
         if not folder.is_dir():
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
-    except FileNotFoundError:
-        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
-    except OSError as error:
-        raise_if_passing(folder, error)
-        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
     trusted = require_trust(folder, OutputError)
     require_own(folder, trusted)
     lock = Lock(folder / LOCK, str(folder), trusted)

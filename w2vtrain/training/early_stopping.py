@@ -72,7 +72,9 @@ class EarlyStopping:
             self.waited += 1
             if epoch.examples and (heldout.perplexity < self.lowest or is_first):
                 self.lowest, self.waited = heldout.perplexity, 0
-                self.best = _copied(weights()) if epoch.epoch < self.settings.epochs else None
+                self.best = None  # its memory is free before the copy is made
+                if epoch.epoch < self.settings.epochs:
+                    self.best = _copied(weights())
         self.finished = epoch.epoch
 
     def is_out_of_patience(self) -> bool:

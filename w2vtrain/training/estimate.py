@@ -3,29 +3,35 @@
 Nothing is saved: the model of the sample is thrown away. An unnamed temporary file holds the encoded sample.
 """
 
-import io
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Progress
-from w2vtrain.formats.vector_formats.text import write_rows
-from w2vtrain.system.machine import available_memory, peak_memory
-from w2vtrain.text.encoded import EncodedCorpus, count_words, encode
+from w2vtrain.engines.schedule import Progress, Text, Weights
+from w2vtrain.errors import WriteError
+from w2vtrain.probability.dense import one_thread
+from w2vtrain.system.machine import available_memory, memory_in_use, peak_memory
+from w2vtrain.text.counting import temporary
+from w2vtrain.text.encoded import count_words, encode
 from w2vtrain.text.excerpt import Excerpt, Observed
 from w2vtrain.text.vocabulary import Int64, Vocabulary
-from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
-from w2vtrain.training.inputs import Inputs, corpus_of
-from w2vtrain.training.predictor import architecture_of, subwords_of
-from w2vtrain.training.space import matrices
+from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text
+from w2vtrain.training.perplexity import score
+from w2vtrain.training.predictor import predictor
+from w2vtrain.training.run import Results
+from w2vtrain.training.space import TEXT, Footprint, check_disk, keeps_best
+from w2vtrain.training.trainer import Engine
+from w2vtrain.training.units import Interrupted, Watch
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Values of --min-count whose vocabulary is shown."""
@@ -33,10 +39,12 @@ BLOCKS = 8
 """Blocks of text that are kept for training, of 4 MiB each."""
 MANY_EPOCHS = 1_000_000
 """More epochs of the sample than the seconds of the estimate allow."""
+DUE = 0.05
+"""Share of the time between checkpoints after which an epoch may end with one: half of that of `RunFolder.pause`."""
+PARTS_PER_THREAD, SCORING_SECONDS = 16, 5.0
+"""Parts of the held-out text that are scored, and the time after which fewer are enough."""
 PARTS = 3
 """Parts of the sample's time whose speeds are compared."""
-ROWS = 200
-"""Rows that are written in memory to estimate the size of a file."""
 
 
 @dataclass
@@ -45,9 +53,11 @@ class Estimate:
 
     choices: (min_count, words, coverage) of each of MIN_COUNTS; words, coverage: of the chosen vocabulary; tokens: of
     the text; learned: the text's words that are in the vocabulary; reading: seconds that counting took; weights:
-    bytes of all matrices, with the copies that the run keeps; free: bytes of memory that were free; peak: the most
-    memory of this process, in bytes, None if the system does not tell; checkpoints, encoded, vectors: bytes on disk;
-    speeds: words per second in each part of the sample's time; warnings: what is suspicious.
+    bytes of all arrays, with the copies that the run keeps; free: bytes of memory that were free; peak: the most
+    memory of the run, in bytes, with the pages of the encoded text that the system can take back; checkpoints, encoded,
+    results: bytes on disk, those of the run folder and of the encoded text at their peaks; cpu_seconds: of all threads,
+    per epoch; scoring: seconds per epoch for held-out text; speeds: words per second in each part of the sample's time;
+    warnings: what is suspicious.
     """
 
     choices: list[tuple[int, int, float]]
@@ -60,11 +70,13 @@ class Estimate:
     oddities: dict[str, int]
     weights: int = 0
     free: int = 0
-    peak: int | None = None
+    peak: int = 0
     checkpoints: int = 0
     encoded: int = 0
-    vectors: int = 0
+    results: int = 0
     compiling: float = 0.0
+    cpu_seconds: float | None = None
+    scoring: float = 0.0
     speeds: list[float] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -84,15 +96,31 @@ class Estimate:
         return found | {"vocabularies": choices, "seconds_per_epoch": self.seconds}
 
 
-def estimate(
-    inputs: Inputs, settings: Settings, seconds: float, saves: bool, progress: Callable[[int, int | None, int], None]
-) -> Estimate:
-    """Read all of a corpus, and train on a sample with the settings of a run for some seconds.
+class Saves(NamedTuple):
+    """What a run writes besides its log.
 
-    inputs, settings: of the run, see `fit`; saves: whether the run has checkpoints. Held-out text is not read.
-
-    Raise the errors of `fit`, such as ResourceError if memory is too small.
+    folder: for checkpoints, None if there are none; every: seconds between them; encoding: the folder for the encoded
+    text, by default the system's for temporary files; results: see `Results`; waits: whether the run waits for disk
+    space, so that a lack of it is only worth a warning.
     """
+
+    folder: Path | None
+    every: float
+    encoding: Path | None
+    results: Results
+    waits: bool = False
+
+
+def estimate(
+    inputs: Inputs, settings: Settings, seconds: float, saves: Saves, progress: Callable[[int, int | None, int], None]
+) -> Estimate:
+    """Read all of a corpus and of the held-out text, and train on a sample with the settings of a run for some seconds.
+
+    inputs, settings: of the run, see `fit`.
+
+    Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
+    """
+    temporary(saves.encoding).close()  # raises OutputError
     started, corpus = time.monotonic(), Observed(corpus_of(inputs.sources, settings), BLOCKS)
     with count_words(corpus, threads=int(settings.threads), progress=progress) as counted:
         if inputs.grow and inputs.start:
@@ -112,8 +140,26 @@ def estimate(
         sentence_end=settings.sentence_end, threads=int(settings.threads),
     )  # fmt: skip
     ids = replace(ids, sample=bytes(corpus.reader.sample) if corpus.reader else b"")
-    model = _train(replace(inputs, heldout=(), encoded=ids), settings, seconds, result)
-    _sizes(result, inputs, settings, model, ids, saves)
+    reading, kept = peak_memory(), sum(map(len, corpus.kept))
+    corpus.kept.clear()
+    text = heldout_text(inputs.heldout, settings, vocabulary)[0] if inputs.heldout else None
+    entries = round(result.learned * len(ids.tokens) / max(1, ids.words))
+    result.encoded = 4 * (result.tokens + entries)
+    encoding = saves.encoding or Path(tempfile.gettempdir())
+    check_disk([(encoding, result.encoded)], TEXT)
+    engine, model = _train(replace(inputs, heldout=(), encoded=ids), settings, seconds, result)
+    result.peak = training = peak_memory()
+    if training == reading:
+        result.peak -= kept  # a run does not keep blocks of text
+    used = memory_in_use()
+    if text:
+        result.scoring = _score(engine, text, settings, vocabulary)
+        # The memory of threads that have ended is not used by those that score after the next epoch.
+        used = peak_memory() + (peak_memory() - used) * (settings.epochs > 1)
+    weights = Weights(model.input, model.output, model.arrays)
+    footprint = Footprint.of(engine.state(), weights, vocabulary, keeps_best(settings, text))
+    _memory(result, inputs, settings, engine, footprint, saves, used + 4 * max(0, entries - len(ids.tokens)))
+    _disk(result, footprint, saves, vocabulary, weights, (encoding, 4 * entries))
     return result
 
 
@@ -136,8 +182,8 @@ def _known(vocabulary: Vocabulary, words: list[str], counts: Int64) -> int:
     return int(counts[known].sum())
 
 
-def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate) -> Model:
-    """Train on a sample for some seconds; fill in speeds, warnings and the time of compiling."""
+def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate) -> tuple[Engine, Model]:
+    """Train on a sample for some seconds; fill in speeds, CPU seconds, warnings and the time of compiling."""
     at = [(0.0, 0)]  # seconds, words
 
     def training(progress: Progress) -> None:
@@ -146,11 +192,34 @@ def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate)
     def ready(taken: float) -> None:
         result.compiling = taken
 
-    events = Events(training=training, ready=ready, warning=result.warnings.append)
+    events, engines = Events(training=training, ready=ready, warning=result.warnings.append), list[Engine]()
     limited = replace(settings, epochs=MANY_EPOCHS, seconds=seconds, patience=None)
-    model = fit(inputs, limited, events=events)
+    model = fit(inputs, limited, events=events, prepare=engines.append)
     result.speeds = speeds(at, int(settings.threads))
-    return model
+    if pace := model.record["words_per_cpu_second"]:
+        result.cpu_seconds = result.learned / pace
+    return engines[0], model
+
+
+def _score(engine: Engine, text: Text, settings: Settings, vocabulary: Vocabulary) -> float:
+    """Score parts of the held-out text, until it is known about how many seconds all of it takes; return these.
+
+    Each thread scores some parts, if that takes no longer than SCORING_SECONDS, because each has memory of its own.
+    """
+    seconds, parts, threads = list[float](), [0], int(settings.threads)
+    end = time.monotonic() + SCORING_SECONDS
+
+    def progress(done: int, _: int) -> None:
+        parts[0] = done
+
+    def stop() -> bool:
+        return bool(seconds) and (parts[0] >= PARTS_PER_THREAD * threads or time.monotonic() > end)
+
+    watch = Watch(progress, seconds.append, stop, settings.stall_timeout)
+    current = predictor(settings, vocabulary, engine.weights())
+    with one_thread(), suppress(Interrupted):
+        score(current.scorer, current.layer, current.windows, text, threads, watch)
+    return seconds[0]
 
 
 def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
@@ -166,26 +235,35 @@ def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
     return [float(part / (marks[1] - marks[0])) for part in learned if part > 0]
 
 
-def _sizes(
-    result: Estimate, inputs: Inputs, settings: Settings, model: Model, ids: EncodedCorpus, saves: bool
+def _memory(
+    result: Estimate, inputs: Inputs, settings: Settings, engine: Engine, footprint: Footprint, saves: Saves, used: int
 ) -> None:  # fmt: skip
-    """Fill in memory and disk."""
-    copies = 1 + bool(inputs.heldout) + bool(inputs.start)
-    words, width = result.words, settings.vector_size + settings.bias
-    architecture, more = architecture_of(settings, model.words), 0
-    if subwords := subwords_of(settings, model.words):
-        more = subwords.input_rows(words)
-    elif composes(architecture):
-        more = architecture.input_rows(words)
-    once = matrices(words, width, more)
-    result.weights = copies * once
-    peak = peak_memory()
-    result.peak = None if peak is None else peak + (copies - 1 - bool(inputs.start)) * once
-    # With held-out text, a checkpoint holds the best weights, too.
-    result.checkpoints = (KEPT_CHECKPOINTS + 1) * (1 + bool(inputs.heldout)) * once if saves else 0
-    entries = round(result.learned * len(ids.tokens) / max(1, ids.words))
-    result.encoded = 4 * (result.tokens + entries)
-    rows, names = model.input[:ROWS], [word.encode("utf-8", "surrogatepass") for word in model.words[:ROWS]]
-    written = io.BytesIO()
-    write_rows(written, names[: len(rows)], rows[: len(names)])
-    result.vectors = round(written.tell() / max(1, min(len(rows), len(names))) * words)
+    """Fill in memory. used: bytes of the process while it trains or scores, without copies of weights.
+
+    A checkpoint is due after each epoch with held-out text, otherwise only in longer runs. It is written in the
+    background, from a copy, if there is enough memory for it, as in `RunFolder`.
+    """
+    result.weights = sum(array.values.nbytes for array in engine.arrays()) + footprint.best
+    result.weights += footprint.state * bool(inputs.start)
+    total = result.seconds[0] * settings.epochs if result.seconds else 0.0
+    is_due = saves.folder and (inputs.heldout or total > saves.every * DUE)
+    copies = footprint.checkpoint if is_due and footprint.checkpoint <= available_memory() / 2 else 0
+    result.peak = max(result.peak, used + footprint.best + copies)
+
+
+def _disk(
+    result: Estimate, footprint: Footprint, saves: Saves, vocabulary: Vocabulary, weights: Weights,
+    encoded: tuple[Path, int],
+) -> None:  # fmt: skip
+    """Fill in disk space. Raise WriteError or warn if the disk is too small. encoded: the encoded text in training."""
+    results = saves.results(vocabulary, weights)
+    result.results = sum(size for _, size in results)
+    if saves.folder is None:
+        return
+    result.checkpoints = footprint.folder
+    try:
+        check_disk([(saves.folder, footprint.left(saves.folder)), *results, encoded])
+    except WriteError as error:
+        if not saves.waits:
+            raise
+        result.warnings.append(str(error))

@@ -50,7 +50,7 @@ from w2vtrain.training.predictor import (
 )
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
-from w2vtrain.training.space import check_memory, position_rows, replicas
+from w2vtrain.training.space import Footprint, check_memory, keeps_best, position_rows, replicas
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import Engine, check_finite, make_engine
@@ -174,20 +174,24 @@ class _Learner:
         self.engine: Engine = make_engine(
             self.architecture, self.objective, problem, self.text, windows, self.schedule, self.subwords
         )
+        if run.saves:
+            weights, best = self.engine.weights(), keeps_best(settings, inputs.heldout)
+            run.check_disk_space(
+                Footprint.of(self.engine.state(), weights, ids.vocabulary, best), ids.vocabulary, weights
+            )
 
     def check_space(self, inputs: Inputs) -> None:
-        """Raise ResourceError or WriteError if memory or disk are too small."""
-        settings, words, more = self.settings, len(self.ids.vocabulary), 0
+        """Raise ResourceError if memory is too small."""
+        settings, words = self.settings, len(self.ids.vocabulary)
         width = settings.vector_size + settings.bias
         has_replicas = engine_of(settings.objective) == "windows"
         once = (replicas(words, int(settings.threads)) if has_replicas else 0) + position_rows(settings)
         # The best weights and the initial model are kept, too.
-        copies = 1 + bool(inputs.heldout) + bool(inputs.start) + self.team.copies
+        copies = 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start) + self.team.copies
         check_memory(words, width, copies, once=once)
         if self.subwords or composes(self.architecture):
             more = (self.subwords or self.architecture).input_rows(words)
             check_memory(words, width, copies, more, once)
-        self.run.check_disk_space(words, width, more)
 
     def start(self, start: WarmStart) -> None:
         """Start from the weights of a trained model, and record it."""

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from w2vtrain.config import Settings
+from w2vtrain.engines.schedule import Weights
 from w2vtrain.errors import Stopped, W2VError
 from w2vtrain.system.files import Claim
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.space import Footprint
 
 STOPPED_EARLY = (
     "stopped before training began: the same command continues from the last checkpoint, or starts over without one"
@@ -20,6 +23,8 @@ STOPPED_EARLY = (
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 Facts = Callable[[], dict[str, Any]]
+Results = Callable[[Vocabulary, Weights], list[tuple[Path, int]]]
+"""Returns the folder of each result, and about how many bytes the result takes there."""
 
 
 class Phase(Enum):
@@ -37,7 +42,8 @@ class Run:
     saves: whether there are checkpoints; id: in the log and in lock files; claim, claim_log: record that the run writes
     a file, see `files.atomic_write`; warn, alarm: called with lines about storage problems, and about results that have
     to wait for disk space; stop_requested, save_requested: what signals have asked for; checkpoint: the state to resume
-    from, or None; allow_changed: start over if the corpus has changed since then.
+    from, or None; allow_changed: start over if the corpus has changed since then; results: the sizes of what the run
+    will write.
     """
 
     saves = False
@@ -50,6 +56,7 @@ class Run:
         self.stop_requested = self.save_requested = False
         self.checkpoint: Checkpoint | None = None
         self.allow_changed = False
+        self.results: Results = lambda vocabulary, weights: []
         self.warn: Callable[[str], None] = lambda _: None
         self.alarm: Callable[[str], None] = lambda _: None
 
@@ -106,8 +113,8 @@ class Run:
     def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
         """Save a checkpoint of these arrays and facts if one is due: see RunFolder."""
 
-    def check_disk_space(self, words: int, width: int, more: int = 0) -> None:
-        """Raise WriteError if checkpoints will not fit on the disk."""
+    def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:
+        """Raise WriteError if checkpoints and results will not fit on the disk."""
 
     def keep(self, vocabulary: Vocabulary) -> None:
         """Keep the vocabulary for `export`."""

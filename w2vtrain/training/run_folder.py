@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
+from w2vtrain.engines.schedule import Weights
 from w2vtrain.errors import (
     ConfigError,
     DataError,
@@ -48,7 +49,7 @@ from w2vtrain.training.journal import (
 )
 from w2vtrain.training.run import Arrays, Facts, Phase, Run
 from w2vtrain.training.signals import listening
-from w2vtrain.training.space import check_disk
+from w2vtrain.training.space import Footprint, check_disk
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
 RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
@@ -218,10 +219,13 @@ class RunFolder(Run):
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)
 
-    def check_disk_space(self, words: int, width: int, more: int = 0) -> None:
-        """Raise WriteError if checkpoints will not fit on the disk; only warn if the run waits for disk space."""
+    def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:
+        """Raise WriteError if checkpoints and results will not fit on the disk; only warn if the run waits for space.
+
+        What the folder holds already, such as the checkpoints of the run that is resumed, needs no more space.
+        """
         try:
-            check_disk(self.folder, words, width, more)
+            check_disk([(self.folder, footprint.left(self.folder)), *self.results(vocabulary, weights)])
         except WriteError as error:
             if not self.wait_for_disk:
                 raise

@@ -1,17 +1,81 @@
-"""Check before training that there is enough memory and disk space. Nothing is allocated or deleted."""
+"""Calculate what a run keeps in memory and on disk, and check before training that there is enough of both.
 
+Nothing is allocated or deleted. `Footprint` is what the check and `fit --dry-run` both count.
+"""
+
+import os
 import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import psutil  # noqa: F401 - used by available_memory; if a signal raises an exception in its import, it drops it
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
+from w2vtrain.engines.schedule import Weights
 from w2vtrain.errors import ResourceError, WriteError, spelled
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
+from w2vtrain.system.amounts import size_text
 from w2vtrain.system.machine import available_memory
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
 from w2vtrain.training.predictor import window_size
+
+SMALL_BYTES = 64 << 10
+"""Bytes of the small files of a checkpoint or a run folder: manifest, request, records of epochs, lock."""
+TEXT, ROOM = "the encoded text needs", "checkpoints and vectors need"
+"""What `check_disk` says needs the space: while the text is read, and during training."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What the state of a run takes, in bytes.
+
+    state: what training changes; best: the copy of the best epoch's weights, 0 if there is none; words: the vocabulary
+    as text.
+    """
+
+    state: int
+    best: int
+    words: int
+
+    @classmethod
+    def of(
+        cls, state: Mapping[str, np.ndarray], weights: Weights, vocabulary: Vocabulary, keeps_best: bool
+    ) -> "Footprint":  # fmt: skip
+        """Return the footprint of a run.
+
+        state: what training changes, see `Engine.state`; weights: see `Engine.weights`; keeps_best: see `keeps_best`.
+        """
+        best = (weights.input, weights.output, *weights.arrays.values()) if keeps_best else ()
+        return cls(_bytes(state.values()), _bytes(best), len(vocabulary.text()))
+
+    @property
+    def checkpoint(self) -> int:
+        """The size of a checkpoint, and of the copy in memory from which it is written in the background."""
+        return self.state + self.best + SMALL_BYTES
+
+    @property
+    def folder(self) -> int:
+        """The size of the run folder at its peak, when KEPT_CHECKPOINTS are kept and one more is being written."""
+        return (KEPT_CHECKPOINTS + 1) * self.checkpoint + self.words + SMALL_BYTES
+
+    def left(self, folder: Path) -> int:
+        """Return the bytes that a run folder can still grow by: it may have checkpoints of a run that is resumed."""
+        return max(0, self.folder - size_of(folder))
+
+
+def keeps_best(settings: Settings, heldout: object) -> bool:
+    """Return whether a run copies the weights of its best epoch: those of the last epoch need no copy."""
+    return bool(heldout) and settings.epochs > 1
+
+
+def _bytes(arrays: Iterable[np.ndarray]) -> int:
+    return sum(array.nbytes for array in arrays)
 
 
 def matrices(words: int, width: int, more: int = 0) -> int:
@@ -50,21 +114,42 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     if needed - matrices(0, width, once) <= free:
         ways = [f"a smaller {spelled('window')}", f"fewer {spelled('threads')}"]
     raise ResourceError(
-        f"{words:,} words x {width} dimensions need {needed / 2**20:,.0f} MiB of memory, but only"
-        f" {free / 2**20:,.0f} MiB are free: {' or '.join(ways) or 'a larger machine'} would fit"
+        f"{words:,} words x {width} dimensions need {size_text(needed)} of memory, but only"
+        f" {size_text(free)} are free: {' or '.join(ways) or 'a larger machine'} would fit"
     )
 
 
-def check_disk(folder: Path, words: int, width: int, more: int = 0) -> None:
-    """Raise WriteError if a run's checkpoints would not fit on the disk that holds `folder`, which must exist.
+def check_disk(needs: Iterable[tuple[Path, int]], what: str = ROOM) -> None:
+    """Raise WriteError if the bytes that each folder will take do not fit on its disk.
 
-    more: see `check_memory`.
+    The sum counts for folders on the same disk, and the first of them is named. A folder that does not exist is on the
+    disk of its parent.
     """
-    needed = (KEPT_CHECKPOINTS + 1) * matrices(words, width, more)  # one more while it is being written
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise WriteError(
-            f"{folder}: checkpoints and vectors need {needed / 2**20:,.0f} MiB of disk space, but only"
-            f" {free / 2**20:,.0f} MiB are free: choose another folder with"
-            f" {spelled('run')}, or reduce {spelled('max_vocab')} or {spelled('vector_size')}"
-        )
+    disks: dict[int, list[tuple[Path, int]]] = defaultdict(list)
+    for folder, size in needs:
+        disks[_existing(folder).stat().st_dev].append((folder, size))
+    for entries in disks.values():
+        folder, needed = entries[0][0], sum(size for _, size in entries)
+        free = shutil.disk_usage(_existing(folder)).free
+        if needed > free:
+            advice = f"choose another folder with {spelled('cache_dir')}"
+            if what == ROOM:
+                sizes = f"{spelled('max_vocab')} or {spelled('vector_size')}"
+                advice = f"choose another folder with {spelled('run')}, or reduce {sizes}"
+            raise WriteError(
+                f"{folder}: {what} {size_text(needed)} of disk space, but only {size_text(free)} are free: {advice}"
+            )
+
+
+def _existing(folder: Path) -> Path:
+    return folder if folder.exists() else folder.absolute().parent
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of the files in a folder and its folders; 0 if it does not exist."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # deleted in the meantime
+                total += (Path(place) / name).stat(follow_symlinks=False).st_size
+    return total

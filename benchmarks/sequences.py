@@ -41,6 +41,9 @@ class Vectors(NamedTuple):
 
     row_of: dict[str, int]
     rows: Rows
+    inputs: Rows
+    outputs: Rows
+    """The vectors as they were learned."""
     products: Rows
     """Of each input vector, in rows, with each output vector, in columns; (0, 0) if there are 1,000 words or more."""
     seconds: float
@@ -84,7 +87,7 @@ def of_w2vtrain(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
 def vectors_of(words: list[str], inputs: Rows, outputs: Rows, seconds: float) -> Vectors:
     """Return what the tasks ask for."""
     products = inputs @ outputs.T if len(words) < 1000 else np.zeros((0, 0))
-    return Vectors({word: row for row, word in enumerate(words)}, unit(inputs), products, seconds)
+    return Vectors({word: row for row, word in enumerate(words)}, unit(inputs), inputs, outputs, products, seconds)
 
 
 def of_gensim(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
@@ -177,6 +180,8 @@ def graphs(options: argparse.Namespace) -> Task:
             ends = [[vectors.row_of.get(node, -1) for node in pair] for pair in pairs]
             return np.array([vectors.rows[a] @ vectors.rows[b] if min(a, b) >= 0 else 0 for a, b in ends])
 
+        if options.links:
+            return link_scores(vectors, held, unlinked)
         return {"link AUC": auc(cosines(held), cosines(unlinked))} | label_scores(labels, vectors, options.data)
 
     def walk(seed: int) -> Sentences:
@@ -188,7 +193,7 @@ def graphs(options: argparse.Namespace) -> Task:
     changes += [{"architecture": "cbow", "alpha": None}, DEFAULTS]
     product = [np.array([degree[a] * degree[b] for a, b in pairs]) for pairs in (held, unlinked)]
     without = {"link AUC": auc(*product)}
-    if labels:
+    if labels and not options.links:
         without["label F1"] = Counter(labels.values()).most_common(1)[0][1] / len(labels)
     best: dict[str, Settings] = {"w2vtrain": {"alpha": 0.01}, "gensim": {"alpha": 0.01}}
     files = {"graph.edges": [" ".join(link) for link in links], "labels.txt": [" ".join(x) for x in labels.items()]}
@@ -230,6 +235,32 @@ def split_links(links: list[data.Link], share: float = 0.2) -> tuple[list[data.L
             taken.add((a, b))
             unlinked.append((a, b))
     return kept, held, unlinked
+
+
+def link_scores(vectors: Vectors, linked: list[data.Link], unlinked: list[data.Link]) -> Scores:
+    """Return the AUC of several scores of a link, by name; each node must have a vector.
+
+    "classified" is a logistic regression on the products of the nodes' coordinates (the Hadamard product of Grover &
+    Leskovec 2016). It learns from half of the pairs and scores the others, and the other way around.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    a, b = np.array([[vectors.row_of[node] for node in pair] for pair in linked + unlinked]).T
+    truth = np.arange(len(a)) < len(linked)
+    inputs, outputs = vectors.inputs, vectors.outputs
+    centered, hidden = unit(inputs - inputs.mean(0)), unit(inputs)
+    classifier = LogisticRegression(max_iter=1000)
+    halves = StratifiedKFold(2, shuffle=True, random_state=1)
+    classified = cross_val_predict(classifier, inputs[a] * inputs[b], truth, cv=halves, method="decision_function")
+    found = {
+        "input by input, cosine": (hidden[a] * hidden[b]).sum(1),
+        "input by input, cosine of centered vectors": (centered[a] * centered[b]).sum(1),
+        "input by input, product": (inputs[a] * inputs[b]).sum(1),
+        "input by output, product": (inputs[a] * outputs[b] + inputs[b] * outputs[a]).sum(1),
+        "input by input, classified": classified,
+    }
+    return {name: auc(scores[truth], scores[~truth]) for name, scores in found.items()}
 
 
 def label_scores(labels: dict[str, str], vectors: Vectors, split: int = REPORTED) -> Scores:
@@ -280,7 +311,7 @@ def kmers(options: argparse.Namespace) -> Task:
         np.add.at(row, [columns[word] for word in sentence], 1)
     without = {"synonyms": synonyms_by_chance()} if codons else {}
     without["family F1"] = predicted(unit(counted), families)
-    best: dict[str, Settings] = {"w2vtrain": {}, "gensim": {}}
+    best: dict[str, Settings] = {"w2vtrain": {"alpha": 0.025}, "gensim": {"alpha": 0.05, "negative": 20}}
     files = {
         "genes.fasta": fasta(genes),
         "proteins.fasta": fasta([(family, data.translated(dna)) for family, dna in genes]),
@@ -430,6 +461,7 @@ def main(words: list[str] | None = None) -> None:
     )
     parser.add_argument("--write", metavar="DIR", type=Path, help="write the input to this folder, and train nothing")
     parser.add_argument("--edges", help="graphs: file of edges; by default, links of similar digits")
+    parser.add_argument("--links", action="store_true", help="graphs: compare scores of links instead")
     parser.add_argument("--labels", help="graphs: file of nodes and labels, for --edges")
     parser.add_argument("-p", type=float, default=1.0, help="graphs: node2vec's p")
     parser.add_argument("-q", type=float, default=1.0, help="graphs: node2vec's q")

@@ -15,7 +15,9 @@ import sequences
 from sequences import walks
 
 WALKS = Path(walks.__file__)
-PLAIN = argparse.Namespace(edges=None, labels=None, p=1.0, q=1.0, k=3, step=3, data=sequences.REPORTED, proteins=False)
+PLAIN = argparse.Namespace(
+    edges=None, labels=None, links=False, p=1.0, q=1.0, k=3, step=3, proteins=False, data=sequences.REPORTED
+)
 MARGINS = {
     "sessions": {"hit rate at 10": 0.3, "MRR": 0.1},
     "graphs": {"link AUC": 0.3, "label F1": 0.6},
@@ -49,6 +51,19 @@ def test_held_out_links_leave_every_node_a_link():
     assert {node for link in kept for node in link} == set("abcdef")
     assert len(held) == len(unlinked) == 2
     assert not set(unlinked) & set(links)
+
+
+def test_all_scores_of_links_know_two_cliques_apart():
+    rng = np.random.default_rng(1)
+    centers = np.repeat(np.eye(4)[:2], 10, 0)
+    inputs, outputs = (2 * centers + rng.normal(0, 0.1, (20, 4)) for _ in range(2))
+    vectors = sequences.vectors_of([str(node) for node in range(20)], inputs, outputs, 0.0)
+    pairs = [(str(a), str(b)) for a in range(20) for b in range(a)]
+    linked = [pair for pair in pairs if (int(pair[0]) < 10) == (int(pair[1]) < 10)]
+    scores = sequences.link_scores(vectors, linked, sorted(set(pairs) - set(linked)))
+    assert min(scores.values()) == 1, scores
+    vectors = vectors._replace(outputs=rng.normal(0, 1, (20, 4)))
+    assert sequences.link_scores(vectors, linked, sorted(set(pairs) - set(linked)))["input by output, product"] < 0.9
 
 
 def test_the_genetic_code_is_the_standard_one():

@@ -190,7 +190,7 @@ def graphs(options: argparse.Namespace) -> Task:
 
     suggested = {"vector_size": 64, "window": 5, "sample": 0, "min_count": 1, "epochs": 1, "alpha": 0.025}
     changes: list[Settings] = [{"window": 2}, {"window": 10}, {"alpha": None}, {"negative": 20}]
-    changes += [{"architecture": "cbow", "alpha": None}, DEFAULTS]
+    changes += [{"architecture": "cbow"}, DEFAULTS]
     product = [np.array([degree[a] * degree[b] for a, b in pairs]) for pairs in (held, unlinked)]
     without = {"link AUC": auc(*product)}
     if labels and not options.links:

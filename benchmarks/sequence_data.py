@@ -71,6 +71,11 @@ def genes(
     return found
 
 
+def translated(dna: str) -> str:
+    """Return the amino acids that the codons of a gene code."""
+    return "".join(CODE[codon] for codon in kmers(dna, 3, 3))
+
+
 def kmers(sequence: str, k: int, step: int = 1) -> list[str]:
     """Return the words of k letters that begin at every `step`th letter."""
     return [sequence[start : start + k] for start in range(0, len(sequence) - k + 1, step)]

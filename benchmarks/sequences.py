@@ -4,9 +4,11 @@
     python benchmarks/sequences.py graphs --edges cora.edges --labels cora.node_labels
     python benchmarks/sequences.py logs --write logs
 
-Each row trains both systems with one thread and the same settings, once per seed; a row changes one of the suggested
-settings, which are the first row. Each system keeps its own learning rate. Scores are means over the seeds, and seconds
-are CPU seconds of training. `--write DIR` writes the input instead, for the commands of the guide.
+Each row trains both systems with one thread and the same settings, once per seed; a row changes some of the suggested
+settings, which are the first row. The last row has the settings that `--grid` found best for each system, on other
+data. Scores are means over the seeds, and seconds are CPU seconds of training. The line below the table has the
+standard errors of the paired differences between the systems. `--write DIR` writes the input instead, for the commands
+of the guide.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import sequence_data as data
 from numpy.typing import NDArray
 
 import w2vtrain
+from w2vtrain.config import option
 
 sys.path.append(str(Path(__file__).parent.parent / "examples"))
 import walks
@@ -38,6 +41,9 @@ class Vectors(NamedTuple):
 
     row_of: dict[str, int]
     rows: Rows
+    inputs: Rows
+    outputs: Rows
+    """The vectors as they were learned."""
     products: Rows
     """Of each input vector, in rows, with each output vector, in columns; (0, 0) if there are 1,000 words or more."""
     seconds: float
@@ -55,6 +61,8 @@ class Task(NamedTuple):
     judge: Callable[[Vectors], Scores]
     suggested: Settings
     changes: list[Settings]
+    best: dict[str, Settings]
+    """The changes that `--grid` found best for each system."""
     without: Scores
     """The scores that need no vectors."""
     files: dict[str, list[str]]
@@ -79,14 +87,14 @@ def of_w2vtrain(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
 def vectors_of(words: list[str], inputs: Rows, outputs: Rows, seconds: float) -> Vectors:
     """Return what the tasks ask for."""
     products = inputs @ outputs.T if len(words) < 1000 else np.zeros((0, 0))
-    return Vectors({word: row for row, word in enumerate(words)}, unit(inputs), products, seconds)
+    return Vectors({word: row for row, word in enumerate(words)}, unit(inputs), inputs, outputs, products, seconds)
 
 
 def of_gensim(sentences: Sentences, settings: Settings, seed: int) -> Vectors:
     """Train gensim's Word2Vec with the same settings, on one thread."""
     from gensim.models import Word2Vec
 
-    options: Settings = {"sg": 1, **settings}
+    options: Settings = {"sg": 1, **{name: value for name, value in settings.items() if value is not None}}
     if options.get("window") == "sentence":
         options |= {"window": max(map(len, sentences)), "shrink_windows": False}
     if options.pop("architecture", "skipgram") == "cbow":
@@ -117,8 +125,11 @@ def hits(ranks: Rows, of: int) -> Scores:
     return {"hit rate at 10": float((ranks <= 10).sum() / of), "MRR": float((1 / ranks).sum() / of)}
 
 
-DEFAULTS: Settings = {"window": 5, "sample": 0.001, "min_count": 5}
-"""Defaults of `fit`, and of gensim."""
+DEFAULTS: Settings = {"window": 5, "sample": 0.001, "min_count": 5, "alpha": None}
+"""Defaults of `fit`, and of gensim, which differ in the learning rate: 0.05 and 0.025 for skip-gram."""
+GRID: list[Settings] = [{"alpha": alpha, "negative": negative} for alpha in (0.01, 0.025, 0.05) for negative in (5, 20)]
+REPORTED, VALIDATION = 1, 2
+"""Seeds of the data in the tables, and of the data that settings are chosen by."""
 
 
 def sessions(options: argparse.Namespace) -> Task:
@@ -126,7 +137,7 @@ def sessions(options: argparse.Namespace) -> Task:
 
     Items of the session itself are left out, and items without a vector count as missed.
     """
-    found = data.sessions()
+    found = data.sessions(seed=options.data)
     known, last = [session[:-1] for session in found], [session[-1] for session in found]
     count = Counter(item for session in known for item in session)
 
@@ -144,11 +155,13 @@ def sessions(options: argparse.Namespace) -> Task:
     popular = np.tile(np.array([float(count[item]) for item in items]), (len(known), 1))
     seen = [[items[item] for item in session] for session in known]
     without = hits(ranks_of(popular, [items[item] for item in last], seen), len(found))
-    suggested = {"vector_size": 50, "window": "sentence", "sample": 0, "min_count": 1, "epochs": 5}
+    suggested = {"vector_size": 50, "window": "sentence", "sample": 0, "min_count": 1, "epochs": 5, "alpha": 0.025}
     changes: list[Settings] = [{"window": 2}, {"window": 5}, {"sample": 0.001}, {"min_count": 20}]
-    changes += [{"ns_exponent": -0.5}, {"ns_exponent": 0.0}, {"ns_exponent": 1.0}, {"alpha": 0.025}, DEFAULTS]
+    changes += [{"ns_exponent": -0.5}, {"ns_exponent": 0.0}, {"ns_exponent": 1.0}, {"alpha": None}, {"negative": 20}]
+    changes += [{"alpha": 0.01, "negative": 20, "epochs": 10}, DEFAULTS]
+    best: dict[str, Settings] = {"w2vtrain": {"alpha": 0.01, "negative": 20}, "gensim": {"alpha": 0.01, "negative": 20}}
     files = {"train.txt": [" ".join(session) for session in known], "next.txt": last}
-    return Task(lambda seed: known, judge, suggested, changes, without, files)
+    return Task(lambda seed: known, judge, suggested, changes, best, without, files)
 
 
 def graphs(options: argparse.Namespace) -> Task:
@@ -158,6 +171,8 @@ def graphs(options: argparse.Namespace) -> Task:
     else:
         links, labels = data.digits()
     kept, held, unlinked = split_links(links)
+    if options.data == VALIDATION:
+        kept, held, unlinked = split_links(kept)  # scores of the grid must not depend on the links of the tables
     degree = Counter(node for link in kept for node in link)
 
     def judge(vectors: Vectors) -> Scores:
@@ -165,20 +180,24 @@ def graphs(options: argparse.Namespace) -> Task:
             ends = [[vectors.row_of.get(node, -1) for node in pair] for pair in pairs]
             return np.array([vectors.rows[a] @ vectors.rows[b] if min(a, b) >= 0 else 0 for a, b in ends])
 
-        return {"link AUC": auc(cosines(held), cosines(unlinked))} | label_scores(labels, vectors)
+        if options.links:
+            return link_scores(vectors, held, unlinked)
+        return {"link AUC": auc(cosines(held), cosines(unlinked))} | label_scores(labels, vectors, options.data)
 
     def walk(seed: int) -> Sentences:
         graph = walks.Graph((a, b, 1.0) for a, b in kept)
         return list(graph.walks(10, 40, options.p, options.q, seed))
 
-    suggested = {"vector_size": 64, "window": 5, "sample": 0, "min_count": 1, "epochs": 1}
-    changes: list[Settings] = [{"window": 2}, {"window": 10}, {"alpha": 0.025}, {"architecture": "cbow"}, DEFAULTS]
+    suggested = {"vector_size": 64, "window": 5, "sample": 0, "min_count": 1, "epochs": 1, "alpha": 0.025}
+    changes: list[Settings] = [{"window": 2}, {"window": 10}, {"alpha": None}, {"negative": 20}]
+    changes += [{"architecture": "cbow"}, DEFAULTS]
     product = [np.array([degree[a] * degree[b] for a, b in pairs]) for pairs in (held, unlinked)]
     without = {"link AUC": auc(*product)}
-    if labels:
+    if labels and not options.links:
         without["label F1"] = Counter(labels.values()).most_common(1)[0][1] / len(labels)
+    best: dict[str, Settings] = {"w2vtrain": {"alpha": 0.01}, "gensim": {"alpha": 0.01}}
     files = {"graph.edges": [" ".join(link) for link in links], "labels.txt": [" ".join(x) for x in labels.items()]}
-    return Task(walk, judge, suggested, changes, without, files)
+    return Task(walk, judge, suggested, changes, best, without, files)
 
 
 def read_links(path: str) -> list[data.Link]:
@@ -218,22 +237,51 @@ def split_links(links: list[data.Link], share: float = 0.2) -> tuple[list[data.L
     return kept, held, unlinked
 
 
-def label_scores(labels: dict[str, str], vectors: Vectors) -> Scores:
+def link_scores(vectors: Vectors, linked: list[data.Link], unlinked: list[data.Link]) -> Scores:
+    """Return the AUC of several scores of a link, by name; each node must have a vector.
+
+    "classified" is a logistic regression on the products of the nodes' coordinates (the Hadamard product of Grover &
+    Leskovec 2016). It learns from half of the pairs and scores the others, and the other way around.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    a, b = np.array([[vectors.row_of[node] for node in pair] for pair in linked + unlinked]).T
+    truth = np.arange(len(a)) < len(linked)
+    inputs, outputs = vectors.inputs, vectors.outputs
+    centered, hidden = unit(inputs - inputs.mean(0)), unit(inputs)
+    classifier = LogisticRegression(max_iter=1000)
+    halves = StratifiedKFold(2, shuffle=True, random_state=1)
+    classified = cross_val_predict(classifier, inputs[a] * inputs[b], truth, cv=halves, method="decision_function")
+    found = {
+        "input by input, cosine": (hidden[a] * hidden[b]).sum(1),
+        "input by input, cosine of centered vectors": (centered[a] * centered[b]).sum(1),
+        "input by input, product": (inputs[a] * inputs[b]).sum(1),
+        "input by output, product": (inputs[a] * outputs[b] + inputs[b] * outputs[a]).sum(1),
+        "input by input, classified": classified,
+    }
+    return {name: auc(scores[truth], scores[~truth]) for name, scores in found.items()}
+
+
+def label_scores(labels: dict[str, str], vectors: Vectors, split: int = REPORTED) -> Scores:
     """Return the micro-F1 of the labels that `predicted` gets right, nothing if there are no labels."""
     if not labels:
         return {}
     nodes = [node for node in labels if node in vectors.row_of]
     rows, names = vectors.rows[[vectors.row_of[node] for node in nodes]], np.array([labels[node] for node in nodes])
-    return {"label F1": predicted(rows, names)}
+    return {"label F1": predicted(rows, names, split)}
 
 
-def predicted(rows: Rows, names: Rows) -> float:
-    """Return the share of labels that a logistic regression predicts, learning from a tenth; mean of five splits."""
+def predicted(rows: Rows, names: Rows, seed: int = REPORTED) -> float:
+    """Return the share of labels that a logistic regression predicts, learning from a tenth; mean of five splits.
+
+    seed: decides the splits.
+    """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedShuffleSplit
 
     scores: list[float] = []
-    for known, rest in StratifiedShuffleSplit(5, train_size=0.1, random_state=1).split(rows, names):
+    for known, rest in StratifiedShuffleSplit(5, train_size=0.1, random_state=seed).split(rows, names):
         model = LogisticRegression(C=10, max_iter=200).fit(rows[known], names[known])
         scores.append(model.score(rows[rest], names[rest]))
     return statistics.mean(scores)
@@ -241,27 +289,39 @@ def predicted(rows: Rows, names: Rows) -> float:
 
 def kmers(options: argparse.Namespace) -> Task:
     """Ask whether a codon's nearest neighbor codes the same amino acid, and predict the families of genes."""
-    found = data.genes()
+    found = genes = data.genes(seed=options.data)
+    if options.proteins:
+        found = [(family, data.translated(dna)) for family, dna in genes]
+    codons = options.k == 3 and not options.proteins
     sentences = [data.kmers(sequence, options.k, options.step) for _, sequence in found]
     families = np.array([family for family, _ in found])
 
     def judge(vectors: Vectors) -> Scores:
         rows = np.array([vectors.mean(sentence) for sentence in sentences])
         scores = {"family F1": predicted(rows, families)}
-        return {"synonyms": synonyms(vectors), **scores} if options.k == 3 else scores
+        return {"synonyms": synonyms(vectors), **scores} if codons else scores
 
-    suggested = {"vector_size": 32, "window": 2, "sample": 0, "min_count": 1, "epochs": 10}
+    suggested = {"vector_size": 32, "window": 2, "sample": 0, "min_count": 1, "epochs": 10, "alpha": 0.025}
     changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}]
-    changes += [{"alpha": 0.025}, {"architecture": "cbow"}, DEFAULTS]
+    changes += [{"alpha": None}, {"negative": 20}, {"architecture": "cbow", "alpha": None}, DEFAULTS]
     words = sorted({word for sentence in sentences for word in sentence})
     counted = np.zeros((len(sentences), len(words)))
     columns = {word: column for column, word in enumerate(words)}
     for row, sentence in zip(counted, sentences, strict=True):
         np.add.at(row, [columns[word] for word in sentence], 1)
-    without = {"synonyms": synonyms_by_chance()} if options.k == 3 else {}
+    without = {"synonyms": synonyms_by_chance()} if codons else {}
     without["family F1"] = predicted(unit(counted), families)
-    fasta = [line for number, (family, dna) in enumerate(found) for line in (f">gene{number} {family}", dna)]
-    return Task(lambda seed: sentences, judge, suggested, changes, without, {"genes.fasta": fasta})
+    best: dict[str, Settings] = {"w2vtrain": {"alpha": 0.025}, "gensim": {"alpha": 0.05, "negative": 20}}
+    files = {
+        "genes.fasta": fasta(genes),
+        "proteins.fasta": fasta([(family, data.translated(dna)) for family, dna in genes]),
+    }
+    return Task(lambda seed: sentences, judge, suggested, changes, best, without, files)
+
+
+def fasta(found: list[tuple[str, str]]) -> list[str]:
+    """Return the lines of a FASTA file of (family, sequence)."""
+    return [line for number, (family, letters) in enumerate(found) for line in (f">gene{number} {family}", letters)]
 
 
 def synonyms(vectors: Vectors) -> float:
@@ -285,7 +345,7 @@ def synonyms_by_chance() -> float:
 
 def logs(options: argparse.Namespace) -> Task:
     """Rank requests by how little their events resemble their neighbors; ask which part of the service is near."""
-    lines, wrong = data.logs()
+    lines, wrong = data.logs(seed=options.data)
     found = data.event_sessions(lines)
     faulty = np.array([request in wrong for request in found])
 
@@ -297,12 +357,14 @@ def logs(options: argparse.Namespace) -> Task:
     count = Counter(event for events in found.values() for event in events)
     rare = np.array([-min(count[event] for event in events) for events in found.values()])
     length = np.array([len(events) for events in found.values()])
-    suggested = {"vector_size": 16, "window": 2, "sample": 0, "min_count": 1, "epochs": 10}
+    suggested = {"vector_size": 16, "window": 2, "sample": 0, "min_count": 1, "epochs": 10, "alpha": 0.025}
     changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}, {"window": "sentence"}, {"epochs": 5}]
-    changes += [{"ns_exponent": 0.0}, {"architecture": "cbow"}, DEFAULTS]
+    changes += [{"alpha": None}, {"negative": 20}, {"ns_exponent": 0.0}]
+    changes += [{"architecture": "cbow", "alpha": None}, DEFAULTS]
     without = {"fault AUC": max(auc(x[faulty], x[~faulty]) for x in (rare, length))}
+    best: dict[str, Settings] = {"w2vtrain": {"negative": 20}, "gensim": {"alpha": 0.01}}
     files = {"service.log": lines, "faulty.txt": sorted(wrong)}
-    return Task(lambda seed: list(found.values()), judge, suggested, changes, without, files)
+    return Task(lambda seed: list(found.values()), judge, suggested, changes, best, without, files)
 
 
 def strangeness(events: list[str], vectors: Vectors) -> float:
@@ -320,63 +382,98 @@ TASKS = {"sessions": sessions, "graphs": graphs, "kmers": kmers, "logs": logs}
 SYSTEMS = {"w2vtrain": of_w2vtrain, "gensim": of_gensim}
 
 
-def measured(task: Task, change: Settings, seeds: int) -> dict[str, tuple[Scores, float]]:
-    """Return the mean scores and the median of CPU seconds of each system, which take turns."""
+class Measured(NamedTuple):
+    """The scores of one row, by system and score, a value per seed, and the median of the CPU seconds."""
+
+    scores: dict[str, dict[str, Rows]]
+    seconds: dict[str, float]
+
+    def error(self, name: str) -> float:
+        """Return the standard error of the difference between the systems, paired by seed; NaN with one seed."""
+        one, other = (scores[name] for scores in self.scores.values())
+        return float(np.std(one - other, ddof=1) / len(one) ** 0.5) if len(one) > 1 else float("nan")
+
+
+def measured(task: Task, change: dict[str, Settings], seeds: int) -> Measured:
+    """Return the scores of each system with its change of the suggested settings. The systems take turns."""
     found: dict[str, list[tuple[Scores, float]]] = {system: [] for system in SYSTEMS}
     for seed in range(1, seeds + 1):
         sentences = task.sentences(seed)
         for system, train in SYSTEMS.items():
-            vectors = train(sentences, {**task.suggested, **change}, seed)
+            vectors = train(sentences, {**task.suggested, **change[system]}, seed)
             found[system].append((task.judge(vectors), vectors.seconds))
-    return {
-        system: ({name: statistics.mean(scores[name] for scores, _ in runs) for name in runs[0][0]},
-                 statistics.median(seconds for _, seconds in runs))
-        for system, runs in found.items()
-    }  # fmt: skip
+    return Measured(
+        {system: {name: np.array([scores[name] for scores, _ in runs]) for name in runs[0][0]}
+         for system, runs in found.items()},
+        {system: statistics.median(seconds for _, seconds in runs) for system, runs in found.items()},
+    )  # fmt: skip
 
 
 def options_of(settings: Settings) -> str:
     """Return settings as they are given to `fit`."""
-    return " ".join(f"`--{name.replace('_', '-')} {value}`" for name, value in settings.items())
+    return " ".join(
+        f"default `--{option(name)}`" if value is None else f"`--{option(name)} {value}`"
+        for name, value in settings.items()
+    )
 
 
-def table(task: Task, seeds: int, rows: int | None = None) -> None:
-    """Print the scores and seconds of both systems, by setting."""
+def rows_of(task: Task) -> list[tuple[str, dict[str, Settings]]]:
+    """Return the name of each row of the table, and the change of the suggested settings for each system."""
+    same = [(options_of(change) or "suggested", dict.fromkeys(SYSTEMS, change)) for change in [{}, *task.changes]]
+    return [*same, (f"at its best: {' / '.join(map(options_of, task.best.values()))}", task.best)]
+
+
+def table(task: Task, rows: list[tuple[str, dict[str, Settings]]], seeds: int) -> None:
+    """Print the scores and seconds of both systems, by setting, and the standard errors of the differences."""
     print(f"Suggested: {options_of(task.suggested)}\n")
-    for place, change in enumerate([{}, *task.changes][:rows]):
-        of_w2vtrain(task.sentences(0)[:100], {**task.suggested, **change, "epochs": 1, "min_count": 1}, 0)  # compiles
+    names, errors = [], dict[str, list[float]]()
+    for place, (label, change) in enumerate(rows):
+        warm = {**task.suggested, **change["w2vtrain"], "epochs": 1, "min_count": 1}
+        of_w2vtrain(task.sentences(0)[:100], warm, 0)  # compiles
         found = measured(task, change, seeds)
         if place == 0:
-            names = list(found["w2vtrain"][0])
-            heads = [f"{name}: w2vtrain | gensim" for name in [*names, "CPU seconds"]]
-            print("|", " | ".join(["settings", *heads]), "|\n|", " | ".join(["---"] * (1 + 2 * len(heads))), "|")
-            print(
-                "| no vectors |",
-                " | ".join(f"{task.without[n]:.3f} |" if n in task.without else " |" for n in names),
-                "| | |",
-            )
-        cells = [f"{found[system][0][name]:.3f}" for name in names for system in SYSTEMS]
-        cells += [f"{found[system][1]:.1f}" for system in SYSTEMS]
-        print("|", " | ".join([options_of(change) or "suggested", *cells]), "|", flush=True)
+            names = list(found.scores["w2vtrain"])
+            print_head(names, task.without)
+        for name in names:
+            errors.setdefault(name, []).append(found.error(name))
+        cells = [f"{found.scores[system][name].mean():.3f}" for name in names for system in SYSTEMS]
+        cells += [f"{found.seconds[system]:.1f}" for system in SYSTEMS]
+        print("|", " | ".join([label, *cells]), "|", flush=True)
+    largest = ", ".join(f"{max(errors[name]):.3f} ({name})" for name in names)
+    print(f"\nLargest standard error of a difference, {seeds} seeds: {largest}")
+
+
+def print_head(names: list[str], without: Scores) -> None:
+    """Print the names of the columns, and the row without vectors."""
+    heads = [f"{name}: w2vtrain | gensim" for name in [*names, "CPU seconds"]]
+    print("|", " | ".join(["settings", *heads]), "|\n|", " | ".join(["---"] * (1 + 2 * len(heads))), "|")
+    print("| no vectors |", " | ".join(f"{without[n]:.3f} |" if n in without else " |" for n in names), "| | |")
 
 
 def main(words: list[str] | None = None) -> None:
     """Print one table, or write the input of one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", choices=TASKS)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rows", type=int, help="print only this many rows; by default, all")
+    parser.add_argument(
+        "--grid", action="store_true", help="try learning rates and numbers of noise words, on data for validation"
+    )
     parser.add_argument("--write", metavar="DIR", type=Path, help="write the input to this folder, and train nothing")
     parser.add_argument("--edges", help="graphs: file of edges; by default, links of similar digits")
+    parser.add_argument("--links", action="store_true", help="graphs: compare scores of links instead")
     parser.add_argument("--labels", help="graphs: file of nodes and labels, for --edges")
     parser.add_argument("-p", type=float, default=1.0, help="graphs: node2vec's p")
     parser.add_argument("-q", type=float, default=1.0, help="graphs: node2vec's q")
     parser.add_argument("-k", type=int, default=3, help="kmers: letters per word")
+    parser.add_argument("--proteins", action="store_true", help="kmers: of the proteins that the genes code")
     parser.add_argument("--step", type=int, default=3, help="kmers: letters from one word to the next")
     options = parser.parse_args(words)
+    options.data = VALIDATION if options.grid else REPORTED
     task = TASKS[options.task](options)
     if options.write is None:
-        table(task, options.seeds, options.rows)
+        grid = [(options_of(change), dict.fromkeys(SYSTEMS, change)) for change in GRID]
+        table(task, (grid if options.grid else rows_of(task))[: options.rows], options.seeds)
         return
     options.write.mkdir(parents=True, exist_ok=True)
     for name, lines in task.files.items():

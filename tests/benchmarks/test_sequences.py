@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ import sequences
 from sequences import walks
 
 WALKS = Path(walks.__file__)
-PLAIN = argparse.Namespace(edges=None, labels=None, p=1.0, q=1.0, k=3, step=3)
+PLAIN = argparse.Namespace(
+    edges=None, labels=None, links=False, p=1.0, q=1.0, k=3, step=3, proteins=False, data=sequences.REPORTED
+)
 MARGINS = {
     "sessions": {"hit rate at 10": 0.3, "MRR": 0.1},
     "graphs": {"link AUC": 0.3, "label F1": 0.6},
@@ -50,6 +53,19 @@ def test_held_out_links_leave_every_node_a_link():
     assert not set(unlinked) & set(links)
 
 
+def test_all_scores_of_links_know_two_cliques_apart():
+    rng = np.random.default_rng(1)
+    centers = np.repeat(np.eye(4)[:2], 10, 0)
+    inputs, outputs = (2 * centers + rng.normal(0, 0.1, (20, 4)) for _ in range(2))
+    vectors = sequences.vectors_of([str(node) for node in range(20)], inputs, outputs, 0.0)
+    pairs = [(str(a), str(b)) for a in range(20) for b in range(a)]
+    linked = [pair for pair in pairs if (int(pair[0]) < 10) == (int(pair[1]) < 10)]
+    scores = sequences.link_scores(vectors, linked, sorted(set(pairs) - set(linked)))
+    assert min(scores.values()) == 1, scores
+    vectors = vectors._replace(outputs=rng.normal(0, 1, (20, 4)))
+    assert sequences.link_scores(vectors, linked, sorted(set(pairs) - set(linked)))["input by output, product"] < 0.9
+
+
 def test_the_genetic_code_is_the_standard_one():
     assert (data.CODE["ATG"], data.CODE["TGG"], data.CODE["TAA"], data.CODE["CTG"]) == ("M", "W", "*", "L")
     assert Counter(data.CODE.values())["L"] == 6
@@ -58,6 +74,40 @@ def test_the_genetic_code_is_the_standard_one():
 def test_kmers_overlap_unless_the_step_is_their_length():
     assert data.kmers("ACGTAC", 3) == ["ACG", "CGT", "GTA", "TAC"]
     assert data.kmers("ACGTACG", 3, 3) == ["ACG", "TAC"]
+
+
+def test_proteins_are_translated_by_codons():
+    assert data.translated("ATGCTGTAA") == "ML*"
+    written = sequences.TASKS["kmers"](PLAIN).files
+    assert data.translated(written["genes.fasta"][1]) == written["proteins.fasta"][1]
+
+
+def test_settings_are_chosen_by_data_that_the_tables_do_not_report(monkeypatch):
+    ring = [(str(node), str((node + step) % 60)) for node in range(60) for step in (1, 2)]
+    monkeypatch.setattr(data, "digits", lambda: ([(min(link), max(link)) for link in ring], {}))
+    validation = argparse.Namespace(**{**vars(PLAIN), "data": sequences.VALIDATION})
+    for name in ("sessions", "logs"):
+        reported, other = (sequences.TASKS[name](options).sentences(1) for options in (PLAIN, validation))
+        assert reported != other
+    kept, held, _ = sequences.split_links(data.digits()[0])
+    found = sequences.TASKS["graphs"](validation).sentences(1)
+    walked = {frozenset(pair) for walk in found for pair in pairwise(walk)}
+    assert walked <= {frozenset(link) for link in kept}
+    assert not walked & {frozenset(link) for link in held}
+
+
+def test_each_system_has_its_own_best_settings():
+    best = {"w2vtrain": {"alpha": 0.1}, "gensim": {"alpha": 0.2}}
+    label, change = sequences.rows_of(sequences.TASKS["logs"](PLAIN)._replace(best=best))[-1]
+    assert label == "at its best: `--alpha 0.1` / `--alpha 0.2`"
+    assert change == best
+
+
+def test_the_error_of_a_difference_is_paired_by_seed():
+    scores = {"w2vtrain": {"AUC": np.array([0.5, 0.7, 0.9])}, "gensim": {"AUC": np.array([0.4, 0.6, 0.8])}}
+    assert sequences.Measured(scores, {}).error("AUC") == pytest.approx(0)
+    scores["gensim"]["AUC"] = np.array([0.5, 0.7, 0.6])
+    assert sequences.Measured(scores, {}).error("AUC") == pytest.approx(0.1)
 
 
 def test_masked_lines_of_a_request_are_its_events():
@@ -70,12 +120,13 @@ def test_masked_lines_of_a_request_are_its_events():
 def test_a_table_has_both_systems_beside_the_scores_without_vectors(monkeypatch, capsys):
     monkeypatch.setitem(sequences.SYSTEMS, "gensim", sequences.of_w2vtrain)  # gensim has no wheels for Python 3.14
     monkeypatch.setattr(data, "logs", partial(data.logs, 300))
-    sequences.main(["logs", "--seeds", "1", "--rows", "2"])
-    suggested, _, head, _, without, first, second = capsys.readouterr().out.splitlines()
+    sequences.main(["logs", "--seeds", "2", "--rows", "2"])
+    suggested, _, head, _, without, first, second, _, errors = capsys.readouterr().out.splitlines()
     assert "`--sample 0`" in suggested
     assert head.count("w2vtrain | gensim") == 3
     assert len({line.count("|") for line in (head, without, first, second)}) == 1
     assert first.split("|")[2] == first.split("|")[3], "the same seed gives the same vectors"
+    assert errors.startswith("Largest standard error of a difference, 2 seeds: 0.000 (fault AUC)")
 
 
 def test_settings_mean_the_same_to_gensim():

@@ -48,6 +48,14 @@ cbow-sum and cbow-corrected differ from cbow in factors, bigram-nce differs from
 methods of hs and neg.
 """
 
+COMPOSED_TESTS = {
+    "test_every_objective_passes_the_checks_of_objectives_check",
+    "test_an_ngram_changes_by_the_sum_of_what_its_words_change",
+    "test_the_window_engine_agrees_with_a_trainer_without_a_stage",
+}
+COMPOSED = {"hs-neg", "bigram-nce", "cbow-sum", "cbow-corrected"}
+"""Tests of every objective or architecture, and those that quick runs leave out, because they are made of others."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
@@ -63,7 +71,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
         names = {value for value in values if isinstance(value, str)}
-        if any(one in names and names & {*others, *SPARED} - {one} for one, others in SPARED.items()):
+        spared = any(one in names and names & {*others, *SPARED} - {one} for one, others in SPARED.items())
+        if spared or (item.originalname in COMPOSED_TESTS and names & COMPOSED):
             item.add_marker("slow")
 
 

@@ -553,15 +553,13 @@ def mutated(mutate, data, longest, seed):
     return changed[:longest]
 
 
-def fuzz(loader, folder, flags):
-    """Fuzz one loader in this process, which libFuzzer ends."""
+def fuzz(read, flags):
+    """Fuzz a reader in this process, which libFuzzer ends."""
     import resource  # like atheris, not available on every platform
 
     import atheris
 
-    os.chdir(folder)
-    path, read = Path("input"), LOADERS[loader].read  # random names would end up in the fuzzer's dictionary
-
+    path = Path("input")  # random names would end up in the fuzzer's dictionary
     before = resource.getrlimit(resource.RLIMIT_AS)
 
     def allow_more():
@@ -581,9 +579,6 @@ def fuzz(loader, folder, flags):
             resource.setrlimit(resource.RLIMIT_AS, before)  # reporting the error takes memory, too
             raise
 
-    for seed in sorted(Path("seeds").iterdir()):  # so that imports and compilation do not count
-        one_input(seed.read_bytes())
-    watch(atheris)  # last, because Numba cannot compile an instrumented function
     allow_more()
     atheris.Setup([sys.argv[0], *flags], one_input, custom_mutator=lambda *about: mutated(atheris.Mutate, *about))
     atheris.Fuzz()
@@ -616,11 +611,20 @@ def start(loaders, flags, corpus=None, artifacts=Path()):
 
 def fuzz_each(loaders, folder, flags):
     """Fuzz each loader in a process of its own, forked from this one, so that all import the package only once."""
+    import atheris
+
+    for loader in loaders:  # so that imports and compilation do not count
+        os.chdir(folder / loader)
+        for seed in sorted(Path("seeds").iterdir()):
+            Path("input").write_bytes(seed.read_bytes())
+            refused(LOADERS[loader].read, Path("input"))
+    watch(atheris)  # last, because Numba cannot compile an instrumented function
     for loader in loaders:
         print(f"{loader}:", flush=True)
         process = os.fork()
         if not process:
-            fuzz(loader, folder / loader, flags)
+            os.chdir(folder / loader)
+            fuzz(LOADERS[loader].read, flags)
         if code := os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
             sys.exit(f"{loader}: exit code {code}")
 

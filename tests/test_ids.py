@@ -27,6 +27,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 def test_every_process_collects_the_same_tests_in_the_same_order(tmp_path):
     (tmp_path / "clock.py").write_text(CLOCK)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])

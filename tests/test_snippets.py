@@ -28,8 +28,10 @@ OTHERS = {"gensim": "(import|from) gensim", "annoy": "annoy", "wefe": "from wefe
 SIMILAR = {
     "docs/index.md", "docs/start.md", "docs/guides/batch-jobs.md", "docs/how-word2vec-learns.md",
     "docs/guides/sessions-and-graphs.md",
+    "docs/guides/evaluation.md", "docs/guides/pictures.md", "docs/guides/language-models.md", "docs/fasttext.md",
+    "docs/guides/choosing-an-objective.md", "docs/guides/graphs.md", "docs/guides/large-corpora.md",
 }  # fmt: skip
-"""Pages whose commands other pages and tests of the quick suite also run."""
+"""Pages that only slow tests run: what they show is also run by other pages and by tests of the quick suite."""
 LANGUAGES = {"sh", "python", "toml", "text", "markdown", "{toctree}", "{eval-rst}", "{include} "}
 
 

@@ -36,6 +36,7 @@ def run(*words):
     return done
 
 
+@pytest.mark.slow
 def test_operations_and_rows_are_known_of_our_jobs_only(corpus, tmp_path):
     pytest.importorskip("gensim")
     done = run(

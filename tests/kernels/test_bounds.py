@@ -73,9 +73,11 @@ def check(folder, objective, settings):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("objective", "settings"), [("neg", SMALL[0]), ("hs", SMALL[1])])
+@pytest.mark.parametrize(
+    ("objective", "settings"), [("neg", SMALL[0]), pytest.param("hs", SMALL[1], marks=pytest.mark.slow)]
+)
 def test_no_kernel_reads_or_writes_out_of_bounds(folder, objective, settings):
-    """Check two pairs of objective and model; the slow test checks all pairs, whose kernels take 30 s to compile."""
+    """Check one pair of objective and model; slow tests check all pairs, whose kernels take 30 s to compile."""
     check(folder, objective, [settings])
 
 

@@ -26,7 +26,14 @@ from w2vtrain.training.run_folder import RunFolder
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
-KINDS = [("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "nce"), ("cbow", "softmax"), ("cbow", "cnn-softmax")]
+KINDS = [
+    ("skipgram", "neg"),
+    ("cbow", "softmax"),
+    *(
+        pytest.param(*kind, marks=pytest.mark.slow)
+        for kind in (("skipgram", "hs"), ("cbow", "nce"), ("cbow", "cnn-softmax"))
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,12 @@ def same(one, other):
 @pytest.mark.parametrize("more", [{}, {"sentence_end": True}, {"context": "left"}], ids=str)
 @pytest.mark.parametrize(
     "names",
-    [("skipgram", "neg"), ("cbow", "hs"), ("skipgram", "block-neg"), ("cbow-sum", "softmax")],
+    [
+        ("skipgram", "neg"),
+        pytest.param(("cbow", "hs"), marks=pytest.mark.slow),
+        pytest.param(("skipgram", "block-neg"), marks=pytest.mark.slow),
+        ("cbow-sum", "softmax"),
+    ],
     ids=" ".join,
 )
 def test_a_whole_sentence_is_the_window_that_reaches_its_ends(sessions, names, more):
@@ -51,7 +56,7 @@ def test_a_whole_sentence_is_the_window_that_reaches_its_ends(sessions, names, m
         assert whole.record["epochs"][0]["examples"] == pairs
 
 
-@pytest.mark.parametrize("objective", ["neg", "hs", "softmax"])
+@pytest.mark.parametrize("objective", ["neg", pytest.param("hs", marks=pytest.mark.slow), "softmax"])
 @pytest.mark.parametrize("architecture", ["skipgram", "cbow", "cbow-sum", "vlbl"])
 def test_long_sentences_with_repeated_words_do_not_diverge_at_the_default_rate(sessions, architecture, objective):
     """Updates of all rows of such a window at once overshoot, until a weight is infinite."""

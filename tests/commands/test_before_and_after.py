@@ -84,6 +84,15 @@ def test_dry_run_prints_the_sizes_and_what_is_in_the_way(w2vtrain_here, folder):
     assert "chosen: " in out
 
 
+def test_dry_run_needs_no_name_of_an_output(w2vtrain_here, folder):
+    """It takes one that is free, so that nothing that is here is in the way."""
+    (folder / "vectors.txt").write_text("here", encoding="utf-8")
+    code, out, _ = w2vtrain_here(["fit", "text.txt", "--dry-run", "--dry-run-seconds", "0.3", "-q"], folder)
+    assert code == 0
+    assert "run folder" in out
+    assert "exists" not in out
+
+
 def test_dry_run_fails_as_fit_would(w2vtrain_here, folder):
     assert dry_run(w2vtrain_here, folder, "--min-count", "1000000")[0] == 65
     assert dry_run(w2vtrain_here, folder, "--vector-size", "100000000")[0] not in (0, 70)

@@ -1,5 +1,7 @@
 """The command `fit`: its options. run.py does the work."""
 
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,7 +32,7 @@ from w2vtrain.parsers import Real
 
 @command(epilog=CODES, short_help="Train word vectors on text.")
 @click.argument("corpus", nargs=-1, metavar="CORPUS...")
-@click.option("-o", "--output", metavar="FILE", help=f"{OUTPUT}  [required]")
+@click.option("-o", "--output", metavar="FILE", help=f"{OUTPUT}  [required, except by --dry-run]")
 @format_option
 @dtype_option
 @export_option
@@ -137,7 +139,9 @@ def fit(
         if not corpus:
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
-            raise click.UsageError("Missing option '-o' / '--output'")
+            if not dry_run:
+                raise click.UsageError("Missing option '-o' / '--output'")
+            values["output"] = _free_name()
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
     if dry_run and values["distributed"]:
@@ -155,3 +159,9 @@ def fit(
         report(request, named, dry_run_seconds, as_json)
     else:
         carry_out(request, named=named)
+
+
+def _free_name() -> str:
+    """Return the name of an output of which nothing exists here, for a dry run that names none."""
+    names = (f"vectors{number or ''}.txt" for number in count())
+    return next(name for name in names if not any(Path().glob(f"{name}*")))

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import itertools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -348,8 +349,8 @@ def test_a_run_whose_results_do_not_fit_on_the_disk_is_saved(text, tmp_path, sma
     """`resume` writes the results when space is free again."""
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     folder = tmp_path / "run"
-    fill(small_disk / "filler")
-    done = run(fit(text, small_disk / "vectors.bin", "--run", folder))
+    words = fit(text, small_disk / "vectors.bin", "--run", folder)
+    done = run([sys.executable, "-c", FULL, small_disk / "filler", "", *words[3:]])
     assert done.returncode == 74, done.stderr
     line = error_of(done)
     assert "No space left on device" in line
@@ -362,6 +363,14 @@ def test_a_run_whose_results_do_not_fit_on_the_disk_is_saved(text, tmp_path, sma
     assert again.returncode == 0, again.stderr
     assert (small_disk / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
     assert not folder.exists()
+
+
+def test_a_run_for_whose_results_there_is_no_space_is_refused_before_it_trains(text, tmp_path, small_disk):
+    fill(small_disk / "filler")
+    done = run(fit(text, small_disk / "vectors.bin", "--run", tmp_path / "run"))
+    assert done.returncode == 74, done.stderr
+    assert re.search(r"small: checkpoints and vectors need .* but only .* choose another folder", error_of(done))
+    assert not (tmp_path / "run").exists()
 
 
 def until(process, what):

@@ -135,7 +135,7 @@ def check_disk(needs: Iterable[tuple[Path, int]], what: str = ROOM) -> None:
             advice = f"choose another folder with {spelled('cache_dir')}"
             if what == ROOM:
                 sizes = f"{spelled('max_vocab')} or {spelled('vector_size')}"
-                advice = f"choose another folder with {spelled('run')}, or reduce {sizes}"
+                advice = f"choose another folder with {spelled('run')} or -o, or reduce {sizes}"
             raise WriteError(
                 f"{folder}: {what} {size_text(needed)} of disk space, but only {size_text(free)} are free: {advice}"
             )

@@ -112,7 +112,7 @@ def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights)
     """
     words, rows = vocabulary.words, len(weights.output)
     arrays = (vocabulary.counts, weights.input, weights.output, *weights.arrays.values())
-    listed = len(vocabulary.text())
+    listed = vocabulary.text_size()
     whole = sum(array.nbytes for array in arrays) + listed
 
     def vectors(file: str, form: str, count: int) -> int:

@@ -94,6 +94,12 @@ class Vocabulary:
             f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
         ).encode()
 
+    def text_size(self) -> int:
+        """Return the bytes that `text` has, without building it, which takes a second for a million words."""
+        digits = 1 + np.searchsorted(10 ** np.arange(1, 19), self.counts, side="right")
+        letters = len("".join(self.words).encode("utf-8", "surrogatepass"))
+        return letters + int(digits.sum()) + 2 * len(self.words)  # a space and a newline
+
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
         """Read lines "word count" in any order, plain or compressed. word2vec's `</s>` is treated as any other word.

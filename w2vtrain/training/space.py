@@ -52,7 +52,7 @@ class Footprint:
         state: what training changes, see `Engine.state`; weights: see `Engine.weights`; keeps_best: see `keeps_best`.
         """
         best = (weights.input, weights.output, *weights.arrays.values()) if keeps_best else ()
-        return cls(_bytes(state.values()), _bytes(best), len(vocabulary.text()))
+        return cls(_bytes(state.values()), _bytes(best), vocabulary.text_size())
 
     @property
     def checkpoint(self) -> int:

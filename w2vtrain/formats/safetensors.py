@@ -36,11 +36,15 @@ ASCII_SPACE, NEWLINE = re.compile(rb"[ \t\n\r\v\f]"), re.compile(rb"\n")
 
 
 def row_blocks(array: Any) -> Iterator[slice]:
-    """Yield slices over the first axis of `array`, each with about VALUES values and at least one row."""
-    width = max(1, array.size // max(1, len(array)))
-    step = max(1, VALUES // width)
-    for start in range(0, len(array), step):
-        yield slice(start, min(start + step, len(array)))
+    """Return slices over the first axis of `array`, each with about VALUES values and at least one row."""
+    return row_slices(len(array), array.size // max(1, len(array)))
+
+
+def row_slices(rows: int, width: int) -> Iterator[slice]:
+    """Yield slices over `rows` rows of `width` values: see `row_blocks`."""
+    step = max(1, VALUES // max(1, width))
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
 
 
 def first_not_finite(matrix: Any) -> int | None:

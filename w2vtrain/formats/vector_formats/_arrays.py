@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.precision import rounded, scales_of
-from w2vtrain.formats.safetensors import VALUES, row_blocks
+from w2vtrain.formats.safetensors import row_blocks, row_slices
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, Collector
 from w2vtrain.formats.vector_formats.contract import Table, Vectors
 
@@ -88,7 +88,7 @@ def array_rows(words: Sequence[bytes], matrix: NDArray[Any], order: NDArray[np.i
 
     The matrix may be mapped: `stream_rows` takes less memory, but needs rows that follow each other in the file.
     """
-    for rows in row_blocks(matrix) if order is None else _steps(len(order), matrix.shape[1]):
+    for rows in row_blocks(matrix) if order is None else row_slices(len(order), matrix.shape[1]):
         yield words[rows], as_float32(matrix[rows if order is None else order[rows]])
 
 
@@ -100,17 +100,13 @@ def stream_rows(
 
     file: positioned at the first row. No more than one block is in memory. Raise TruncatedFile if rows are missing.
     """
-    for rows in _steps(len(words), shape[1]):
-        data = file.read((rows.stop - rows.start) * shape[1] * dtype.itemsize)
-        if len(data) < (rows.stop - rows.start) * shape[1] * dtype.itemsize:
+    for rows in row_slices(len(words), shape[1]):
+        size = (rows.stop - rows.start) * shape[1] * dtype.itemsize
+        data = file.read(size)
+        if len(data) < size:
             raise TruncatedFile(f"{where}: the file ends inside row {rows.start:,} or one of the next: it is cut off")
         block = as_float32(np.frombuffer(data, dtype).reshape(-1, shape[1]))
         yield words[rows], block if scales is None else block * scales[rows, None]
-
-
-def _steps(count: int, dim: int) -> Iterator[slice]:
-    step = max(1, VALUES // dim)
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
 def as_float32(block: NDArray[Any]) -> NDArray[np.float32]:

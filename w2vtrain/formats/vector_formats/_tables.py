@@ -99,7 +99,7 @@ def read_table(
 
     counts: list[NDArray[np.int64] | None] = []
 
-    def check(width: int) -> None:
+    def justify(width: int) -> None:
         if 4 * rows * width > justified(size):
             raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
 
@@ -116,13 +116,13 @@ def read_table(
                 yield block
 
     try:
-        check(dim or 1)
+        justify(dim or 1)
         found = all_blocks()
         first = next(found, None)
         if first is None:
             raise DataError(f"{path} contains no vectors")
         width = first[1].shape[1]
-        check(width)
+        justify(width)
         same = (_same(block, width, path) for block in chain([first], found))
         vectors = collected(path, kind, (rows, width), same, lenient, limit, size)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:

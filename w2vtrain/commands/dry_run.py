@@ -4,7 +4,6 @@ plan.py decides what the run would do, and training/estimate.py measures.
 """
 
 import os
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from w2vtrain.commands.console import Console
 from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.plan import Plan, check_outputs, plan
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
-from w2vtrain.commands.run import headline, working_folder
+from w2vtrain.commands.run import headline, recorded
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import check_lock
@@ -65,7 +64,7 @@ def refuse(planned: Plan) -> list[str]:
     request, run = planned.request, planned.run()
     is_there = isinstance(run, RunFolder) and check_lockable(run.folder)
     if is_there:
-        run.read(planned.settings, {"cwd": working_folder(), "request": asdict(request)}, anew=request.force)
+        run.read(planned.settings, recorded(request), anew=request.force)
     check_outputs(request, lambda file: True)
     files = [file for file in request.files if not is_stream(file)]
     for file in files:

@@ -65,8 +65,7 @@ def lead(planned: Plan, team: Team, resumed: bool) -> None:
     """Lock the run folder and the outputs, train with a log, and write the results."""
     request, run = planned.request, planned.run()
     with run.held():  # from here on, signals stop or save a run that has a folder
-        about = {"cwd": working_folder(), "request": asdict(request)} if run.saves else {}
-        run.read(planned.settings, about, anew=request.force)
+        run.read(planned.settings, recorded(request) if run.saves else {}, anew=request.force)
         if resumed:
             check_begun(request, run)
         check_outputs(request, run.owns)
@@ -157,6 +156,11 @@ def reported(log: Log) -> Iterator[None]:
             with suppress(W2VError):  # the error itself matters more
                 log({"event": event, "exit_code": code, "message": message})
         raise
+
+
+def recorded(request: FitRequest) -> dict[str, Any]:
+    """Return what a run folder records about a request, so that `resume` can repeat it."""
+    return {"cwd": working_folder(), "request": asdict(request)}
 
 
 def working_folder() -> str:

@@ -55,7 +55,8 @@ COMPOSED_TESTS = {
     "test_resume_gives_the_same_model_as_an_uninterrupted_run",
 }
 COMPOSED = {"hs-neg", "bigram-nce", "cbow-sum", "cbow-corrected", "corrected"}
-"""Tests of every objective or architecture, and those that quick runs leave out, because they are made of others."""
+"""Tests that run each objective or architecture. Quick runs of them leave out the names in COMPOSED, which are made of
+parts of others."""
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -51,15 +51,17 @@ UNWRAPPED = {"no_cfunc_wrapper": True}
 class _InlinedLibrary(JITCodeLibrary):
     """The LLVM code of a function that is only inlined: never turned into machine code, optimized fully in its kernel.
 
-    Numba would do both for every function. Without them, compiling takes a quarter less time.
+    Numba would do both for every function. A module that was given to LLVM's engine is turned into machine code by the
+    next kernel at the latest, so none is given.
     """
 
     def _optimize_final_module(self) -> None:
         passes, builder = self._codegen._module_pass_manager(opt=self._codegen._opt_level, cost="cheap")
         passes.run(self._final_module, builder)
 
-    def _finalize_specific(self) -> None:
-        pass
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -67,8 +69,14 @@ class _InlinedLowering(NativeLowering):
     _name = "inlined_lowering"
 
     def run_pass(self, state: Any) -> Any:
-        state.library = _InlinedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return super().run_pass(state)
+        library = state.library = _InlinedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        # Numba finds the code of a function by its entry point. As there is none, any function of the library's will do.
+        key = library.__sizeof__
+        state.targetctx.insert_user_function(key, state["cr"].fndesc, [library])
+        state["cr"] = state["cr"]._replace(cfunc=key)
+        return True
 
 
 class _InlinedCompiler(CompilerBase):

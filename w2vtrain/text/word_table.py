@@ -89,10 +89,14 @@ def add(text: Bytes, table: Table, out: Int32, state: Int64) -> Table:
 
 def merge(source: Table, into: Table) -> tuple[Table, Int32]:
     """Add the words and counts of `source` to `into`. Return `into` or a larger table, and the words' numbers in it."""
-    numbers = np.empty(source.types, np.int32)
-    done = 0
-    while (done := _merge(source, into, numbers, done)) < source.types:
-        into = grown(into)
+    numbers, done = np.empty(source.types, np.int32), 0
+    # Read-only, as the text of `tokenize` is: what both call is then compiled once.
+    arena = source.arena.view()
+    arena.flags.writeable = False
+    while done < source.types:  # most texts read by one thread have nothing to merge, and need no kernel for it
+        done = _merge(source, arena, into, numbers, done)
+        if done < source.types:
+            into = grown(into)
     return into, numbers
 
 
@@ -145,12 +149,12 @@ def tokenize(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
 
 
 @kernel()
-def _merge(source: Table, into: Table, numbers: Int32, done: int) -> Any:
-    """Add the words of `source` from number `done` on. Return the number of the first one that does not fit, if any."""
+def _merge(source: Table, text: Bytes, into: Table, numbers: Int32, done: int) -> Any:
+    """Add the words of `source`, whose arena is `text`, from number `done` on. Return the first that does not fit."""
     for i in range(done, source.state[TYPES]):
         start, end = source.starts[i], source.starts[i + 1]
-        low, high, _, value = _word(source.arena, start, end)
-        number = _number(into, source.arena, start, end, low, high, value)
+        low, high, _, value = _word(text, start, end)
+        number = _number(into, text, start, end, low, high, value)
         if number < 0:
             return i
         into.counts[number] += source.counts[i]

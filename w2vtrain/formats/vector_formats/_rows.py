@@ -109,7 +109,9 @@ class Collector:
     def _add_words(self, names: list[bytes]) -> bool:
         """Add all words and return True if nothing is wrong with any; else add none."""
         text = b" ".join(names)
-        if self.coding or text.split() != names:  # a word is empty or contains white space
+        if self.coding and self.coding.encoding.lower() not in ("utf-8", "utf8"):
+            return False
+        if text.split() != names:  # a word is empty or contains white space
             return False
         try:
             words = text.decode().split(" ")

@@ -72,7 +72,7 @@ class _InlinedLowering(NativeLowering):
         library = state.library = _InlinedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        # Numba finds the code of a function by its entry point. As there is none, any function of the library's will do.
+        # Numba finds the code of a function by its entry point; without one, any function of the library will do.
         key = library.__sizeof__
         state.targetctx.insert_user_function(key, state["cr"].fndesc, [library])
         state["cr"] = state["cr"]._replace(cfunc=key)

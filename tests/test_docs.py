@@ -35,7 +35,14 @@ def run(words, folder):
     return subprocess.run([sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("page", "number"), [(page, k) for page in PAGES for k in range(len(blocks(page, "sh")))])
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [
+        pytest.param(page, k, marks=pytest.mark.slow if k == 0 else ())
+        for page in PAGES
+        for k in range(len(blocks(page, "sh")))
+    ],
+)
 def test_the_commands_of_the_guides_succeed(folder, page, number):
     """They include `objectives check` and `architectures check`, whose checks must all pass."""
     commands = blocks(page, "sh")[number].splitlines()

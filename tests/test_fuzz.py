@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("atheris", reason="atheris, which the fuzz tests need, is only available on Linux")
 
-RUNS = 300
+RUNS = 100
 
 
 GROUPS = [list(fuzz.LOADERS)[k::4] for k in range(4)]

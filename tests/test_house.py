@@ -75,6 +75,7 @@ def test_percentile_uses_the_nearest_rank():
     assert house.percentile([3], 95) == 3
 
 
+@pytest.mark.slow
 def test_two_checkouts_are_shown_side_by_side(checkout, tmp_path):
     checkout()
     command = [sys.executable, str(ROOT / "tests/house.py"), str(tmp_path), str(ROOT)]

@@ -178,6 +178,7 @@ def test_the_check_for_cut_text_finds_it(site, tab):
     assert "wide" in page.evaluate(CUT)
 
 
+@pytest.mark.slow
 def test_search_works_offline(site, tab):
     page, troubles = tab
     page.goto((site / "search.html").as_uri() + "?q=perplexity")

@@ -30,6 +30,8 @@ SIMILAR = {
     "docs/guides/sessions-and-graphs.md",
     "docs/guides/evaluation.md", "docs/guides/pictures.md", "docs/guides/language-models.md", "docs/fasttext.md",
     "docs/guides/choosing-an-objective.md", "docs/guides/graphs.md", "docs/guides/large-corpora.md",
+    "docs/guides/genes.md", "docs/guides/logs.md", "docs/guides/phrases.md", "docs/guides/report.md",
+    "docs/guides/taking-vectors-along.md",
 }  # fmt: skip
 """Pages that only slow tests run: what they show is also run by other pages and by tests of the quick suite."""
 LANGUAGES = {"sh", "python", "toml", "text", "markdown", "{toctree}", "{eval-rst}", "{include} "}
@@ -65,7 +67,7 @@ def test_no_page_has_a_placeholder(page):
     [pytest.param(page, marks=pytest.mark.slow if page in SIMILAR else ()) for page in pages_with("sh", "python")],
 )
 def test_commands_and_python_of_a_page_run_in_order(page, corpus, tmp_path):
-    """Each page has one folder, since later commands use what earlier ones wrote."""
+    """Each page has one folder, since later commands use what earlier ones wrote. Quick runs train for a moment."""
     environment = checkout(tmp_path) if corpus == "short" else checkout(tmp_path, None)
     for block in blocks(page):
         if block.language == "python":
@@ -80,6 +82,8 @@ def test_commands_and_python_of_a_page_run_in_order(page, corpus, tmp_path):
         for command in commands(block):
             if command.startswith(NOT_RUN):
                 continue
+            if corpus == "short":
+                command = re.sub(r"--seconds \d+", "--seconds 0.5", command)
             run(command, tmp_path, environment, code=75 if command.startswith("stopped ") else 0)
 
 

@@ -107,6 +107,7 @@ def test_programs_take_turns_and_what_limits_each_job_is_shown(corpus, tmp_path,
     assert (tmp_path / "plot.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs executable scripts")
 def test_programs_are_measured_by_their_progress_output(corpus, tmp_path):
     questions = tmp_path / "questions.txt"

@@ -4,6 +4,7 @@ import pytest
 from phrase_speed import main, table
 
 
+@pytest.mark.slow
 def test_both_systems_join_the_same_text(tmp_path, capsys):
     pytest.importorskip("gensim.models.phrases")
     corpus = tmp_path / "text"

@@ -27,6 +27,7 @@ MARGINS = {
 """How far the scores must be above those without vectors: less than half of what was measured."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sequences.TASKS)
 def test_vectors_beat_popularity_chance_and_counts_by_a_wide_margin(name):
     task = sequences.TASKS[name](PLAIN)

@@ -19,6 +19,7 @@ def in_this_process(function, task, folder):
     return 0, printed.getvalue().encode()
 
 
+@pytest.mark.slow
 def test_a_sweep_prints_a_table_and_draws_a_picture(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("w2vtrain.evaluation.measure.run_child", in_this_process)
     monkeypatch.setattr(sweep, "AXES", {"vector_size": (16, 48), "max_vocab": (5, 20), "threads": (1,)})

@@ -82,6 +82,7 @@ def test_a_phrase_that_several_delimiters_join_is_unknown(folder, w2vtrain_here)
     assert "'new york'" in said
 
 
+@pytest.mark.slow
 def test_compare_joins_phrases_in_all_of_its_texts(folder, w2vtrain_here):
     (folder / "s.toml").write_text('phrases = "t.tsv"\n')
     words = ["compare", "text", "--heldout", "text", "--objectives", "neg", "--size", "4", "--min-count", "1"]

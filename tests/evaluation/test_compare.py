@@ -441,7 +441,7 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("name", [pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGKILL"])
 def test_no_trial_outlives_the_command(tmp_path, name):
     about = job(tmp_path, "softmax")
     command = [

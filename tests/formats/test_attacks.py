@@ -28,6 +28,9 @@ from w2vtrain.text.vocabulary import Vocabulary
 
 FOLDER = Path(__file__).parent / "attacks"
 ATTACKS = sorted(path for path in FOLDER.iterdir() if path.suffix not in (".py", "") and path.is_file())
+SLOW = ".bz2"
+"""The suffix of those that take seconds to decompress, which only slow tests read."""
+EACH = [pytest.param(path, marks=pytest.mark.slow if path.suffix == SLOW else ()) for path in ATTACKS]
 OTHERS = [path for loader in fuzz.LOADERS for path in fuzz.attacks_on(loader)]
 # These files are valid as vectors; their defects are in other parts of a model.
 SOUND_VECTORS = {
@@ -41,7 +44,7 @@ def test_the_attack_files_exist():
     assert len(OTHERS) > 45
 
 
-@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EACH, ids=lambda path: path.name)
 def test_a_hostile_file_is_rejected(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     start = time.process_time()
@@ -55,7 +58,7 @@ def test_a_hostile_file_is_rejected(path, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir()), "a pickle was run"
 
 
-@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EACH, ids=lambda path: path.name)
 def test_lenient_reading_raises_only_errors_of_this_package(path):
     try:
         vectors = read_vectors(path, lenient=True)
@@ -164,8 +167,9 @@ def printed(program, *arguments):
 
 
 @needs_proc
-def test_no_hostile_file_needs_much_memory():
-    assert not printed(PROGRAM, *ATTACKS)
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["others", "bzip2"])
+def test_no_hostile_file_needs_much_memory(slow):
+    assert not printed(PROGRAM, *(path for path in ATTACKS if (path.suffix == SLOW) == slow))
 
 
 def compressed(folder, name, data):
@@ -176,7 +180,9 @@ def compressed(folder, name, data):
     return path
 
 
-@pytest.mark.parametrize("name", ["v.txt.gz", "v.txt.bz2", "v.txt.xz", "v.txt.zst", "v.bin.gz"])
+@pytest.mark.parametrize(
+    "name", ["v.txt.gz", pytest.param("v.txt.bz2", marks=pytest.mark.slow), "v.txt.xz", "v.txt.zst", "v.bin.gz"]
+)
 def test_vectors_of_zeros_are_read_although_they_compress_a_hundredfold(tmp_path, name):
     rows, zeros, one = (50_000, bytes(1196), b"\0\0\x80\x3f") if ".bin" in name else (20_000, b"0 " * 299, b"1\n")
     data = b"%d 300\n" % rows + b"".join(b"w%d " % row + zeros + one for row in range(rows))

@@ -128,6 +128,7 @@ def test_a_cached_kernel_is_loaded_without_the_tables_of_the_compiler(tmp_path):
     assert found[0][:-1] == found[1][:-1] == found[2][:-1]
 
 
+@pytest.mark.slow
 def test_machine_code_unused_for_a_month_is_deleted(tmp_path):
     run_small(PACKAGE.parent, tmp_path)
     (mine,) = tmp_path.glob("*.machine")
@@ -228,6 +229,7 @@ def test_cache_file_that_is_a_symbolic_link_is_compiled_again(tmp_path):
     assert not file.is_symlink()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Windows has access lists, not modes")
 def test_cache_folder_may_be_group_writable_but_its_files_may_not(tmp_path):
     """A member of the group could put a link there to one of this user's files that the group can write."""

@@ -110,6 +110,7 @@ def trained(tmp_path, architecture, **options):
     return w2vtrain.train(path, **settings), str(path)
 
 
+@pytest.mark.slow
 def test_a_table_of_contexts_is_one_log_z_per_word_with_skipgram(tmp_path):
     """The context of an example is one word, so both learn and score the same."""
     (words, path), (table, _) = trained(tmp_path, "skipgram"), trained(tmp_path, "skipgram", z_table=10_000)

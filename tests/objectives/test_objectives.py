@@ -45,7 +45,7 @@ VARIANTS = {
     "lsh": [{"hashes": 0}, {"tables": 5, "hashes": 2, "window": 3, "limit": 4}, {"limit": 7, "rebuild": 1}],
     "nce": [{"learn_z": True}, {"learn_z": True, "z_table": 5}, {"share_noise": 4}, {"pool": 4}],
     "neg": [{"pool": 4}],
-    "sampled-softmax": [{"samples": 0}, {"samples": 1}, {"samples": 5}],
+    "sampled-softmax": [{"samples": 0}, {"samples": 1}, {"in_batch": True, "corrected": True}, {"samples": 5}],
     "target": [{"size": 2}],
 }
 """Options that make an objective take other paths than its defaults do."""

@@ -32,14 +32,14 @@ def draws_of(objective):
     return drawn_words((objective.accept, objective.alias), objective.samples)
 
 
-def naive(objective, H, targets, drawn, exponent=1.0):
+def naive(objective, H, targets, drawn, exponent=1.0, corrected=False):
     """Return loss, -dL/dH and -dL/d output of a block, computed one example and one candidate at a time."""
     output, loss, dH, d_output = objective.output, 0.0, np.zeros_like(H), np.zeros_like(objective.output)
     q = COUNTS**exponent / (COUNTS**exponent).sum()
     expected = [1 - (1 - p) ** len(drawn) for p in q]
     for b, (h, target) in enumerate(zip(H, targets, strict=True)):
         candidates = [target, *(set(drawn) - {target})]
-        x = np.array([output[v] @ h - np.log(expected[v]) for v in candidates])
+        x = np.array([output[v] @ h - (0 if v == target and corrected else np.log(expected[v])) for v in candidates])
         p = np.exp(x) / np.exp(x).sum()
         loss -= np.log(p[0])
         for v, share in zip(candidates, p, strict=True):
@@ -49,19 +49,40 @@ def naive(objective, H, targets, drawn, exponent=1.0):
     return loss, dH, d_output
 
 
+@pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("exponent", [0.5, 1.0])
-def test_step_is_the_corrected_softmax_over_the_target_and_the_drawn_words(rng, exponent):
-    objective, H = built(samples=6, ns_exponent=exponent), hidden(rng)
+def test_step_is_the_corrected_softmax_over_the_target_and_the_drawn_words(rng, exponent, corrected):
+    objective, H = built(samples=6, ns_exponent=exponent, corrected=corrected), hidden(rng)
     drawn = draws_of(objective)
     assert len(set(drawn)) < len(drawn), "the draws must contain a word twice, which counts once"
     assert set(drawn) & set(TARGETS.tolist()), "the draws must contain a target"
     assert set(TARGETS.tolist()) - set(drawn), "the draws must miss another target"
-    loss, dH, d_output = naive(objective, H, TARGETS, drawn, exponent)
-    old = objective.output.copy()
+    check_step(objective, H, naive(objective, H, TARGETS, drawn, exponent, corrected))
+
+
+def check_step(objective, H, expected):
+    (loss, dH, d_output), old = expected, objective.output.copy()
     got, got_dH = objective.step(H, TARGETS, 0.01, begun())
     assert got == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(got_dH, dH, atol=1e-12)
     np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_in_a_batch_the_other_targets_are_the_drawn_words(rng, corrected):
+    objective, H = built(in_batch=True, corrected=corrected), hidden(rng)
+    check_step(objective, H, naive(objective, H, TARGETS, TARGETS.tolist(), corrected=corrected))
+
+
+def test_the_sum_over_the_corrected_candidates_estimates_z_without_bias(rng):
+    """It is exp(s_w) exactly, and exp(s_v) / E(v) for each other word v that is drawn, with probability E(v)."""
+    objective, H = built(samples=3, corrected=True), hidden(rng)[:1]
+    z, work, rounds, target = [], begun(), 20_000, np.array([2], np.int32)
+    own = objective.output[2] @ H[0]
+    for _ in range(rounds):
+        z.append(np.exp(objective.step(H, target, 0.0, work)[0] + own))
+    exact = np.exp(objective.output @ H[0]).sum()
+    assert abs(np.mean(z) - exact) < 4.5 * np.std(z) / np.sqrt(rounds)
 
 
 def test_loss_approaches_that_of_the_softmax_with_very_many_draws(rng):

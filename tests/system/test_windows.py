@@ -47,6 +47,7 @@ def names(folder):
     return {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_finished_run_leaves_its_outputs_and_nothing_else(folder):
     run(folder, "fit", "text.txt", "-o", "v.bin", *SMALL, *MORE)
     assert names(folder) == {"text.txt", *OUTPUTS}

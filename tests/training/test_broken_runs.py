@@ -54,7 +54,7 @@ def broken_run(how, thread, step, arguments):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("thread", "step"), [(0, 5), (1, 9)])
+@pytest.mark.parametrize(("thread", "step"), [(0, 5), pytest.param(1, 9, marks=pytest.mark.slow)])
 def test_an_exception_in_a_thread_ends_the_run_and_is_reported(text, tmp_path, engine, thread, step):
     output = tmp_path / "vectors.bin"
     done = broken_run("raise", thread, step, fit(text, output, *ENGINES[engine]))

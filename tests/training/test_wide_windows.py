@@ -78,7 +78,9 @@ ARCHITECTURE = FullPace
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])
 @pytest.mark.parametrize(
-    ("window", "length", "share"), [("sentence", 11, 1), ("sentence", 41, 4), (50, 41, 1)], ids=str
+    ("window", "length", "share"),
+    [pytest.param("sentence", 11, 1, marks=pytest.mark.slow), ("sentence", 41, 4), (50, 41, 1)],
+    ids=str,
 )
 def test_long_sums_learn_at_a_lower_rate_in_wide_windows(rng, tmp_path, objective, window, length, share):
     """With 40 context words, it is 10 / 40 of the rate."""

@@ -29,30 +29,54 @@ class SampledSoftmax(RowObjective):
 
     samples: draws per block, with replacement; 0 takes all words without correction, which is the full softmax.
     ns_exponent: Q is proportional to the counts to this power.
+    in_batch: S is the targets of the block, which are taken as len(block) draws from the counts: the in-batch softmax
+    with log-Q correction (Yi et al. 2019, "Sampling-bias-corrected neural modeling for large corpus item
+    recommendations"; without the correction, InfoNCE, van den Oord et al. 2018). The options above do not apply.
+    corrected: leave the target's score as it is, x_w = s_w, because the target is a candidate whether drawn or not.
+    The sum over the candidates is then an unbiased estimate of Z, and -dL/ds is (1 - p_w) times the softmax over the
+    candidates other than w: the corrected log-Q correction of Khrylchenko et al. 2025, "Correcting the LogQ correction:
+    Revisiting sampled softmax for large-scale retrieval".
     """
 
-    def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int) -> None:
+    def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, corrected: bool, in_batch: bool) -> None:
         super().__init__(output)
-        self.samples = samples
+        self.samples, self.corrected, self.in_batch = samples, corrected, in_batch
         self.accept, self.alias = alias_table(noise)
-        with np.errstate(divide="ignore"):  # log(0): a vocabulary of one word, or samples=0 (all words)
-            self.log_expected = np.log(-np.expm1(samples * np.log1p(-noise))).astype(output.dtype)
+        with np.errstate(divide="ignore"):  # log(0): a vocabulary of one word
+            self.missed = np.log1p(-noise)
+        self.log_expected = self._log_expected(samples, self.missed)
+
+    def _log_expected(self, draws: int, missed: np.ndarray) -> np.ndarray:
+        """Return log E of words, (n,), for their logarithms of 1 - Q, (n,)."""
+        with np.errstate(divide="ignore"):  # log(0): samples=0 (all words)
+            return np.log(-np.expm1(draws * missed)).astype(self.output.dtype)
 
     @classmethod
-    def build(cls, problem: Problem, *, samples: int = 1024, ns_exponent: float = 1.0) -> "SampledSoftmax":
+    def build(
+        cls, problem: Problem, *,
+        samples: int = 1024, ns_exponent: float = 1.0, corrected: bool = False, in_batch: bool = False,
+    ) -> "SampledSoftmax":  # fmt: skip
         """Start biases, if any, at the log-frequencies of the words."""
         check_ranges("sampled-softmax", samples=(samples, 0, 1_000_000), ns_exponent=(ns_exponent, 0, 2))
-        noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
-        return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples)
+        noise = noise_distribution(np.maximum(problem.counts, 1), 1.0 if in_batch else ns_exponent)
+        return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, corrected, in_batch)
+
+    def optimum(self, P: np.ndarray) -> np.ndarray | None:
+        """Return P, or None with `corrected` or `in_batch`, which tend to it only with many draws."""
+        return None if self.corrected or self.in_batch else P
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        if not self.samples:
+        if not (self.samples or self.in_batch):
             return learn_subset(self.output, np.arange(len(self.output)), H, targets, lr, work)
-        drawn = work.array("drawn", (self.samples,), np.int32)
-        draw_words(work.stream(), self.accept, self.alias, drawn)
+        drawn = targets
+        if not self.in_batch:
+            drawn = work.array("drawn", (self.samples,), np.int32)
+            draw_words(work.stream(), self.accept, self.alias, drawn)
         rows, places, times = distinct_candidates(drawn, targets)
-        shift = np.where(times > 0, self.log_expected[rows], self.output.dtype.type(np.inf))
-        return learn_subset(self.output, rows, H, places, lr, work, shift, self.log_expected[targets])
+        expected = self._log_expected(len(drawn), self.missed[rows]) if self.in_batch else self.log_expected[rows]
+        shift = np.where(times > 0, expected, self.output.dtype.type(np.inf))
+        own = np.zeros(len(targets), self.output.dtype) if self.corrected else expected[places]
+        return learn_subset(self.output, rows, H, places, lr, work, shift, own)
 
 
 OBJECTIVE = SampledSoftmax

@@ -49,7 +49,7 @@ class SampledSoftmax(RowObjective):
     def _log_expected(self, draws: int, missed: np.ndarray) -> np.ndarray:
         """Return log E of words, (n,), for their logarithms of 1 - Q, (n,)."""
         with np.errstate(divide="ignore"):  # log(0): samples=0 (all words)
-            return np.log(-np.expm1(draws * missed)).astype(self.output.dtype)
+            return np.asarray(np.log(-np.expm1(draws * missed)), self.output.dtype)
 
     @classmethod
     def build(

@@ -8,8 +8,9 @@ import pytest
 from formats.test_attacks import PROGRAM, needs_proc, printed
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.vector_formats import _ipc, _pages
+from w2vtrain.formats.vector_formats import _ipc
 from w2vtrain.formats.vectors import read_vectors, write_vectors
+from w2vtrain.system import parquet_pages
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # pyarrow's imports
 MANY = 9_000_000
@@ -123,10 +124,10 @@ def test_the_pages_found_are_those_of_the_footer(tmp_path):
         parquet_file(tmp_path / "v.parquet", words, vectors, data_page_size=10_000, row_group_size=4_000, **options)
         facts = parquet.read_metadata(tmp_path / "v.parquet")
         with (tmp_path / "v.parquet").open("rb") as file:
-            chunks = list(_pages.chunks(file, (tmp_path / "v.parquet").stat().st_size))
+            chunks = list(parquet_pages.chunks(file, (tmp_path / "v.parquet").stat().st_size))
             assert [chunk.column for chunk in chunks] == [0, 1] * 3
             for number, chunk in enumerate(chunks):
-                about, found = facts.row_group(number // 2).column(number % 2), list(_pages.pages(file, chunk))
+                about, found = facts.row_group(number // 2).column(number % 2), list(parquet_pages.pages(file, chunk))
                 headers = about.total_uncompressed_size - sum(page.bytes for page in found)
                 assert 0 < headers < 100 * len(found)
                 dictionary = found[0].values if about.has_dictionary_page else 0

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.vector_formats import _pages as parquet_pages
 from w2vtrain.formats.vector_formats import _tables as tables
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.system import parquet_pages
 from w2vtrain.system.reading import justified, open_input, regular_size
 
 MAGIC = b"PAR1"

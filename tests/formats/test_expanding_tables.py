@@ -90,7 +90,7 @@ ATTACKS = {
     "word.parquet": (long_word, "occurs a second time"),
     "longer.parquet": (longer_word, "a word of 1,000,000 bytes, more than 65,536"),
     "rows.parquet": (equal_rows, "are too many for a file of"),
-    "page.parquet": (large_page, "are too many for a file of"),
+    "page.parquet": (large_page, "a page of 70,000,015 decompressed bytes and 2 values is too large for a file of"),
     "prefix.parquet": (prefixes, "the encoding DELTA_BYTE_ARRAY, which is not read"),
     "zstd.arrow": (lambda path: zeros(path, "zstd"), "are too many for a file of"),
     "lz4.arrow": (lambda path: zeros(path, "lz4"), "are too many for a file of"),

@@ -459,14 +459,26 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
     np.testing.assert_array_equal(found, expected)
 
 
-def test_a_row_group_that_expands_too_much_is_refused_before_it_is_read(tmp_path):
+def test_a_page_that_expands_too_much_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "t.parquet"
     rows = pa.array(["a b " * (1 << 20)] * 20, pa.large_string())
     parquet.write_table(pa.table({"text": rows}), path, compression="zstd", use_dictionary=False)
     before = pa.total_allocated_bytes()
-    with pytest.raises(DataError, match=r"t\.parquet: row group 1 has 83,\d+,\d+ bytes, too many for a file of"):
+    with pytest.raises(DataError, match=r"t\.parquet: a page of 8\d,\d+,\d+ decompressed bytes"):
         next(Tables([str(path)], "text").read())
     assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+def test_a_page_whose_header_claims_two_gigabytes_is_refused(tmp_path):
+    """pyarrow reserves what the header says. The footer, which claims the true size, says nothing about it."""
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"text": ["a b " * 1000]}), path, compression="zstd", use_dictionary=False)
+    data = path.read_bytes()
+    at = data.index(b"\x15\x00\x15") + 3  # after the field of the kind of page, 0, and the head of that of its size
+    end = next(i for i in range(at, at + 5) if data[i] < 128) + 1
+    path.write_bytes(data[:at] + b"\xfe\xff\xff\xff\x0f" + data[end:])
+    with pytest.raises(DataError, match=r"t\.parquet: a page of 2,147,483,647 decompressed bytes and 1 values"):
+        next(Tables([str(path)], "text").read())
 
 
 @pytest.mark.slow

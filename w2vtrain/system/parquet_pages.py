@@ -6,11 +6,17 @@ pyarrow for the metadata of a damaged column ends the process.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+
+from w2vtrain.errors import DataError
+from w2vtrain.system.reading import justified
 
 LONGEST_HEADER = 1 << 16
 """Most bytes of a page's header, without its texts, which are skipped."""
+SMALLEST_PAGE = 4
+"""Fewest bytes of a page and its header, so that no file has more pages than a quarter of its bytes."""
 DEEPEST = 16
 TAIL = struct.Struct("<I4s")
 EXPANDING = {6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY"}
@@ -36,6 +42,26 @@ class Chunk(NamedTuple):
     values: int
     bytes: int
     start: int
+
+
+def checked(
+    file: BinaryIO, path: str | Path, size: int, columns: Container[int] | None = None
+) -> Iterator[tuple[int, Page]]:
+    """Yield each page of the columns with these numbers (None: all), with the number of its column.
+
+    Raise DataError if the header of a page claims more than a file of `size` bytes justifies, or if there are more
+    pages than it can have; ValueError or struct.error if the footer or a header is damaged.
+    """
+    count = 0
+    for chunk in list(chunks(file, size)):
+        for page in pages(file, chunk) if columns is None or chunk.column in columns else ():
+            count += 1
+            if max(page.bytes, 4 * page.values) > justified(size):
+                much = f"{page.bytes:,} decompressed bytes and {page.values:,} values"
+                raise DataError(f"{path}: a page of {much} is too large for a file of {size:,} bytes")
+            if count > size // SMALLEST_PAGE:
+                raise DataError(f"{path}: more pages than a file of {size:,} bytes can have")
+            yield chunk.column, page
 
 
 def chunks(file: BinaryIO, size: int) -> Iterator[Chunk]:

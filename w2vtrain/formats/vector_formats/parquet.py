@@ -15,8 +15,6 @@ from w2vtrain.system.reading import justified, open_input, regular_size
 MAGIC = b"PAR1"
 BUFFER_BYTES = 1 << 18
 """Bytes of a column that are read at a time."""
-SMALLEST_PAGE = 4
-"""Fewest bytes of a page and its header, so that no file has more pages than a quarter of its bytes."""
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -61,21 +59,18 @@ def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int
 
     The totals of the footer are not enough: what a page takes is in its header.
     """
-    needed = values = count = 0
-    for chunk in list(parquet_pages.chunks(file, size)):
-        name = columns[chunk.column]
-        for page in parquet_pages.pages(file, chunk) if name in tables.COLUMNS else ():
-            needed, values, count = needed + page.bytes, values + page.values, count + 1
-            if name == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
-                raise DataError(
-                    f"{path}: the column `word` has the encoding {encoding}, which is not read, because a few bytes"
-                    " could exhaust the memory: write it with dictionary or plain encoding"
-                )
-            if max(needed, 4 * values) > justified(size):
-                much = f"{needed:,} decompressed bytes and {values:,} values"
-                raise DataError(f"{path}: pages of {much} or more are too many for a file of {size:,} bytes")
-            if count > size // SMALLEST_PAGE:
-                raise DataError(f"{path}: more pages than a file of {size:,} bytes can have")
+    needed = values = 0
+    read = [number for number, name in enumerate(columns) if name in tables.COLUMNS]
+    for column, page in parquet_pages.checked(file, path, size, read):
+        needed, values = needed + page.bytes, values + page.values
+        if columns[column] == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
+            raise DataError(
+                f"{path}: the column `word` has the encoding {encoding}, which is not read, because a few bytes"
+                " could exhaust the memory: write it with dictionary or plain encoding"
+            )
+        if max(needed, 4 * values) > justified(size):
+            much = f"{needed:,} decompressed bytes and {values:,} values"
+            raise DataError(f"{path}: pages of {much} or more are too many for a file of {size:,} bytes")
 
 
 def look(path: str | Path) -> Promise:

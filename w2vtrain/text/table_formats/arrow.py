@@ -1,6 +1,7 @@
 """Parquet and Arrow's files and streams, which pyarrow reads."""
 
 import io
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, chain, islice
@@ -8,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
+from w2vtrain.system import parquet_pages
 from w2vtrain.system.compression import unpacked
-from w2vtrain.system.reading import justified
 from w2vtrain.text.columns import Batch, field_of, is_list, longest_entry, pyarrow, selected
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Format, Opened, Raw
@@ -29,7 +30,16 @@ def _reading(path: str, name: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
-    except (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        MemoryError,
+        ArithmeticError,
+        RuntimeError,
+        TypeError,
+        struct.error,
+    ) as error:
         text = " ".join(str(error).split())
         raise DataError(f"{path}: damaged or unsupported {name} data: {text[:300] or type(error).__name__}") from error
 
@@ -94,7 +104,16 @@ def _parquet_open(file: File, column: str, _: Raw) -> Opened:
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
     with _reading(file.path, "Parquet"), _parquet(file.path) as table:
         lists = is_list(field_of(table.schema_arrow, column, file.path))
+        leaves = _leaves(table, column)
+        with Path(file.path).open("rb") as raw:  # pyarrow reserves what the header of a page says
+            for _page in parquet_pages.checked(raw, file.path, Path(file.path).stat().st_size, leaves):
+                pass
     return Opened(bool(lists), _checked("Parquet", lambda: _parquet_batches(file, column), file.path))
+
+
+def _leaves(table: Any, column: str) -> list[int]:
+    """Return the numbers of the leaves of a column."""
+    return [i for i in range(len(table.schema)) if f"{table.schema.column(i).path}.".startswith(f"{column}.")]
 
 
 def group_starts(file: File) -> list[int]:
@@ -113,15 +132,10 @@ def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
     with _parquet(file.path) as table:
         metadata, row = table.metadata, 1
         whole = Path(file.path).stat().st_size
-        leaves = [i for i in range(len(table.schema)) if f"{table.schema.column(i).path}.".startswith(f"{column}.")]
+        leaves = _leaves(table, column)
         paths = [table.schema.column(i).path for i in leaves]
         for number, start in enumerate(_starts(metadata, whole)):
             group = metadata.row_group(number)
-            if group.total_byte_size > justified(whole):  # pages are decompressed as a whole
-                raise DataError(
-                    f"{file.path}: row group {number + 1:,} has {group.total_byte_size:,} bytes, too many for a file of"
-                    f" {whole:,}: write it with smaller row groups, and check that it is what you expect"
-                )
             if file.first <= start < file.first + (file.size or 0):
                 rows = _repeatable_rows(file.path, number, column, paths)
                 # Only now: pyarrow aborts the process at damaged metadata of columns that it has not yet read.

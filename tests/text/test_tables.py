@@ -469,6 +469,37 @@ def test_a_page_that_expands_too_much_is_refused_before_it_is_read(tmp_path):
     assert pa.total_allocated_bytes() - before < 1 << 20
 
 
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_texts_encoded_as_differences_are_read(tmp_path, encoding, version):
+    """Spark and DuckDB write them; pyarrow cannot read them as dictionaries, in which others may be."""
+    texts = [f"a text that begins as {n % 7} others do, and ends with {n}" for n in range(3000)]
+    for name, values, leaf in (
+        ("text", texts, "text"),
+        ("list", [text.split() for text in texts], "text.list.element"),
+    ):
+        parquet.write_table(
+            pa.table({"text": values}), tmp_path / f"{name}.parquet", use_dictionary=False, row_group_size=1000,
+            column_encoding={leaf: encoding}, data_page_version=version,
+        )  # fmt: skip
+        found = b"".join(Tables([str(tmp_path / f"{name}.parquet")], "text").read())
+        assert found.decode().split() == " ".join(texts).split()
+
+
+def test_a_text_that_few_bytes_repeat_takes_little_memory(tmp_path):
+    path, text = tmp_path / "t.parquet", "a " * (1 << 19)
+    parquet.write_table(
+        pa.table({"text": [text] * 200}), path, compression="zstd", use_dictionary=False,
+        column_encoding={"text": "DELTA_BYTE_ARRAY"}, write_statistics=False,
+    )  # fmt: skip
+    assert path.stat().st_size < 10_000
+    size, most = 0, 0
+    for block in Tables([str(path)], "text").read():
+        size, most = size + len(block), max(most, pa.total_allocated_bytes())
+    assert size >= 200 * len(text)
+    assert most < 1 << 27
+
+
 def test_a_page_whose_header_claims_two_gigabytes_is_refused(tmp_path):
     """pyarrow reserves what the header says. The footer, which claims the true size, says nothing about it."""
     path = tmp_path / "t.parquet"

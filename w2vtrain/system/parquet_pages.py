@@ -36,32 +36,31 @@ class Page(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A column in a row group: the number of the column, of its values and of its bytes, and where its pages begin."""
+    """A column in a row group: the numbers of both, of its values and of its bytes, and where its pages begin."""
 
+    group: int
     column: int
     values: int
     bytes: int
     start: int
 
 
-def checked(
-    file: BinaryIO, path: str | Path, size: int, columns: Container[int] | None = None
-) -> Iterator[tuple[int, Page]]:
-    """Yield each page of the columns with these numbers (None: all), with the number of its column.
+def checked(file: BinaryIO, path: str | Path, size: int, columns: Container[int]) -> Iterator[tuple[Chunk, Page]]:
+    """Yield each page of the columns with these numbers, with its chunk.
 
     Raise DataError if the header of a page claims more than a file of `size` bytes justifies, or if there are more
     pages than it can have; ValueError or struct.error if the footer or a header is damaged.
     """
     count = 0
     for chunk in list(chunks(file, size)):
-        for page in pages(file, chunk) if columns is None or chunk.column in columns else ():
+        for page in pages(file, chunk) if chunk.column in columns else ():
             count += 1
             if max(page.bytes, 4 * page.values) > justified(size):
                 much = f"{page.bytes:,} decompressed bytes and {page.values:,} values"
                 raise DataError(f"{path}: a page of {much} is too large for a file of {size:,} bytes")
             if count > size // SMALLEST_PAGE:
                 raise DataError(f"{path}: more pages than a file of {size:,} bytes can have")
-            yield chunk.column, page
+            yield chunk, page
 
 
 def chunks(file: BinaryIO, size: int) -> Iterator[Chunk]:
@@ -69,16 +68,17 @@ def chunks(file: BinaryIO, size: int) -> Iterator[Chunk]:
     file.seek(max(0, size - TAIL.size))
     length, _ = TAIL.unpack(file.read())
     file.seek(max(0, size - TAIL.size - length))
-    for group in _list(_Structure(file, length).read(), 4):
+    for place, group in enumerate(_list(_Structure(file, length).read(), 4)):
         for number, column in enumerate(_list(group, 1)):
             about = column.get(3) if isinstance(column, dict) else None
             if not isinstance(about, dict):
                 raise ValueError("the footer is damaged")
-            values, taken, start = about.get(5), about.get(7), about.get(9)
+            values, taken, start = (about.get(field, -1) for field in (5, 7, 9))
             if not all(isinstance(found, int) and found >= 0 for found in (values, taken, start)):
                 raise ValueError("the footer is damaged")
-            first = about.get(11)
-            yield Chunk(number, values, taken, min(start, first) if isinstance(first, int) and first > 0 else start)  # type: ignore[arg-type, type-var]
+            first = about.get(11)  # of the dictionary's page
+            start = min(start, first) if isinstance(first, int) and first > 0 else start
+            yield Chunk(place, number, values, taken, start)
 
 
 def _list(fields: Any, number: int) -> list[Any]:

@@ -61,9 +61,9 @@ def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int
     """
     needed = values = 0
     read = [number for number, name in enumerate(columns) if name in tables.COLUMNS]
-    for column, page in parquet_pages.checked(file, path, size, read):
+    for chunk, page in parquet_pages.checked(file, path, size, read):
         needed, values = needed + page.bytes, values + page.values
-        if columns[column] == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
+        if columns[chunk.column] == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
             raise DataError(
                 f"{path}: the column `word` has the encoding {encoding}, which is not read, because a few bytes"
                 " could exhaust the memory: write it with dictionary or plain encoding"

@@ -104,11 +104,24 @@ def _parquet_open(file: File, column: str, _: Raw) -> Opened:
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
     with _reading(file.path, "Parquet"), _parquet(file.path) as table:
         lists = is_list(field_of(table.schema_arrow, column, file.path))
-        leaves = _leaves(table, column)
-        with Path(file.path).open("rb") as raw:  # pyarrow reserves what the header of a page says
-            for _page in parquet_pages.checked(raw, file.path, Path(file.path).stat().st_size, leaves):
-                pass
-    return Opened(bool(lists), _checked("Parquet", lambda: _parquet_batches(file, column), file.path))
+        most = _most_rows(file.path, _leaves(table, column))
+    return Opened(bool(lists), _checked("Parquet", lambda: _parquet_batches(file, column, most), file.path))
+
+
+def _most_rows(path: str, leaves: list[int]) -> dict[int, int]:
+    """Return how many rows at a time can be read of each group whose texts are encoded as differences.
+
+    A few bytes of such a page can repeat a text as long as the page, as often as it has values. Raise DataError if a
+    page is larger than the file justifies: pyarrow reserves what its header says.
+    """
+    largest: dict[int, int] = {}
+    expanding = set()
+    with Path(path).open("rb") as raw:
+        for chunk, page in parquet_pages.checked(raw, path, Path(path).stat().st_size, leaves):
+            largest[chunk.group] = max(largest.get(chunk.group, 1), page.bytes)
+            if page.encoding in parquet_pages.EXPANDING:
+                expanding.add(chunk.group)
+    return {group: max(1, REPEATED_BYTES // largest[group]) for group in expanding}
 
 
 def _leaves(table: Any, column: str) -> list[int]:
@@ -127,8 +140,8 @@ def _starts(metadata: Any, size: int) -> list[int]:
     return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
 
 
-def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
-    """Yield the rows of the groups whose places are in the file's range of bytes."""
+def _parquet_batches(file: File, column: str, most: dict[int, int]) -> Iterator[Batch]:
+    """Yield the rows of the groups whose places are in the file's range of bytes. most: see `_most_rows`."""
     with _parquet(file.path) as table:
         metadata, row = table.metadata, 1
         whole = Path(file.path).stat().st_size
@@ -137,7 +150,7 @@ def _parquet_batches(file: File, column: str) -> Iterator[Batch]:
         for number, start in enumerate(_starts(metadata, whole)):
             group = metadata.row_group(number)
             if file.first <= start < file.first + (file.size or 0):
-                rows = _repeatable_rows(file.path, number, column, paths)
+                rows = most.get(number) or _repeatable_rows(file.path, number, column, paths)
                 # Only now: pyarrow aborts the process at damaged metadata of columns that it has not yet read.
                 rows = min(rows, _batch_rows([group.column(i) for i in leaves], group.num_rows))
                 for batch in table.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):

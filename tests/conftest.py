@@ -39,7 +39,8 @@ ARCHITECTURES = {name: cls for name, cls in architectures().items() if not cls.b
 SPARED = {
     "cbow-sum": {"hs", "nce", "bigram-nce"},
     "cbow-corrected": {"nce", "bigram-nce"},
-    "vlbl": {"bigram-nce"},
+    "vlbl": {"hs", "bigram-nce"},
+    "bigram-nce": {"cbow"},
     "hs-neg": {"skipgram", "cbow", "cbow-corrected", "corrected", "vlbl", "language"},
 }
 """Pairs of architecture and objective that only slow tests compile: a kernel takes ten seconds.

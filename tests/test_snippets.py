@@ -30,8 +30,8 @@ SIMILAR = {
     "docs/guides/sessions-and-graphs.md",
     "docs/guides/evaluation.md", "docs/guides/pictures.md", "docs/guides/language-models.md", "docs/fasttext.md",
     "docs/guides/choosing-an-objective.md", "docs/guides/graphs.md", "docs/guides/large-corpora.md",
-    "docs/guides/genes.md", "docs/guides/logs.md", "docs/guides/phrases.md", "docs/guides/report.md",
-    "docs/guides/taking-vectors-along.md",
+    "docs/guides/genes.md", "docs/guides/logs.md", "docs/guides/data.md", "docs/guides/resuming.md",
+    "docs/guides/phrases.md", "docs/guides/report.md", "docs/guides/taking-vectors-along.md",
 }  # fmt: skip
 """Pages that only slow tests run: what they show is also run by other pages and by tests of the quick suite."""
 LANGUAGES = {"sh", "python", "toml", "text", "markdown", "{toctree}", "{eval-rst}", "{include} "}

@@ -40,7 +40,9 @@ def dry_run(run, folder, *options):
     return code, out, err
 
 
-@pytest.mark.parametrize("options", [[], ["--subwords", "--bucket", "5000"]], ids=["words", "subwords"])
+@pytest.mark.parametrize(
+    "options", [[], pytest.param(["--subwords", "--bucket", "5000"], marks=pytest.mark.slow)], ids=["words", "subwords"]
+)
 def test_dry_run_counts_as_fit_does_and_writes_nothing(w2vtrain_here, folder, options):
     code, out, _ = dry_run(w2vtrain_here, folder, "--json", "--vector-size", "20", *options)
     assert code == 0

@@ -114,7 +114,9 @@ def trained(text, **about):
 @pytest.mark.parametrize(
     "architecture", ["skipgram", "cbow", *(pytest.param(a, marks=pytest.mark.slow) for a in OTHERS)]
 )
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(
+    "objective", [pytest.param(name, marks=pytest.mark.slow) if name == "nce" else name for name in OBJECTIVES]
+)
 def test_an_ngram_changes_by_the_sum_of_what_its_words_change(text, architecture, objective):
     """All rows of a word take the same gradient, and its own row belongs to no other word. With another rate, too."""
     model, before, after = trained(

@@ -88,7 +88,7 @@ def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, 
         assert log_z.any()
 
 
-@pytest.mark.parametrize("name", ["neg", "hs"])
+@pytest.mark.parametrize("name", ["neg", pytest.param("hs", marks=pytest.mark.slow)])
 def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_trainer(rng, name):
     """Each target has 130 context words, which are learned in seven parts."""
     words, together = rng.choice(SIZE, 131).tolist(), words_at_once(131)

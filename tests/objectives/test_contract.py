@@ -241,6 +241,7 @@ OBJECTIVE = Bare
 '''
 
 
+@pytest.mark.slow
 def test_softmax_without_a_base_class_trains_to_the_same_bytes_as_the_built_in_one(tmp_path, w2vtrain_here):
     """It defines no scorer, arrays, state or gradients."""
     path = saved(tmp_path, BARE)

@@ -65,7 +65,7 @@ def test_an_exception_in_a_thread_ends_the_run_and_is_reported(text, tmp_path, e
     assert not output.exists()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["windows", pytest.param("blocks", marks=pytest.mark.slow)])
 def test_a_thread_that_hangs_ends_the_run_with_the_stacks_of_all_threads(text, tmp_path, engine):
     output = tmp_path / "vectors.bin"
     done = broken_run("sleep", 1, 5, fit(text, output, *ENGINES[engine], "--stall-timeout", "3"))

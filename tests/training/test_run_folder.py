@@ -303,6 +303,7 @@ def test_resume_refuses_a_folder_that_is_not_a_run_folder(tmp_path):
         assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_early_stopping_and_the_best_epoch_survive_stops(corpus, tmp_path):
     more = ["--heldout", corpus / "short.txt", "--architecture", "cbow", "--objective", "nce", "--epochs", "6"]
     assert run(fit(corpus, tmp_path / "whole.bin", *more)).returncode == 0

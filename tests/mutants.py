@@ -117,8 +117,8 @@ MUTANTS = (
     ),
     # formats
     Mutant(
-        "last-block-of-rows", "formats/safetensors.py", "for start in range(0, len(array), step):",
-        "for start in range(0, max(1, len(array) - step + 1), step):",
+        "last-block-of-rows", "formats/safetensors.py", "for start in range(0, rows, step):",
+        "for start in range(0, max(1, rows - step + 1), step):",
         "formats/test_vectors.py::test_vectors_in_many_blocks_are_read_back_unchanged",
     ),
     Mutant(

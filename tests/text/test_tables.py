@@ -459,12 +459,21 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
     np.testing.assert_array_equal(found, expected)
 
 
-def test_a_page_that_expands_too_much_is_refused_before_it_is_read(tmp_path):
+@pytest.mark.parametrize(
+    ("rows_per_page", "message"),
+    [
+        (20, r"t\.parquet: a page of 83,\d+,\d+ decompressed bytes and 20 values is too large for a file of"),
+        (1, r"t\.parquet: row group 1 has 67,\d+,\d+ bytes or more, too many for a file of"),
+    ],
+    ids=["page", "group"],
+)
+def test_what_expands_too_much_is_refused_before_it_is_read(tmp_path, rows_per_page, message):
     path = tmp_path / "t.parquet"
     rows = pa.array(["a b " * (1 << 20)] * 20, pa.large_string())
-    parquet.write_table(pa.table({"text": rows}), path, compression="zstd", use_dictionary=False)
+    options = {"compression": "zstd", "use_dictionary": False, "write_batch_size": rows_per_page}
+    parquet.write_table(pa.table({"text": rows}), path, data_page_size=1, **options)
     before = pa.total_allocated_bytes()
-    with pytest.raises(DataError, match=r"t\.parquet: a page of 8\d,\d+,\d+ decompressed bytes"):
+    with pytest.raises(DataError, match=message):
         next(Tables([str(path)], "text").read())
     assert pa.total_allocated_bytes() - before < 1 << 20
 

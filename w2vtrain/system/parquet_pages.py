@@ -49,7 +49,7 @@ def checked(file: BinaryIO, path: str | Path, size: int, columns: Container[int]
     """Yield each page of the columns with these numbers, with its chunk.
 
     Raise DataError if the header of a page claims more than a file of `size` bytes justifies, or if there are more
-    pages than it can have; ValueError or struct.error if the footer or a header is damaged.
+    pages than it can have; ValueError if the footer or a header is damaged.
     """
     count = 0
     for chunk in list(chunks(file, size)):
@@ -64,9 +64,12 @@ def checked(file: BinaryIO, path: str | Path, size: int, columns: Container[int]
 
 
 def chunks(file: BinaryIO, size: int) -> Iterator[Chunk]:
-    """Yield the column chunks of a file of `size` bytes. Raise ValueError or struct.error if its footer is damaged."""
+    """Yield the column chunks of a file of `size` bytes. Raise ValueError if its footer is damaged."""
     file.seek(max(0, size - TAIL.size))
-    length, _ = TAIL.unpack(file.read())
+    tail = file.read()
+    if len(tail) < TAIL.size:
+        raise ValueError("the footer is cut off")
+    length, _ = TAIL.unpack(tail)
     file.seek(max(0, size - TAIL.size - length))
     for place, group in enumerate(_list(_Structure(file, length).read(), 4)):
         for number, column in enumerate(_list(group, 1)):

@@ -1,6 +1,5 @@
 """Parquet tables with the columns `word`, `count` and `vector`, in row groups; the vectors are not compressed."""
 
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +49,7 @@ def _opened(path: str | Path) -> Iterator[Any]:
             yield parquet.ParquetFile(
                 file, metadata=facts, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=words
             )
-        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, struct.error) as error:
+        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
             raise tables.damaged(path, error) from error
 
 

@@ -1,16 +1,16 @@
 """Parquet and Arrow's files and streams, which pyarrow reads."""
 
 import io
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
 from w2vtrain.system import parquet_pages
 from w2vtrain.system.compression import unpacked
+from w2vtrain.system.reading import justified
 from w2vtrain.text.columns import Batch, field_of, is_list, longest_entry, pyarrow, selected
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Format, Opened, Raw
@@ -30,16 +30,7 @@ def _reading(path: str, name: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        MemoryError,
-        ArithmeticError,
-        RuntimeError,
-        TypeError,
-        struct.error,
-    ) as error:
+    except (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError) as error:
         text = " ".join(str(error).split())
         raise DataError(f"{path}: damaged or unsupported {name} data: {text[:300] or type(error).__name__}") from error
 
@@ -104,24 +95,36 @@ def _parquet_open(file: File, column: str, _: Raw) -> Opened:
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
     with _reading(file.path, "Parquet"), _parquet(file.path) as table:
         lists = is_list(field_of(table.schema_arrow, column, file.path))
-        most = _most_rows(file.path, _leaves(table, column))
-    return Opened(bool(lists), _checked("Parquet", lambda: _parquet_batches(file, column, most), file.path))
+        held = _held(file.path, _leaves(table, column))
+    return Opened(bool(lists), _checked("Parquet", lambda: _parquet_batches(file, column, held), file.path))
 
 
-def _most_rows(path: str, leaves: list[int]) -> dict[int, int]:
-    """Return how many rows at a time can be read of each group whose texts are encoded as differences.
+class _Held(NamedTuple):
+    """What a column's pages in a row group hold: their bytes, the bytes of the largest, and whether one expands."""
 
-    A few bytes of such a page can repeat a text as long as the page, as often as it has values. Raise DataError if a
-    page is larger than the file justifies: pyarrow reserves what its header says.
+    bytes: int = 0
+    largest: int = 1
+    expands: bool = False
+
+
+def _held(path: str, leaves: list[int]) -> dict[int, _Held]:
+    """Return what the pages of a column hold, by the number of the row group, from the headers of the pages.
+
+    pyarrow reserves what these say. Raise DataError for a page or a group that is larger than the file justifies.
     """
-    largest: dict[int, int] = {}
-    expanding = set()
+    found: dict[int, _Held] = {}
+    size = Path(path).stat().st_size
     with Path(path).open("rb") as raw:
-        for chunk, page in parquet_pages.checked(raw, path, Path(path).stat().st_size, leaves):
-            largest[chunk.group] = max(largest.get(chunk.group, 1), page.bytes)
-            if page.encoding in parquet_pages.EXPANDING:
-                expanding.add(chunk.group)
-    return {group: max(1, REPEATED_BYTES // largest[group]) for group in expanding}
+        for chunk, page in parquet_pages.checked(raw, path, size, leaves):
+            before, expands = found.get(chunk.group, _Held()), page.encoding in parquet_pages.EXPANDING
+            now = _Held(before.bytes + page.bytes, max(before.largest, page.bytes), before.expands or expands)
+            if now.bytes > justified(size):
+                raise DataError(
+                    f"{path}: row group {chunk.group + 1:,} has {now.bytes:,} bytes or more, too many for a file of"
+                    f" {size:,}: write it with smaller row groups, and check that it is what you expect"
+                )
+            found[chunk.group] = now
+    return found
 
 
 def _leaves(table: Any, column: str) -> list[int]:
@@ -140,20 +143,24 @@ def _starts(metadata: Any, size: int) -> list[int]:
     return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
 
 
-def _parquet_batches(file: File, column: str, most: dict[int, int]) -> Iterator[Batch]:
-    """Yield the rows of the groups whose places are in the file's range of bytes. most: see `_most_rows`."""
+def _parquet_batches(file: File, column: str, held: dict[int, _Held]) -> Iterator[Batch]:
+    """Yield the rows of the groups whose places are in the file's range of bytes. held: see `_held`."""
     with _parquet(file.path) as table:
         metadata, row = table.metadata, 1
         whole = Path(file.path).stat().st_size
-        leaves = _leaves(table, column)
-        paths = [table.schema.column(i).path for i in leaves]
+        paths = [table.schema.column(i).path for i in _leaves(table, column)]
         for number, start in enumerate(_starts(metadata, whole)):
             group = metadata.row_group(number)
             if file.first <= start < file.first + (file.size or 0):
-                rows = most.get(number) or _repeatable_rows(file.path, number, column, paths)
-                # Only now: pyarrow aborts the process at damaged metadata of columns that it has not yet read.
-                rows = min(rows, _batch_rows([group.column(i) for i in leaves], group.num_rows))
-                for batch in table.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):
+                pages = held.get(number, _Held())
+                # A few bytes of a page that expands can repeat a text as long as the page once per value.
+                most = (
+                    REPEATED_BYTES // pages.largest
+                    if pages.expands
+                    else _repeatable_rows(file.path, number, column, paths)
+                )
+                rows = min(most, MAX_BATCH_ROWS, group.num_rows * BATCH_BYTES // max(1, pages.bytes))
+                for batch in table.iter_batches(max(1, rows), row_groups=[number], columns=[column], use_threads=False):
                     yield Batch(selected(batch, column), _rows(file.path, row), start)
                     row += len(batch)
             else:
@@ -172,12 +179,6 @@ def _repeatable_rows(path: str, number: int, column: str, leaves: list[str]) -> 
             if (longest := longest_entry(array)) is not None:
                 return max(1, REPEATED_BYTES // longest)
     return PROBED_ROWS
-
-
-def _batch_rows(chunks: list[Any], rows: int) -> int:
-    """Return how many rows of a group have about BATCH_BYTES. rows: of the group."""
-    size = sum(chunk.total_uncompressed_size for chunk in chunks)
-    return max(1, min(MAX_BATCH_ROWS, int(rows) * BATCH_BYTES // max(1, int(size))))
 
 
 # Arrow

@@ -11,6 +11,7 @@ from reference import (
 )
 
 from w2vtrain import objectives
+from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import alias_probabilities, draw_words
 
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
@@ -72,6 +73,12 @@ def check_step(objective, H, expected):
 def test_in_a_batch_the_other_targets_are_the_drawn_words(rng, corrected):
     objective, H = built(in_batch=True, corrected=corrected), hidden(rng)
     check_step(objective, H, naive(objective, H, TARGETS, TARGETS.tolist(), corrected=corrected))
+
+
+@pytest.mark.parametrize("option", [{"samples": 5}, {"ns_exponent": 0.5}], ids=str)
+def test_options_of_draws_are_refused_if_nothing_is_drawn(option):
+    with pytest.raises(ConfigError, match="with in_batch, no words are drawn: leave out samples and ns_exponent"):
+        built(in_batch=True, **option)
 
 
 def test_the_sum_over_the_corrected_candidates_estimates_z_without_bias(rng):

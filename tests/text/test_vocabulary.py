@@ -48,13 +48,13 @@ def test_ties_at_max_vocab_are_broken_by_the_utf8_bytes():
     assert [words[i] for i in select(counts, encoded, 1, 3)] == ["often", "a", "b"]
 
 
-@settings(deadline=None)
 @given(st.dictionaries(WORDS, st.integers(0, 2**57) | st.integers(0, 17).map(lambda n: 10**n), max_size=20))
 def test_the_size_of_the_text_is_known_without_it(counts):
     vocabulary = Vocabulary(list(counts), np.array(list(counts.values()), np.int64))
     assert vocabulary.text_size() == len(vocabulary.text())
 
 
+@settings(deadline=None)
 @given(st.dictionaries(WORDS, st.integers(1, 2**57), min_size=2, max_size=20))
 def test_a_saved_vocabulary_is_loaded_unchanged(counts):
     order = sorted(counts, key=lambda w: (-counts[w], w.encode()))

@@ -12,7 +12,7 @@ from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retr
 from w2vtrain.probability.characters import Spelling, spell
 from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors, subtract_shifts
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import distinct_candidates, noise_distribution
+from w2vtrain.probability.sampling import distinct_candidates, log_drawn, noise_distribution
 
 GROUP = "structure"
 DEFAULTS = {
@@ -87,8 +87,7 @@ class CnnSoftmax:
         total = np.cumsum(noise)
         self.cumulative = total / total[-1]  # ends at exactly 1, above every draw
         self.samples, self.net_rate = samples, net_rate
-        with np.errstate(divide="ignore"):  # log(0): a vocabulary of one word, or samples=0 (all words)
-            self.log_expected = np.log(-np.expm1(samples * np.log1p(-noise))).astype(theta["projection"].dtype)
+        self.log_expected = log_drawn(noise, samples).astype(theta["projection"].dtype)
 
     @classmethod
     def build(

@@ -5,9 +5,10 @@ It never sums over all words, unless `samples` is 0.
 
 import numpy as np
 
+from w2vtrain.errors import ConfigError
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
+from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, log_drawn, noise_distribution
 
 GROUP = "sampling"
 DEFAULTS = {
@@ -31,7 +32,7 @@ class SampledSoftmax(RowObjective):
     ns_exponent: Q is proportional to the counts to this power.
     in_batch: S is the targets of the block, which are taken as len(block) draws from the counts: the in-batch softmax
     with log-Q correction (Yi et al. 2019, "Sampling-bias-corrected neural modeling for large corpus item
-    recommendations"; without the correction, InfoNCE, van den Oord et al. 2018). The options above do not apply.
+    recommendations"; without the correction, InfoNCE, van den Oord et al. 2018). Leave out the options above.
     corrected: leave the target's score as it is, x_w = s_w, because the target is a candidate whether drawn or not.
     The sum over the candidates is then an unbiased estimate of Z, and -dL/ds is (1 - p_w) times the softmax over the
     candidates other than w: the corrected log-Q correction of Khrylchenko et al. 2025, "Correcting the LogQ correction:
@@ -40,16 +41,9 @@ class SampledSoftmax(RowObjective):
 
     def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, corrected: bool, in_batch: bool) -> None:
         super().__init__(output)
-        self.samples, self.corrected, self.in_batch = samples, corrected, in_batch
+        self.samples, self.corrected, self.in_batch, self.noise = samples, corrected, in_batch, noise
         self.accept, self.alias = alias_table(noise)
-        with np.errstate(divide="ignore"):  # log(0): a vocabulary of one word
-            self.missed = np.log1p(-noise)
-        self.log_expected = self._log_expected(samples, self.missed)
-
-    def _log_expected(self, draws: int, missed: np.ndarray) -> np.ndarray:
-        """Return log E of words, (n,), for their logarithms of 1 - Q, (n,)."""
-        with np.errstate(divide="ignore"):  # log(0): samples=0 (all words)
-            return np.asarray(np.log(-np.expm1(draws * missed)), self.output.dtype)
+        self.log_expected = log_drawn(noise, samples).astype(output.dtype)
 
     @classmethod
     def build(
@@ -58,7 +52,9 @@ class SampledSoftmax(RowObjective):
     ) -> "SampledSoftmax":  # fmt: skip
         """Start biases, if any, at the log-frequencies of the words."""
         check_ranges("sampled-softmax", samples=(samples, 0, 1_000_000), ns_exponent=(ns_exponent, 0, 2))
-        noise = noise_distribution(np.maximum(problem.counts, 1), 1.0 if in_batch else ns_exponent)
+        if in_batch and (samples, ns_exponent) != (1024, 1.0):
+            raise ConfigError("sampled-softmax: with in_batch, no words are drawn: leave out samples and ns_exponent")
+        noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, corrected, in_batch)
 
     def optimum(self, P: np.ndarray) -> np.ndarray | None:
@@ -73,7 +69,10 @@ class SampledSoftmax(RowObjective):
             drawn = work.array("drawn", (self.samples,), np.int32)
             draw_words(work.stream(), self.accept, self.alias, drawn)
         rows, places, times = distinct_candidates(drawn, targets)
-        expected = self._log_expected(len(drawn), self.missed[rows]) if self.in_batch else self.log_expected[rows]
+        if self.in_batch:
+            expected = log_drawn(self.noise[rows], len(drawn)).astype(self.output.dtype)
+        else:
+            expected = self.log_expected[rows]
         shift = np.where(times > 0, expected, self.output.dtype.type(np.inf))
         own = np.zeros(len(targets), self.output.dtype) if self.corrected else expected[places]
         return learn_subset(self.output, rows, H, places, lr, work, shift, own)

@@ -98,6 +98,15 @@ def noise_distribution(counts: np.ndarray, exponent: float) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
+def log_drawn(noise: np.ndarray, draws: int) -> np.ndarray:
+    """Return the logarithm of the probability that each word is among `draws` draws, for Q of words, (n,) float64.
+
+    It is 0 for a word with Q = 1, and minus infinity without draws.
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(-np.expm1(draws * np.log1p(-noise))))
+
+
 def log_uniform(size: int) -> np.ndarray:
     """Return Zipf's law over the ranks 0..V-1, V = `size`: P(r) = log((r + 2) / (r + 1)) / log(V + 1), (V,) float64.
 

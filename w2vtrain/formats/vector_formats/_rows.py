@@ -110,7 +110,7 @@ class Collector:
         """Add all words and return True if nothing is wrong with any; else add none."""
         text = b" ".join(names)
         if self.coding and self.coding.encoding.lower() not in ("utf-8", "utf8"):
-            return False
+            return False  # what joins the words here may not be a space in this encoding
         if text.split() != names:  # a word is empty or contains white space
             return False
         try:

@@ -94,7 +94,7 @@ def test_a_run_takes_the_disk_space_that_is_checked_and_estimated(w2vtrain_here,
     monkeypatch.setattr(run_folder, "check_disk", checking)
     monkeypatch.setattr(run_folder, "available_memory", lambda: 0)  # training waits for each checkpoint
     words = ["fit", "text.txt", "-o", "v.txt", "-q", "--vector-size", "40", "--epochs", "4"]
-    words += ["--checkpoint-every", "0.001"]
+    words += ["--checkpoint-every", "0"]
     code, out, err = w2vtrain_here([*words, *options, "--dry-run", "--dry-run-seconds", "0.1", "--json"], tmp_path)
     assert code == 0, err
     found = json.loads(out)
@@ -102,9 +102,10 @@ def test_a_run_takes_the_disk_space_that_is_checked_and_estimated(w2vtrain_here,
     assert w2vtrain_here([*words, *options], tmp_path)[0] == 0
     results = sum(path.stat().st_size for path in tmp_path.iterdir() if path.name not in before)
     assert peak[0] <= found["checkpoints"] <= 1.5 * peak[0]
-    assert 0.9 * results <= found["results"] <= 1.3 * results + space.SMALL_BYTES
     [(folder, *written)] = checked
-    assert (folder, sum(written)) == pytest.approx((found["checkpoints"], found["results"]), rel=0.15)
+    assert folder == pytest.approx(found["checkpoints"], rel=0.15)
+    for size in (found["results"], sum(written)):  # before training and after a little of it, numbers differ in length
+        assert 0.9 * results <= size <= 1.3 * results + space.SMALL_BYTES
 
 
 def test_available_memory_is_the_smallest_of_all_limits(tmp_path):

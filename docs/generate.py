@@ -14,16 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.commands.advice import limit, quality
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES
-from w2vtrain.evaluation.advice import ADVICE, COLUMNS, HEAD
+from w2vtrain.evaluation.advice import MEASURED, NEEDS, decision_table
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objective_class, objective_defaults, objectives, option_defaults
 from w2vtrain.parsers import Choice, Row, Text, Truth
+from w2vtrain.system.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import yardstick
+from yardstick import factor
 
 FOLDER = Path(__file__).parent
 NOTE = "<!-- Written by `make reference` from _{name} and the code. Do not edit. -->\n\n"
@@ -36,7 +39,8 @@ def pages() -> dict[str, str]:
     parts = {
         "settings": settings(), "objectives": every_objective(),
         "architectures": every_architecture(), "formats": format_table(), "about_formats": about_formats(),
-        "codes": exit_codes(), "advice": advice(), **yardstick.parts(),
+        "codes": exit_codes(), "advice": advice(""), "advice_elsewhere": advice("../objectives.md"),
+        **yardstick.parts(),
     }  # fmt: skip
     texts = {}
     for template in sorted(FOLDER.rglob("_*.md")):
@@ -166,10 +170,31 @@ def about_formats() -> str:
     return text
 
 
-def advice() -> str:
-    """Return the table of which objective to use, as `w2vtrain objectives` prints it."""
-    rows = [[*row[: len(HEAD)], " or ".join(map(code, row.use)), row.why] for row in ADVICE]
-    return table([*HEAD, "use", "why"], rows) + f"\n{COLUMNS}\n"
+SECTIONS = {
+    "vectors": "as-word-vectors", "ptb": "penn-treebank", "enwiki": "english-wikipedia-67791-words",
+    "allwords": "english-wikipedia-219208-words", "phrases": "english-wikipedia-585670-words-and-phrases",
+}  # fmt: skip
+"""The sections of objectives.md that have the runs of each study."""
+
+
+def advice(page: str) -> str:
+    """Return the table of which objective to use, as `w2vtrain objectives` prints it; page: the path of objectives.md.
+
+    Each row links to the study of its run.
+    """
+    rows = []
+    for needs, answers in decision_table().items():
+        want = "; ".join(NEEDS[need][0] for need in needs)
+        for answer in answers:
+            run, softmax = answer.run, answer.softmax
+            rows.append([
+                want, f"[{answer.vocabulary:,}]({page}#{SECTIONS[answer.study]})", limit(answer.seconds), code(run.use),
+                f"{run.epochs:.1g}", f"{run.cpu:.3g} s", quality(run, True), quality(softmax) if softmax else "-",
+                factor(float(f"{run.scoring:.2g}")), f"{run.size:.0%}",
+            ])  # fmt: skip
+            want = ""
+    head = ["you want", "vocabulary", "within", "use", "epochs", "took", "result", "softmax", "scoring", "size"]
+    return table(head, rows)
 
 
 def exit_codes() -> str:
@@ -178,6 +203,12 @@ def exit_codes() -> str:
     return table(["code", "meaning", "details"], rows)
 
 
+def measured() -> str:
+    """Return the summary of the measured runs that the command `objectives` answers from."""
+    return json_text(yardstick.summary()) + "\n"
+
+
 if __name__ == "__main__":
+    MEASURED.write_text(measured(), encoding="utf-8", newline="\n")
     for name, page in pages().items():
         (FOLDER / name).write_text(page, encoding="utf-8", newline="\n")

@@ -9,6 +9,7 @@ import math
 import re
 import statistics
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import published
 from published import MISSING
 
-from w2vtrain.evaluation.contenders import without_budget
+from w2vtrain.evaluation.advice import VECTORS
+from w2vtrain.evaluation.contenders import contenders, without_budget
 from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
     Line,
@@ -268,6 +270,51 @@ STUDIES = ("ptb", "trees", "candidates", "enwiki", "allwords", "phrases", "vecto
 def is_complete() -> bool:
     """Return whether every study has results."""
     return all((MEASURED / f"{study}.jsonl").exists() for study in STUDIES)
+
+
+ADVISED = ("vectors", "ptb", "enwiki", "allwords", "phrases")
+"""The studies that `w2vtrain objectives --advise` answers from: those of whole objectives, not of their options."""
+CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
+"""The settings of all studies but that of word vectors, which has the defaults."""
+
+
+def summary() -> list[Result]:
+    """Return the studies of w2vtrain.evaluation.advice, with the fields of its `Study` and `Run`."""
+    by_study, settings = studies(), tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+    model = {name: value for name, value in settings.items() if name not in ("objective", "epochs", "min_count")}
+    return [
+        {
+            "name": study, "vocabulary": by_study[study][0]["vocabulary"], "words": by_study[study][0]["corpus_words"],
+            "settings": {} if study == VECTORS else model,
+            "runs": [_summarized(study, line) for line in lines(by_study[study]) if line.results],
+        }
+        for study in ADVISED if by_study.get(study)
+    ]  # fmt: skip
+
+
+def _summarized(study: str, line: Line) -> Result:
+    """Return the fields of a `Run`: means over the seeds, to five significant digits."""
+    (contender,) = contenders(line.name)
+    options = "".join(f" -O {key}={value}" for key, value in contender.settings.get("options", {}).items())
+    quality = line.values(_score if study == VECTORS else lambda r: r["test"]["perplexity"])
+    figures = {
+        "alpha": line.mean(lambda r: r["job"]["settings"]["alpha"]), "epochs": line.mean(epochs_of),
+        "cpu": line.mean(cpu_seconds), "speed": line.mean(lambda r: r["words_per_cpu_second"]),
+        "scoring": statistics.median(statistics.median(r["scoring"]["ratios"]) for r in line.results),
+        "variance": line.mean(lambda r: r["test"]["log_z_variance"]),
+        "size": line.mean(lambda r: r["output_parameters"] / (r["vocabulary"] * r["width"])),
+    }  # fmt: skip
+    found = {name: _digits(value) for name, value in figures.items()}
+    quality = [_digits(of(quality)) for of in (statistics.mean, min, max)]
+    return {"use": contender.settings["objective"] + options, "quality": quality, **found}
+
+
+def _score(r: Result) -> float:
+    return float(statistics.mean(r["scores"].values()))
+
+
+def _digits(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.5g}")
 
 
 def parts() -> dict[str, Any]:

@@ -21,13 +21,24 @@ def generator():
     return module
 
 
-PAGES = generator().pages()
+GENERATOR = generator()
+PAGES = GENERATOR.pages()
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_up_to_date(name):
     written = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert written == PAGES[name], "run `make reference`"
+
+
+def test_the_summary_of_measured_runs_is_up_to_date():
+    assert GENERATOR.MEASURED.read_text(encoding="utf-8") == GENERATOR.measured(), "run `make reference`"
+
+
+def test_the_advice_links_to_the_sections_that_have_its_runs():
+    headings = [line.removeprefix("## ") for line in PAGES["objectives.md"].splitlines() if line.startswith("## ")]
+    slugs = {"".join(c for c in one.lower().replace(" ", "-") if c.isalnum() or c in "-_") for one in headings}
+    assert set(GENERATOR.SECTIONS.values()) <= slugs
 
 
 def test_every_generated_page_has_a_template():

@@ -1,12 +1,17 @@
 """The command `objectives`: the list, the advice below it, and the page of one objective."""
 
 import importlib.util
-import re
+import itertools
+import math
+import shlex
 from functools import partial
 from pathlib import Path
 
+import pytest
+from reference import first_lines
+
 from w2vtrain import objectives
-from w2vtrain.evaluation.advice import ADVICE
+from w2vtrain.evaluation import advice
 
 
 def test_objectives_lists_all_by_group_and_gives_advice(w2vtrain_here, tmp_path):
@@ -15,13 +20,13 @@ def test_objectives_lists_all_by_group_and_gives_advice(w2vtrain_here, tmp_path)
     headings = [heading for key, heading in objectives.GROUPS.items() if key]
     lines = out.splitlines()
     assert [line for line in lines if line in headings] == headings
-    listed, advice = out.split("\nWhich one to use.")
+    listed, answers = out.split("\nWhich one to use")
     for name in objectives.objectives():
         assert f"\n  {name} " in listed, name
     assert (
         " ".join(listed.split()).count("hs Hierarchical softmax over a binary tree of the words (Morin & Bengio") == 1
     )
-    assert "neg: the default" in advice
+    assert "word vectors\n      67,790   40 s  neg " in answers
     assert max(map(len, lines)) <= 80
     assert "Others" not in out
     assert "σ" not in out
@@ -60,11 +65,92 @@ def test_a_module_without_docstring_or_group_is_listed_by_its_formula(tmp_path, 
     assert "\nOthers\n  plain             L = -log σ(o_w·h)" in out
 
 
-def test_the_advice_names_existing_objectives_and_options():
-    for row in ADVICE:
-        assert all(row), row
-        assert not re.search(r"\d[\d.%]", row.why), "figures belong in docs/objectives.md"
-        for use in row.use:
-            name, *flags = use.split()
-            assert flags[::2] == ["-O"] * (len(flags) // 2)
-            objectives.checked_options(name, dict(pair.split("=") for pair in flags[1::2]))
+def test_measured_runs_name_existing_objectives_and_options():
+    for study in advice.studies():
+        for run in study.runs:
+            name, *pairs = run.use.split(" -O ")
+            objectives.checked_options(name, dict(pair.split("=") for pair in pairs))
+            low, high = run.quality[1:]
+            assert low <= run.quality[0] <= high
+
+
+def run_of(use, cpu, quality, **more):
+    """Return a run with a range of one point on each side."""
+    facts = {"alpha": 0.1, "epochs": 2.0, "speed": 1000.0, "scoring": 1.0, "variance": 1.0, "size": 1.0, **more}
+    return advice.Run(use, cpu=cpu, quality=(quality, quality - 1, quality + 1), **facts)
+
+
+def test_the_quickest_run_that_is_level_with_the_best_is_advised():
+    runs = [run_of("softmax", 90.0, 100.0), run_of("nce", 5.0, 101.5), run_of("neg", 1.0, 103.5)]
+    study = advice.Study("small", 50, 1000, {}, runs)
+    assert [run.use for run in advice.ranking(study, "probabilities")] == ["nce", "softmax", "neg"]
+    assert [run.use for run in advice.ranking(study, "probabilities", 2.0)] == ["neg"]
+    assert advice.ranking(study, "probabilities", 0.5) == []
+    assert advice.shortest(study, "probabilities") == 1.0
+
+
+def test_needs_leave_out_runs_that_do_not_serve_them():
+    runs = [
+        run_of("hs", 1.0, 104.0, scoring=70.0, variance=0.0), run_of("dsoftmax", 1.0, 108.0, size=0.2, scoring=2.0),
+        run_of("nce", 1.0, 102.0, scoring=500.0, variance=0.04), run_of("softmax", 1.0, 100.0),
+    ]  # fmt: skip
+    study = advice.Study("small", 50, 1000, {}, runs)
+    served = {need: [run.use for run in advice.ranking(study, need)] for need in advice.NEEDS}
+    assert served["probabilities"][0] == "softmax"
+    assert served["fast-scores"] == ["nce", "hs"]
+    assert served["fast-probabilities"] == ["hs"]
+    assert served["small"] == ["dsoftmax"]
+
+
+def test_vectors_are_ranked_by_their_scores_and_models_by_perplexity():
+    vectors = advice.study_for("vectors", 10)
+    scores = [run.quality[0] for run in advice.ranking(vectors, "vectors")]
+    assert vectors.name == "vectors"
+    assert scores[0] == max(scores)
+    model = advice.study_for("probabilities", 12_000)
+    assert model.vocabulary == 10_000
+    assert advice.study_for("probabilities", 100_000).vocabulary == 67_791
+
+
+@pytest.mark.parametrize(("words", "seconds", "epochs"), [(1000, 3.5, 3), (1000, 0.1, 1), (1000, 60, 8), (10, 60, 800)])
+def test_epochs_fit_into_the_time_and_are_no_more_than_were_measured(words, seconds, epochs):
+    run = run_of("nce", 8.0, 100.0, epochs=8.0)
+    assert advice.epochs_within(run, words, seconds) == epochs
+    assert advice.epochs_within(run, words, math.inf) == max(8, epochs if words == 10 else 8)
+
+
+def test_advice_for_a_text_counts_its_words_and_gives_a_command_that_runs(w2vtrain_here, tmp_path):
+    first_lines(400, tmp_path / "text.txt")
+    code, out, _ = w2vtrain_here(
+        ["objectives", "--advise", "text.txt", "--need", "fast-probabilities", "--seconds", "2", "--min-count", "2"],
+        tmp_path,
+    )
+    assert code == 0
+    shown, command = out.split("\nw2vtrain ")
+    assert "\n  hs " in shown
+    assert "measured   with 10,000 words;" in shown
+    assert max(map(len, out.splitlines())) <= 80
+    words = shlex.split(command.replace("\\\n", " "))
+    settings = dict(itertools.pairwise(words))
+    assert (words[:2], settings["--objective"], settings["--min-count"]) == (["fit", "text.txt"], "hs", "2")
+    code, _, said = w2vtrain_here([*words, "--epochs", "1", "--vector-size", "8", "--quiet"], tmp_path)
+    assert code == 0, said
+    assert (tmp_path / "model.safetensors").exists()
+
+
+def test_advice_says_what_was_not_measured(w2vtrain_here, tmp_path):
+    _, out, _ = w2vtrain_here(["objectives", "--advise", "--vocabulary", "70000", "--seconds", "1"], tmp_path)
+    assert "No run was as short: the shortest took" in out
+    assert "--seconds 1 " in out
+    words = ["objectives", "--advise", "--vocabulary", "70000", "--seconds", "999", "--need", "probabilities"]
+    _, out, _ = w2vtrain_here(words, tmp_path)
+    assert "No run with this vocabulary was longer than 30 s" in out
+
+
+@pytest.mark.parametrize(
+    "words", [["--advise"], ["--advise", "a", "--vocabulary", "9"], ["--need", "small"], ["--seconds", "3"]]
+)
+def test_advice_needs_one_text_or_vocabulary(w2vtrain_here, tmp_path, words):
+    code, _, said = w2vtrain_here(["objectives", *words], tmp_path)
+    assert code == 2
+    assert "--advise" in said

@@ -1,22 +1,26 @@
 """The commands `objectives` and `objectives check`: list the output objectives, or explain or check one.
 
-The checks are in evaluation/objective_checks.py, and the advice is in evaluation/advice.py.
+The checks are in evaluation/objective_checks.py, and commands/advice.py prints which one to use.
 """
 
 import inspect
+import math
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
-from w2vtrain.commands.options import command, objective_options
+from w2vtrain.commands.advice import advise, print_decision_table
+from w2vtrain.commands.options import COUNT, Within, command, objective_options, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import BelowThreshold, ConfigError
-from w2vtrain.evaluation.advice import ADVICE, COLUMNS, HEAD
+from w2vtrain.evaluation.advice import NEEDS, VECTORS
+from w2vtrain.parsers import LONGEST_TIME, Real
 from w2vtrain.system.terminal import echo
 
 WIDTH = 80
+CPU_SECONDS = Within(Real(0.1, LONGEST_TIME))
 CHECKED = """\
 Gradients were compared with the objective's own loss. Only what it learned from a text whose probabilities are known \
 (16 words in 8 contexts, one thread) shows whether the loss itself is right. Not checked: other options, larger \
@@ -24,16 +28,26 @@ vocabularies, speed, and the quality of word vectors."""
 
 
 @command(short_help="List the output objectives, or explain or check one.")
-@click.argument("words", nargs=-1, metavar="[[check] NAME]")
+@click.argument("words", nargs=-1, metavar="[[check] NAME | CORPUS]")
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option to check with; repeatable.")
 @click.option("--formulas", is_flag=True, help="Add formulas to the list.")
-def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool) -> None:
+@click.option("--advise", "wants_advice", is_flag=True, help="Say which one to use for CORPUS, or for --vocabulary.")
+@click.option("--need", type=click.Choice(list(NEEDS)), help="What you want.  [default: vectors]")
+@click.option("--vocabulary", type=COUNT, metavar="N", help="The number of different words, instead of CORPUS.")
+@click.option("--seconds", type=CPU_SECONDS, metavar="X", help="CPU seconds that training may take.  [default: any]")
+@setting_options("min_count")
+def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool, **advice: Any) -> None:
     """List the output objectives and say which one to use, or print the formula, paper and options of one.
 
     `objectives check NAME` checks that an objective compiles, that its gradients and probabilities are correct, and
     that it learns a small text whose probabilities are known.
     NAME may also be a file, my_objective.py, or a module, package.my_objective.
+
+    `objectives --advise CORPUS` shows the measured runs that come closest to your vocabulary, need and time, and the
+    `fit` command that trains like the best of them.
     """
+    if advise_on(words, **advice):
+        return
     is_check = is_check_of_one(words)
     chosen = objective_options({}, options) if is_check else {}
     with imports():
@@ -46,6 +60,23 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool)
         print_objective(words[-1])
     else:
         print_objectives(formulas)
+
+
+def advise_on(
+    words: tuple[str, ...], wants_advice: bool, need: str | None, vocabulary: int | None, seconds: float | None,
+    min_count: str | None,
+) -> bool:  # fmt: skip
+    """Print which objective to use and return True if that was requested; UsageError for a wrong combination."""
+    if not wants_advice:
+        for flag, value in {"need": need, "vocabulary": vocabulary, "seconds": seconds, "min-count": min_count}.items():
+            if value is not None:
+                raise click.UsageError(f"--{flag} needs --advise")
+        return False
+    if len(words) > 1 or (len(words) == 1) == (vocabulary is not None):
+        raise click.UsageError("--advise needs one CORPUS, or --vocabulary")
+    counting = {} if min_count is None else {"min_count": min_count}
+    advise("".join(words), vocabulary, need or VECTORS, math.inf if seconds is None else seconds, counting)
+    return True
 
 
 def is_check_of_one(words: tuple[str, ...]) -> bool:
@@ -87,13 +118,10 @@ def print_objectives(formulas: bool) -> None:
             group, text, formula = "", str(error), ""
         lines[group] += _wrapped(f"  {name:<17} {text}", 20) + _wrapped(f"{'':20}{formula}", 20)
     echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
-    form = "  {:<17} {:<18} {:<19} {:<11} {}".format
-    echo("\n" + textwrap.fill(f"Which one to use. {COLUMNS}", WIDTH) + f"\n\n{form(*HEAD)}")
-    for row in ADVICE:
-        echo(form(*row[: len(HEAD)]))
-        echo("\n".join(_wrapped(f"      {' or '.join(row.use)}: {row.why}", 8)))
+    print_decision_table()
     echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
     echo("w2vtrain objectives --formulas  this list, with formulas")
+    echo("w2vtrain objectives --advise    the measured runs for your text, need and time")
 
 
 def _wrapped(text: str, indent: int) -> list[str]:

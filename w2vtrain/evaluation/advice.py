@@ -1,81 +1,159 @@
-"""Which objective to choose: the decision table, as data for the command `objectives` and for the documentation.
+"""Which objective to choose for a need, a vocabulary and a time: an answer from measured runs.
 
-It has words but no figures; docs/objectives.md has the measurements.
+measured.json summarizes the runs of docs/objectives.md; `make reference` writes it. The command `objectives` prints the
+answers, and docs/generate.py writes them into the documentation. Nothing is estimated here but the number of epochs.
 """
 
-from typing import NamedTuple
+import json
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MEASURED = Path(__file__).with_name("measured.json")
+VECTORS = "vectors"
+"""The study of word vectors; the others are of language models."""
+FAST, NEARLY, SMALL = 5, 0.1, 0.5
+"""Scoring is fast from this multiple of a full softmax's speed on; scores are nearly log-probabilities up to this
+variance of log Z; and output rows are few up to this share of one full row per word."""
+BUDGETS = (2.0, 10.0, 40.0, 100.0, math.inf)
+"""CPU seconds of training for which the decision table has an answer."""
 
 
-class Advice(NamedTuple):
-    """A row of the decision table, which claims only what docs/objectives.md shows.
+class Run(NamedTuple):
+    """The runs of one objective, with one setting of its options and one length, in one study.
 
-    want: what a user wants; vocabulary: the numbers of words with which the row was measured; cpu: the CPU time of
-    training on a million words; normalized: whether the scores are probabilities that sum to 1 over the words; scoring:
-    the output rows that one word's probability takes; use: one or more objectives with their options, as for
-    `--objective`; why: the reason, in words.
+    use: objective and options, as `fit` takes them; alpha: learning rate; epochs; cpu: CPU seconds of training; speed:
+    words of the text per CPU second; quality: mean, lowest and highest value over the seeds, which is the perplexity of
+    test text, or for word vectors the mean of analogies and WordSim-353; scoring: the speed of scoring one word,
+    relative to a full softmax; variance: of log Z; size: output parameters relative to one full row per word.
     """
 
-    want: str
-    vocabulary: str
-    cpu: str
-    normalized: str
-    scoring: str
-    use: tuple[str, ...]
-    why: str
+    use: str
+    alpha: float
+    epochs: float
+    cpu: float
+    speed: float
+    quality: tuple[float, float, float]
+    scoring: float
+    variance: float
+    size: float
 
 
-HEAD = ("you want", "vocabulary", "CPU time", "normalized", "scoring")
-"""The titles of the first columns."""
-COLUMNS = (
-    "Vocabulary: the numbers of words with which a row was measured. CPU time: of training on a million words, on one"
-    " thread, which gave the perplexity that the reason names; word vectors need more text. Scoring: the output rows"
-    " that one word's probability takes."
-)
-"""What the columns mean."""
+class Study(NamedTuple):
+    """What was compared with one text: words of its vocabulary and of one epoch, the settings of all runs, the runs."""
 
-ADVICE = (
-    Advice(
-        "word vectors", "70,000", "seconds", "no", "-", ("neg",),
-        "the default: the best of eight objectives on analogies and word similarity, and about as fast as the fastest",
+    name: str
+    vocabulary: int
+    words: int
+    settings: dict[str, Any]
+    runs: list[Run]
+
+
+NEEDS: dict[str, tuple[str, Callable[[Run], bool]]] = {
+    "vectors": ("word vectors", lambda _: True),
+    "probabilities": ("probabilities of words", lambda _: True),
+    "fast-scores": (
+        "nearly normalized scores, without computing all",
+        lambda run: run.scoring >= FAST and run.variance <= NEARLY,
     ),
-    Advice(
-        "a language model", "10,000", "half a minute", "nearly", "one", ("bigram-nce -O negative=50",),
-        "level with the softmax after eight epochs, in a fraction of its time; with more words and short training, it"
-        " is behind nce",
+    "fast-probabilities": (
+        "exact probabilities, without computing all",
+        lambda run: run.scoring >= FAST and run.variance == 0,
     ),
-    Advice(
-        "a language model", "10,000 to 600,000", "seconds", "nearly", "one", ("nce -O negative=25",),
-        "two to six times as fast as bigram-nce, and the lowest of all after short training with the larger"
-        " vocabularies; with the smallest, more than eight epochs did not help",
-    ),
-    Advice(
-        "a language model", "10,000 to 600,000", "a second or two", "exactly", "one path", ("hs",),
-        "the lowest of the normalized ones after short training, because it has then seen many times their text; after"
-        " equally many epochs it is behind most of them, and it ends higher than adaptive-softmax and class-softmax",
-    ),
-    Advice(
-        "a language model", "10,000", "a minute", "exactly", "a part", ("adaptive-softmax",),
-        "the lowest of those that normalize without all rows, with a quarter of the parameters",
-    ),
-    Advice(
-        "a language model", "10,000 to 600,000", "half a minute", "exactly", "a part", ("class-softmax",),
-        "three times as fast as adaptive-softmax or more, and lower after short training with the larger vocabularies",
-    ),
-    Advice(
-        "a language model", "10,000", "a minute", "exactly", "all", ("sampled-softmax",),
-        "nearly level with the softmax after eight epochs, in an eighth of its time",
-    ),
-    Advice(
-        "a language model", "10,000", "ten minutes", "exactly", "all", ("softmax",),
-        "the reference: no other objective ended lower",
-    ),
-    Advice(
-        "fewer parameters", "10,000 to 600,000", "a minute", "exactly", "a part", ("adaptive-softmax",),
-        "narrow rows for rare words: an eighth to a quarter of the parameters",
-    ),
-    Advice(
-        "fewer parameters", "10,000", "a minute", "exactly", "all", ("cnn-softmax", "char-softmax -O cell=lstm"),
-        "rows computed from letters, or no rows at all; only two epochs were measured, and the fewer parameters, the"
-        " higher was the perplexity",
-    ),
-)  # fmt: skip
+    "small": ("few output parameters", lambda run: run.size <= SMALL),
+}
+"""What users want, by the name that `--need` takes: in words, and whether a run serves it."""
+
+
+@cache
+def studies() -> tuple[Study, ...]:
+    """Return all studies."""
+    listed = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return tuple(Study(**{**one, "runs": [_run(fields) for fields in one["runs"]]}) for one in listed)
+
+
+def _run(fields: dict[str, Any]) -> Run:
+    return Run(**{**fields, "quality": tuple(fields["quality"])})
+
+
+def studies_for(need: str) -> list[Study]:
+    """Return the studies that answer a need."""
+    return [study for study in studies() if (study.name == VECTORS) == (need == VECTORS)]
+
+
+def study_for(need: str, vocabulary: int) -> Study:
+    """Return the study whose vocabulary is nearest to a number of words, by their ratio."""
+    return min(studies_for(need), key=lambda study: abs(math.log(study.vocabulary / vocabulary)))
+
+
+def ranking(study: Study, need: str, seconds: float = math.inf) -> list[Run]:
+    """Return the runs that serve a need and took at most so many CPU seconds, the advised one first, then the best.
+
+    Advised is the quickest of those whose range over the seeds overlaps that of the best.
+    """
+    sign = -1 if need == VECTORS else 1
+    able = sorted(
+        (run for run in study.runs if NEEDS[need][1](run) and run.cpu <= seconds), key=lambda run: sign * run.quality[0]
+    )
+    if not able:
+        return []
+    _, low, high = able[0].quality
+    level = [run for run in able if run.quality[1] <= high and run.quality[2] >= low]
+    advised = min(level, key=lambda run: run.cpu)
+    return [advised, *(run for run in able if run is not advised)]
+
+
+def shortest(study: Study, need: str) -> float:
+    """Return the CPU seconds of the shortest run that serves a need."""
+    return min(run.cpu for run in ranking(study, need))
+
+
+class Answer(NamedTuple):
+    """A row of the decision table: a study, the CPU seconds that the row is for, and what to use.
+
+    softmax: the full softmax's best run within the time, or None if even the shortest took longer.
+    """
+
+    study: str
+    vocabulary: int
+    seconds: float
+    run: Run
+    softmax: Run | None
+
+
+def decision_table() -> dict[tuple[str, ...], list[Answer]]:
+    """Return what to use for each need, vocabulary and time; needs with the same answers share them.
+
+    A time is left out if a shorter one has the same answer.
+    """
+    tables: list[tuple[list[str], list[Answer]]] = []
+    for need in NEEDS:
+        answers = [answer for study in studies_for(need) for answer in _answers(study, need)]
+        same = next((needs for needs, others in tables if others == answers), None)
+        if same is None:
+            tables.append(([need], answers))
+        else:
+            same.append(need)
+    return {tuple(needs): answers for needs, answers in tables}
+
+
+def _answers(study: Study, need: str) -> Iterator[Answer]:
+    last = None
+    for seconds in BUDGETS:
+        runs = ranking(study, need, seconds)
+        if runs and runs[0] != last:
+            softmax = [run for run in study.runs if run.use == "softmax" and run.cpu <= seconds]
+            best = min(softmax, key=lambda run: run.quality[0], default=None)
+            yield Answer(study.name, study.vocabulary, seconds, runs[0], best)
+            last = runs[0]
+
+
+def epochs_within(run: Run, words: int, seconds: float) -> int:
+    """Return how many epochs of a text of so many words fit into CPU seconds: at least 1.
+
+    At most as many as the run had, or as make the whole training as long as the run was.
+    """
+    most = max(1, round(run.epochs), round(run.cpu * run.speed / words))
+    return most if math.isinf(seconds) else max(1, min(most, math.floor(seconds * run.speed / words)))

@@ -1,0 +1,140 @@
+"""`objectives --advise`: say which objective to use for a text, and show the measured runs that say so.
+
+evaluation/advice.py has the runs and chooses among them; this module only counts the text and prints.
+"""
+
+import math
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from w2vtrain.commands.shell import imports
+from w2vtrain.errors import spelled
+from w2vtrain.evaluation.advice import (
+    NEEDS,
+    VECTORS,
+    Run,
+    Study,
+    decision_table,
+    epochs_within,
+    ranking,
+    shortest,
+    studies_for,
+    study_for,
+)  # fmt: skip
+from w2vtrain.system.terminal import echo
+
+WIDTH = 80
+SHOWN = 4
+"""Runs that are shown as support, besides the softmax's."""
+NEAR = 1.1
+"""If no run is short enough, those that take up to this multiple of the shortest count."""
+GLUE = "\0"
+"""Stands for a space at which no line ends."""
+
+
+def print_decision_table() -> None:
+    """Print which objective was best for each need, vocabulary and time."""
+    text = (
+        "Which one to use, by the words of the vocabulary and the CPU seconds of training, on one thread. Each line is"
+        " a measured run. Its result is the perplexity, beside that of the full softmax within the same time; for word"
+        " vectors, it is the mean of analogies and WordSim-353."
+    )
+    form = "  {:>10} {:>6}  {:<26} {:>7}  {:>6}  {:>7}".format
+    echo("\n" + textwrap.fill(text, WIDTH) + "\n\n" + form("vocabulary", "within", "use", "result", "took", "softmax"))
+    for needs, answers in decision_table().items():
+        echo("\n" + textwrap.fill("; ".join(NEEDS[need][0] for need in needs), WIDTH, initial_indent="  "))
+        for _, vocabulary, seconds, run, softmax in answers:
+            cells = (f"{vocabulary:,}", limit(seconds), run.use, quality(run), f"{run.cpu:.1f} s")
+            echo(form(*cells, quality(softmax) if softmax else "-"))
+
+
+def limit(seconds: float) -> str:
+    """Return a limit of CPU seconds as text."""
+    return "any" if math.isinf(seconds) else f"{seconds:g} s"
+
+
+def quality(run: Run, with_range: bool = False) -> str:
+    """Return the mean of a run's perplexity or scores, and the range over seeds, as text."""
+    form = ("{:.3f}" if run.quality[0] < 1 else "{:,.1f}" if run.quality[0] < 1000 else "{:,.0f}").format
+    mean, low, high = map(form, run.quality)
+    return f"{mean} ({low}-{high})" if with_range and low != high else mean
+
+
+def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, counting: dict[str, Any]) -> None:
+    """Print a `fit` command for a text, or for a vocabulary of this many words, and the measured runs that support it.
+
+    corpus: unless a vocabulary is given; counting: settings for counting its words.
+    """
+    words = 0
+    if vocabulary is None:
+        vocabulary, words = counted(corpus, counting)
+    study = study_for(need, vocabulary)
+    runs = ranking(study, need, max(seconds, NEAR * shortest(study, need)))
+    about = f"{words:,} words, {vocabulary:,} distinct" if words else f"{vocabulary:,} words in the vocabulary"
+    others = ", ".join(f"{one.vocabulary:,}" for one in studies_for(need) if one is not study)
+    echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
+    echo(f"measured   with {study.vocabulary:,} words" + f"; there are runs with {others}, too" * bool(others) + "\n")
+    show(study, need, runs, seconds)
+    echo("\n" + textwrap.fill(" ".join(notes(study, need, seconds)), WIDTH))
+    epochs = epochs_within(runs[0], words or study.words, seconds)
+    may_be_late = epochs * (words or study.words) / runs[0].speed > seconds
+    limits = {**counting, "epochs": epochs, **({"seconds": f"{seconds:g}"} if may_be_late else {})}
+    echo("\n" + command(corpus or "text.txt", study, runs[0], limits))
+
+
+def counted(corpus: str, settings: dict[str, Any]) -> tuple[int, int]:
+    """Return the words of the vocabulary and those of the text."""
+    with imports():
+        from w2vtrain.commands.console import Console
+        from w2vtrain.config import resolve
+        from w2vtrain.system.machine import threads_of
+        from w2vtrain.text.encoded import count
+        from w2vtrain.training.inputs import corpus_of
+    resolved, _ = resolve(settings)
+    console = Console(quiet=False)
+    try:
+        vocabulary, _ = count(
+            corpus_of((corpus,), resolved), min_count=resolved.min_count, max_vocab=resolved.max_vocab,
+            threads=threads_of(resolved.threads)[0], progress=console.events().reading,
+        )  # fmt: skip
+    finally:
+        console.close()
+    return len(vocabulary), int(vocabulary.counts.sum())
+
+
+def show(study: Study, need: str, runs: list[Run], seconds: float) -> None:
+    """Print the advised run, the best others, and the best of the softmax, within the time and in all."""
+    form = "  {:<25} {:>4} {:>6} {:>6}  {:<19} {:>7} {:>4}".format
+    title = "score" if need == VECTORS else "perplexity"
+    echo(form("objective", "rate", "epochs", "CPU s", title, "scoring", "size"))
+    softmax = sorted((run for run in study.runs if run.use == "softmax"), key=lambda run: run.quality[0])
+    reference = [*[run for run in softmax if run.cpu <= seconds][:1], *softmax[:1]]
+    for run in dict.fromkeys([*runs[:SHOWN], *reference]):
+        epochs = f"{run.epochs:.2g}" if run.epochs > 0.01 else "<0.01"
+        cells = (f"{run.alpha:.2g}", epochs, f"{run.cpu:.1f}", quality(run, True), f"{run.scoring:,.0f}x")
+        echo(form(run.use, *cells, f"{run.size:.0%}"))
+
+
+def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
+    """Yield what the columns mean, and what the measured runs do not say."""
+    if need == VECTORS:
+        yield "The score is the mean of analogies and WordSim-353."
+    yield "Scoring is the speed of one word's probability, and size the output parameters, relative to a full softmax."
+    if seconds < shortest(study, need):
+        yield f"No run was as short: the shortest took {shortest(study, need):.1f} s."
+    longest = max(run.cpu for run in study.runs)
+    if longest < seconds < math.inf:
+        yield f"No run with this vocabulary was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."
+
+
+def command(corpus: str, study: Study, run: Run, limits: dict[str, Any]) -> str:
+    """Return the command that trains with the settings of a run; limits: further settings."""
+    objective, *options = run.use.split(" -O ")
+    settings = {**study.settings, "alpha": f"{run.alpha:.2g}", **limits}
+    flags = [f"--objective {objective}", *(f"-O {pair}" for pair in options)]
+    flags += [spelled(name, value) for name, value in settings.items()]
+    flags += ["-o vectors.txt", *([] if study.name == VECTORS else ["--save-model model.safetensors"])]
+    kept = " ".join(flag.replace(" ", GLUE) for flag in flags)
+    lines = textwrap.wrap(kept, WIDTH - 6, break_long_words=False, break_on_hyphens=False)
+    return " \\\n    ".join([f"w2vtrain fit {corpus}", *(line.replace(GLUE, " ") for line in lines)])

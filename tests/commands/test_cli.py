@@ -9,6 +9,7 @@ import threading
 import tomllib
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 
@@ -27,9 +28,8 @@ SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1", "--seed", "3"
 
 def w2vtrain(*arguments, code=0, stdin="", cwd=None, **options):
     """Run a command in its own process and return (stdout, stderr). A failure must print exactly one error line."""
-    run = subprocess.run(
-        [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=300, cwd=cwd, **options
-    )
+    about = {"capture_output": True, "text": True, "check": False, **options}
+    run = forked.run([*COMMAND, *arguments], input=stdin, cwd=cwd, **about)
     assert run.returncode == code, run.stderr
     if code:
         assert error_line(run.stderr)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -27,7 +28,7 @@ SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count",
 def w2vtrain(code, folder, *words):
     """Run a command and return stdout and stderr together. A failure must print exactly one line."""
     words = [sys.executable, "-m", "w2vtrain", *map(str, words)]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    done = forked.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert code == 0 or len(done.stderr.splitlines()) == 1
     return done.stdout + done.stderr

@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import forked
 import numpy as np
 import psutil
 import pytest
@@ -43,7 +44,7 @@ def supervise(folder, script, *options):
     """Supervise a script that counts its starts in the file `starts`; return exit code, stdout, stderr and starts."""
     command = words(f"echo start >> starts; n=$(wc -l < starts); {script}", *options)
     about = {"cwd": folder, "input": "for nobody", "capture_output": True, "text": True}
-    done = subprocess.run(command, check=False, timeout=120, **about)
+    done = forked.run(command, check=False, timeout=120, **about)
     return done.returncode, done.stdout, done.stderr, len((folder / "starts").read_text().split())
 
 
@@ -123,7 +124,7 @@ def test_run_is_restarted_while_checkpoints_advance(tmp_path, run_folder):
 def test_an_encoded_corpus_is_progress(tmp_path):
     script = f"mkdir -p cache/run; touch cache/run/ids.json; [ $n = 2 ] && {{ {DONE} }}; exit 75"
     command = words(f"echo start >> starts; n=$(wc -l < starts); {script}", "--attempts", "1")
-    done = subprocess.run([*command, "--cache-dir", "cache"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = forked.run([*command, "--cache-dir", "cache"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "(the corpus is encoded); start 2 in 0.01 s" in done.stderr
 
@@ -302,7 +303,7 @@ def kill_loop(folder, steps):
     launcher = [sys.executable, "-c", KILLED, " ".join(f"{n}:SIGKILL" for n in steps), *killed]
     # A kill before the next checkpoint is complete brings no advance, however often this happens on a busy machine.
     words = [*SUPERVISE, "--attempts", "10", *launcher]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = forked.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"finished after {len(steps) + 1} starts" in done.stderr
     assert (folder / "v.bin").read_bytes() == (folder / "whole.bin").read_bytes()

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
+import forked
 import numpy as np
 import psutil
 import pytest
@@ -382,7 +383,7 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--threads", "1",
         "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
     ]  # fmt: skip
-    first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    first = forked.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
     assert first.stdout.splitlines()[0].split() == [
         "objective", "epochs", "words/s", "training", "scoring", "perplexity",

@@ -1,8 +1,8 @@
 """Hierarchical softmax: the tree that its options select, and the scores of a trained model."""
 
-import subprocess
 import sys
 
+import forked
 import numpy as np
 import pytest
 import reference
@@ -227,10 +227,10 @@ def test_tree_option_selects_the_tree_and_a_missing_file_is_reported(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("a b c d e f g h\n" * 50)
     command = [sys.executable, "-m", "w2vtrain", "fit", text, "-o", tmp_path / "v.txt", "--objective", "hs"]
-    done = subprocess.run([*command, "--tree", "balanced"], capture_output=True, text=True, check=False)
+    done = forked.run([*command, "--tree", "balanced"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "hs (tree balanced" in done.stderr
-    done = subprocess.run([*command, "--tree", "oak", "--force"], capture_output=True, text=True, check=False)
+    done = forked.run([*command, "--tree", "oak", "--force"], capture_output=True, text=True, check=False)
     assert done.returncode in (66, 78)
     assert "oak" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 from reference import first_lines
@@ -96,7 +97,7 @@ def text(tmp_path_factory):
 def fit(text, output, *more, start=COMMAND, **about):
     """Train in a separate process."""
     words = [*start, "fit", text, "-o", output, *SMALL, *more]
-    return subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, timeout=300, **about)
+    return forked.run(words, capture_output=True, text=True, check=False, **about)
 
 
 def test_locale_time_zone_and_umask_change_only_the_mode_of_files(text, tmp_path):

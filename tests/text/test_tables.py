@@ -4,11 +4,11 @@ import bz2
 import gzip
 import json
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 import zstandard
@@ -549,7 +549,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, name):
     ]
 
     def run(command):
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=600)
+        return forked.run(command, cwd=tmp_path, capture_output=True, check=False)
 
     assert run([*fit_words, "-o", "whole.bin"]).returncode == 0
     assert run(signaled([*fit_words, "-o", "v.bin"], "5:SIGUSR1,9:SIGUSR1,11:SIGKILL")).returncode == -signal.SIGKILL

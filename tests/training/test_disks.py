@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 from reference import first_lines
@@ -261,7 +262,7 @@ def fit(text, output, *more):
 
 
 def run(words):
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    return forked.run(words, capture_output=True, text=True, check=False)
 
 
 def fill(path):

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked
 import pytest
 from reference import begin, first_lines
 from signaled import run_signaled, signaled
@@ -53,7 +54,7 @@ def fit(corpus, output, *more, text="text.txt"):
 
 
 def run(words, **about):
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **about)
+    return forked.run(words, capture_output=True, text=True, check=False, **about)
 
 
 @pytest.mark.parametrize(("model", "objective"), KINDS)

@@ -10,6 +10,7 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import forked
 import pytest
 from reference import begin, first_lines
 from signaled import run_signaled
@@ -46,7 +47,7 @@ def command(*more, output="v.bin"):
 
 
 def run(words, folder, **about):
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300, **about)
+    return forked.run(words, cwd=folder, capture_output=True, text=True, check=False, **about)
 
 
 def events_of(path):

@@ -138,7 +138,7 @@ class Curve:
         times = (len(FRACTIONS) if timed else self.settings.epochs) + float(timed or not test)
         if test:
             times += Path(test).stat().st_size / max(1, Path(self.job.heldout).stat().st_size)
-        self.announce(self.expected(predictor) * times + 2 * (ROUNDS + 1) * TURN)
+        self.announce(self.expected(predictor) * times + 2 * (ROUNDS + 1) * turn(self.settings))
 
 
 def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) -> dict[str, Any]:
@@ -167,17 +167,22 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
         "width": settings.vector_size + settings.bias,
         "curve": list(curve.points),
         "test": {**asdict(score), "coverage": coverage},
-        "scoring": scoring(model, curve.text, 1 if job.brief else ROUNDS),
+        "scoring": scoring(model, curve.text, 1 if job.brief else ROUNDS, turn(settings)),
         "scores": _evaluate(model, job) if job.questions or job.pairs else {},
     }
     seconds["scoring"] = seconds.get("scoring", 0.0) + curve.spent + time.monotonic() - started
     return result
 
 
-def scoring(model: Model, text: Text, rounds: int) -> dict[str, Any]:
+def turn(settings: Settings) -> float:
+    """Return the CPU seconds for which each scorer is timed per round: less if the time for training is short, too."""
+    return TURN if settings.seconds is None else min(TURN, settings.seconds / 20)
+
+
+def scoring(model: Model, text: Text, rounds: int, seconds: float) -> dict[str, Any]:
     """Measure how fast a model scores targets, and relative to a full softmax over as many words.
 
-    Both take turns. Return targets per CPU second of the model ("per_second") and of that softmax ("reference"), the
+    Both take turns of so many CPU seconds. Return targets per CPU second of the model ("per_second") and of that softmax ("reference"), the
     ratio of each round ("ratios"), and whether both do the same work ("same"), so that each ratio should be 1.
     """
     with one_thread():
@@ -186,7 +191,7 @@ def scoring(model: Model, text: Text, rounds: int) -> dict[str, Any]:
         rows = np.random.default_rng(1).standard_normal(size, np.float32)
         rows *= np.float32(0.1)  # in place: a large vocabulary has gigabytes of rows
         scorers = [predictor.scorer, RowScorer(rows)]
-        own, reference = paces(scorers, predictor.layer, predictor.windows, text, rounds, TURN)
+        own, reference = paces(scorers, predictor.layer, predictor.windows, text, rounds, seconds)
     same = type(predictor.scorer) is RowScorer and predictor.scorer.normalized
     ratios = [mine / theirs for mine, theirs in zip(own, reference, strict=True)]
     paces_of_both = {"per_second": statistics.median(own), "reference": statistics.median(reference)}

@@ -182,8 +182,9 @@ def turn(settings: Settings) -> float:
 def scoring(model: Model, text: Text, rounds: int, seconds: float) -> dict[str, Any]:
     """Measure how fast a model scores targets, and relative to a full softmax over as many words.
 
-    Both take turns of so many CPU seconds. Return targets per CPU second of the model ("per_second") and of that softmax ("reference"), the
-    ratio of each round ("ratios"), and whether both do the same work ("same"), so that each ratio should be 1.
+    Both take turns of so many CPU seconds. Return targets per CPU second of the model ("per_second") and of that
+    softmax ("reference"), the ratio of each round ("ratios"), and whether both do the same work ("same"), so that each
+    ratio should be 1.
     """
     with one_thread():
         predictor = model_predictor(model)[2]

@@ -51,7 +51,7 @@ UNWRAPPED = {"no_cfunc_wrapper": True}
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Suspend Python's search for cycles: compiling makes millions of objects, and it would look at them again and again.
+    """Suspend Python's search for cycles, which would look at the many objects of the compiler again and again.
 
     This saves a twelfth of the time, and takes 35 MB until the end.
     """

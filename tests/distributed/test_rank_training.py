@@ -256,8 +256,10 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
 def test_thread_of_a_rank_that_stalls_is_named():
     """Two chunks for three threads leave the second one without work."""
     training, released = object.__new__(RankTraining), threading.Event()
-    training.schedule = SimpleNamespace(threads=3, stall_timeout=0.05)
-    training.learn = lambda order, part, thread: released.wait(20) if thread == 2 else None
+    training.course = SimpleNamespace(
+        schedule=SimpleNamespace(threads=3, stall_timeout=0.05),
+        learn=lambda order, part, thread: released.wait(20) if thread == 2 else None,
+    )
     with ThreadPoolExecutor(3) as training.pool:
         with pytest.raises(Stalled, match="thread 2 has finished no chunk"):
             training.learn_all(None, slice(0, 2))

@@ -18,7 +18,7 @@ from w2vtrain import cli
 from w2vtrain.training import run_folder, trainer
 
 how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-learn, steps = trainer.Training.learn, itertools.count(1)
+learn, steps = trainer.Course.learn, itertools.count(1)
 
 
 def broken(self, order, part, mine):
@@ -30,7 +30,7 @@ def broken(self, order, part, mine):
     time.sleep(1000)
 
 
-trainer.Training.learn = broken
+trainer.Course.learn = broken
 # Save after each epoch instead of after each slice, so that all threads get slices.
 run_folder.RunFolder.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]

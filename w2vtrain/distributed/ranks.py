@@ -20,7 +20,7 @@ from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Session
-from w2vtrain.distributed.trainer import RankTraining, Traffic
+from w2vtrain.distributed.trainer import AgreedClock, RankTraining, Traffic
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.schedule import Progress, Schedule, State, Text
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason
@@ -36,7 +36,7 @@ from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT, differences
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Engine
+from w2vtrain.training.trainer import Course, Engine
 
 HOLD_SECONDS = 2.0
 """Between the messages of rank 0 to the ranks that wait for it."""
@@ -154,16 +154,15 @@ class Ranks(Team):
         told = allgather_json(self.team, asdict(state))
         self.words_per_chunk = float(text.words.mean())
         pace.begin(len(text.words) * schedule.epochs)
-        training = RankTraining(
-            self.session, pace, self.run, self.traffic, engine, text, schedule, State.read(told[0]), pause
-        )
+        course = Course(engine, text, schedule, State.read(told[0]), AgreedClock(schedule.seconds))
+        training = RankTraining(self.session, pace, self.run, self.traffic, course)
         self.session.together = True
-        if self.team.rank and training.has_ended():
-            yield training.state  # which the caller on rank 0 knows from the checkpoint
+        if self.team.rank and course.has_ended():
+            yield course.state  # which the caller on rank 0 knows from the checkpoint
         try:
-            while not training.has_ended():
-                training.advance(events.training)
-                yield training.state
+            while not course.has_ended():
+                training.advance(events.training, pause)
+                yield course.state
                 if not self.session.wait():
                     return
         finally:

@@ -17,10 +17,10 @@ import numpy as np
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
-from w2vtrain.engines.schedule import Progress, Schedule, State, Text
+from w2vtrain.engines.schedule import Progress
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
-from w2vtrain.training.trainer import STALLED, Engine, Order, Slice, Training
+from w2vtrain.training.trainer import STALLED, Clock, Course, Order, Slice
 
 LONGEST = 1.0
 """Seconds between two looks at the threads that learn."""
@@ -70,66 +70,76 @@ class Traffic:
         }
 
 
-class RankTraining(Training):
+class AgreedClock(Clock):
+    """The seconds of training on rank 0 at the last synchronization, which all ranks know."""
+
+    agreed = 0.0
+
+    def start(self) -> None:
+        """Let the time run on this rank."""
+        super().start()
+        self.agreed = self.spent
+
+    def elapsed(self) -> float:
+        """Return the seconds of training so far, as all ranks know them."""
+        return self.agreed
+
+    def here(self) -> float:
+        """Return the seconds of training so far by this rank's clock."""
+        return super().elapsed()
+
+
+class RankTraining:
     """Training as one of several ranks. A signal on any rank sets `run.stop_requested` on all."""
 
-    def __init__(
-        self, session: Session, pace: Pace, run: Run, traffic: Traffic, engine: Engine, text: Text, schedule: Schedule,
-        state: State, pause: Callable[[], bool],
-    ) -> None:  # fmt: skip
-        super().__init__(engine, text, schedule, state, pause)
-        self.session, self.pace, self.run, self.traffic = session, pace, run, traffic
+    def __init__(self, session: Session, pace: Pace, run: Run, traffic: Traffic, course: Course) -> None:
+        """course: with an AgreedClock."""
+        assert isinstance(course.clock, AgreedClock)
+        self.session, self.pace, self.run, self.traffic, self.course = session, pace, run, traffic, course
+        self.clock = course.clock
         self.rank, ranks = session.team.rank, session.team.size
+        engine, text, schedule = course.engine, course.text, course.schedule
         updates = expected_updates(engine, text, schedule)
         self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
         shortest = ranks * pace.shortest * float(text.words.mean())
         self.synchronizer = Synchronizer(session.team, engine, updates, shortest, self.pool)
-        self.clock = self.spent  # rank 0's seconds of training at the last synchronization
         self.waited = 0.0  # in the last synchronization
         self.cycle = Traffic(ranks)
 
-    def elapsed(self) -> float:
-        """Return the seconds of training on rank 0 at the last synchronization, which all ranks know."""
-        return self.clock
-
-    def advance(self, on_progress: Callable[[Progress], None]) -> None:
-        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested; set `state`."""
-        order, tally, done = self.open()
+    def advance(self, on_progress: Callable[[Progress], None], pause: Callable[[], bool]) -> None:
+        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested; set the state."""
+        order, tally, done = self.course.open()
         wanted = ended = False
         while not ended:
-            part, is_wanted = self.round(order)
+            part, is_wanted = self.round(order, pause)
             done += part.words
             tally.add(part)
             wanted = wanted or is_wanted
-            self.report(order, done, part, on_progress)
-            ended = self.dealt == len(order.chunks) or self.is_late()
+            self.course.report(order, done, part, on_progress)
+            ended = self.course.dealt == len(order.chunks) or not self.clock.has_time_for(0)
             if self.exchange(part.words, ended) and wanted:
                 break
-        self.close(order, tally, done)
+        self.course.close(order, tally, done)
 
-    def is_late(self) -> bool:
-        """Return whether the time limit has passed on rank 0."""
-        return self.schedule.seconds is not None and self.clock >= self.schedule.seconds
-
-    def round(self, order: Order) -> tuple[Slice, bool]:
+    def round(self, order: Order, pause: Callable[[], bool]) -> tuple[Slice, bool]:
         """Learn the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
-        began, first = time.monotonic(), self.dealt
+        began, first = time.monotonic(), self.course.dealt
         bounds = first + self.pace.deal(len(order.chunks) - first, order.epoch * len(order.chunks) + first)
-        self.dealt = int(bounds[-1])
-        rates = self.rates(order, slice(self.dealt - 1, self.dealt))
+        last = self.course.dealt = int(bounds[-1])
+        rates = self.course.rates(order, slice(last - 1, last))
         mine = self.learn_all(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
         report = Report(
-            loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.run.stop_requested, save=self.pause(),
-            elapsed=0 if self.rank else self.spent + now - self.started,
+            loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.run.stop_requested, save=pause(),
+            elapsed=0 if self.rank else self.clock.here(),
         )  # fmt: skip
         found, (learning, waiting) = self.session.meet(report, (now - began, self.waited))
-        self.waited, self.clock = time.monotonic() - now, found.elapsed
+        self.waited, self.clock.agreed = time.monotonic() - now, found.elapsed
         self.run.stop_requested = self.run.stop_requested or found.stop > 0
         self.cycle.learning += learning
         self.cycle.waiting += waiting
         self.cycle.chunks += np.diff(bounds)
-        words, alpha = int(order.words[first : self.dealt].sum()), float(rates[-1])
+        words, alpha = int(order.words[first:last].sum()), float(rates[-1])
         return Slice(found.loss, int(found.examples), words, alpha, found.cpu), found.stop + found.save > 0
 
     def exchange(self, words: int, everything: bool) -> bool:
@@ -156,20 +166,21 @@ class RankTraining(Training):
         if part.start == part.stop:
             return Slice(0.0, 0, 0, 0.0, 0.0)
         if self.pool is None:
-            return self.learn(order, part, 0)
-        bounds = np.linspace(part.start, part.stop, self.schedule.threads + 1).round().astype(int).tolist()
+            return self.course.learn(order, part, 0)
+        schedule = self.course.schedule
+        bounds = np.linspace(part.start, part.stop, schedule.threads + 1).round().astype(int).tolist()
         work = {
-            self.pool.submit(self.learn, order, slice(first, end), thread): thread
+            self.pool.submit(self.course.learn, order, slice(first, end), thread): thread
             for thread, (first, end) in enumerate(pairwise(bounds)) if first < end
         }  # fmt: skip
         waited, missing = 0.0, set(work)
-        while missing and waited < self.schedule.stall_timeout:
+        while missing and waited < schedule.stall_timeout:
             began = time.monotonic()
             _, missing = wait(missing, LONGEST)
             waited += min(time.monotonic() - began, LONGEST)  # a process that was suspended has not stalled
         if missing:
             thread = min(work[one] for one in missing)
-            raise Stalled.after(self.schedule.stall_timeout, thread, STALLED)
+            raise Stalled.after(schedule.stall_timeout, thread, STALLED)
         return _sum([one.result() for one in work])
 
 

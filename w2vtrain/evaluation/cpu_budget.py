@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from w2vtrain.engines.schedule import Schedule, State, Text
 from w2vtrain.training.events import Events
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Engine, Order, Slice, Training
+from w2vtrain.training.trainer import Clock, Engine, Slice, train
 
 
 class CpuBudget(Team):
@@ -24,31 +24,25 @@ class CpuBudget(Team):
         self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train; the parameters and what is yielded are those of training.trainer.train."""
-        training = _Training(self, engine, text, schedule, state, pause)
-        while not training.has_ended():
-            training.advance(events.training)
-            yield training.state
+        return train(engine, text, schedule, events, state, pause, CpuClock(self, schedule.seconds))
 
 
-class _Training(Training):
-    """The state of one call of `CpuBudget.train`.
+class CpuClock(Clock):
+    """Counts the CPU seconds of learning, and lets no slice begin that would take the run farther from its limit.
 
-    learned, dealt_words: the words that threads have learned, and those that they were given; ended: time is up.
+    learned, dealt: the words that threads have learned, and those that they were given; ended: a slice was refused.
     """
 
-    def __init__(
-        self, budget: CpuBudget, engine: Engine, text: Text, schedule: Schedule, state: State,
-        pause: Callable[[], bool],
-    ) -> None:  # fmt: skip
-        super().__init__(engine, text, schedule, state, pause)
+    def __init__(self, budget: CpuBudget, limit: float | None) -> None:
+        super().__init__(limit)
         self.budget, self.lock = budget, threading.Lock()
-        self.learned, self.dealt_words, self.ended = 0, 0, False
+        self.learned, self.dealt, self.ended = 0, 0, False
 
     def used(self) -> float:
         """Return the CPU seconds of learning so far."""
         return self.budget.cpu
 
-    def is_out_of_time(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether a slice was refused."""
         return self.ended
 
@@ -57,18 +51,15 @@ class _Training(Training):
 
         Threads that are learning count with the CPU time per word so far.
         """
-        limit = self.schedule.seconds
         with self.lock:
             pace = self.budget.cpu / self.learned if self.learned else 0.0
-            ahead = self.dealt_words - self.learned + words / 2
-            self.ended = self.ended or (limit is not None and self.budget.cpu + pace * ahead >= limit)
-            self.dealt_words += 0 if self.ended else words
+            ahead = self.dealt - self.learned + words / 2
+            self.ended = self.ended or (self.limit is not None and self.budget.cpu + pace * ahead >= self.limit)
+            self.dealt += 0 if self.ended else words
         return not self.ended
 
-    def learn(self, order: Order, part: slice, thread: int) -> Slice:
-        """Learn a slice in this thread, and count its CPU time."""
-        done = super().learn(order, part, thread)
+    def count(self, part: Slice) -> None:
+        """Add the CPU time of a slice."""
         with self.lock:
-            self.budget.cpu += done.cpu
-            self.learned += done.words
-        return done
+            self.budget.cpu += part.cpu
+            self.learned += part.words

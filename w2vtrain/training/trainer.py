@@ -76,23 +76,24 @@ def train(
     events: Events | None = None,
     state: State | None = None,
     pause: Callable[[], bool] = lambda: False,
+    clock: "Clock | None" = None,
 ) -> Iterator[State]:
     """Train, and yield the state after each epoch and whenever `pause` requests it, while no thread is learning.
 
     An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not count as
     training; if it requests no more, the run ends there. Compile the engine first: a thread that is compiling looks
     stalled, and its epoch looks slow. `pause` is called by any thread after each slice; if it returns True, all threads
-    finish their slices.
+    finish their slices. clock: decides when the time limit is reached, by default the clock on the wall.
 
     With a state that this function yielded and the weights at that moment, training continues as if it had never
     stopped. With one thread, the same seed gives the same bytes. Raise Diverged if the loss is not finite, Stalled if a
     thread finishes no slice for too long, and any other exception of a thread. The caller checks the weights at the
     end: see `check_finite`.
     """
-    training = Training(engine, text, schedule, state or State(), pause)
-    while not training.has_ended():
-        training.advance((events or Events()).training)
-        yield training.state
+    course = Course(engine, text, schedule, state or State(), clock)
+    while not course.has_ended():
+        advance(course, (events or Events()).training, pause)
+        yield course.state
 
 
 def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
@@ -158,15 +159,25 @@ class Order:
         return cls(epoch, chunks, words, epoch * int(words.sum()) + np.cumsum(words) - words)
 
 
-class Training:
-    """The state of one call of `train`: subclasses may replace `advance`."""
+class Clock:
+    """How long a run has trained, and when its time is over: by the clock on the wall, while it trains.
 
-    def __init__(self, engine: Engine, text: Text, schedule: Schedule, state: State, pause: Callable[[], bool]) -> None:
-        self.engine, self.text, self.schedule = engine, text, schedule
-        self.state, self.pause = state, pause
-        self.total = int(text.words.sum()) * schedule.epochs
-        self.spent = state.spent + state.seconds
-        self.started, self.dealt = 0.0, 0
+    limit: seconds, or None; spent: seconds of training up to the last `stop`. evaluation/cpu_budget.py counts CPU
+    seconds instead, and distributed/trainer.py the seconds of rank 0.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit, self.spent, self.started = limit, 0.0, 0.0
+
+    def start(self) -> None:
+        """Let the time run."""
+        self.started = time.monotonic()
+
+    def stop(self) -> float:
+        """Stop the time, and return the seconds since `start`."""
+        seconds = self.elapsed() - self.spent
+        self.spent += seconds
+        return seconds
 
     def elapsed(self) -> float:
         """Return the seconds of training so far."""
@@ -178,39 +189,45 @@ class Training:
 
     def has_time_for(self, words: int) -> bool:
         """Return whether a slice of this many words may begin. Called by any thread, one at a time."""
-        return self.schedule.seconds is None or self.used() < self.schedule.seconds
+        return self.limit is None or self.used() < self.limit
+
+    def count(self, part: Slice) -> None:
+        """Note that a thread has learned a slice."""
+
+    def is_over(self) -> bool:
+        """Return whether the time limit had passed at the last `stop`."""
+        return self.limit is not None and self.spent >= self.limit
+
+
+class Course:
+    """Where a run is in its epochs, and what it has learned: the state between two calls of `advance`.
+
+    engine, text, schedule: what is trained, on what, and how; state: at the end of the last `close`; dealt: chunks of
+    the epoch's order that were given to threads; total: words of all epochs.
+    """
+
+    def __init__(
+        self, engine: Engine, text: Text, schedule: Schedule, state: State, clock: Clock | None = None
+    ) -> None:  # fmt: skip
+        self.engine, self.text, self.schedule, self.state = engine, text, schedule, state
+        self.clock = clock or Clock(schedule.seconds)
+        self.clock.spent = state.spent + state.seconds
+        self.total, self.dealt = int(text.words.sum()) * schedule.epochs, 0
 
     def expected(self, done: int) -> int:
         """Return the words of the whole run: those of all epochs, or fewer if the time limit will end it earlier."""
         if self.schedule.seconds is None:
             return self.total
-        return min(self.total, max(done, round(done * self.schedule.seconds / max(self.used(), 1e-9))))
+        return min(self.total, max(done, round(done * self.schedule.seconds / max(self.clock.used(), 1e-9))))
 
     def has_ended(self) -> bool:
         """Return whether nothing is left to learn: all epochs are complete, or the time limit has passed."""
-        return self.state.epoch >= self.schedule.epochs or self.is_out_of_time()
-
-    def is_out_of_time(self) -> bool:
-        """Return whether the time limit of the schedule has passed."""
-        return self.schedule.seconds is not None and self.spent >= self.schedule.seconds
-
-    def advance(self, on_progress: Callable[[Progress], None]) -> None:
-        """Learn the rest of the epoch, or up to a pause, and set `state`. Any free thread takes the next slice."""
-        order, tally, done = self.open()
-        silence = Silence(self.schedule.stall_timeout, STALLED)
-        work = self._work(order)
-        with parallel(work, self.schedule.threads, "w2vtrain learner", silence=silence) as slices:
-            for part in slices:
-                if part is None:
-                    continue
-                done += part.words
-                tally.add(part)
-                self.report(order, done, part, on_progress)
-        self.close(order, tally, done)
+        return self.state.epoch >= self.schedule.epochs or self.clock.is_over()
 
     def open(self) -> tuple[Order, Tally, int]:
         """Start the clock. Return the order of the epoch, the sums, and the words of the run learned so far."""
-        self.started, self.dealt = time.monotonic(), self.state.chunks
+        self.clock.start()
+        self.dealt = self.state.chunks
         order = Order.of(self.text, self.schedule, self.state.epoch)
         return order, Tally.of(self.state), int(order.before[0]) + int(order.words[: self.dealt].sum())
 
@@ -219,15 +236,14 @@ class Training:
         if not math.isfinite(part.loss):
             raise diverged(self.schedule.alpha, order.epoch + 1)
         expected = self.expected(done)
-        at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.elapsed())
+        at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.clock.elapsed())
         on_progress(at)
 
     def close(self, order: Order, tally: Tally, done: int) -> None:
         """Set the state after the chunks that were dealt, when `done` words of the run are learned."""
-        before, seconds = self.state, self.elapsed() - self.spent
-        self.spent += seconds
-        seconds += before.seconds
-        if self.dealt < len(order.chunks) and not self.is_out_of_time():
+        before = self.state
+        seconds = self.clock.stop() + before.seconds
+        if self.dealt < len(order.chunks) and not self.clock.is_over():
             self.state = replace(
                 before, chunks=self.dealt, loss=tally.loss, examples=tally.examples, seconds=seconds
             )  # fmt: skip
@@ -237,38 +253,11 @@ class Training:
             self.state = before.after(epoch)
         self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed)
 
-    def _work(self, order: Order) -> Callable[[int, threading.Event], Iterator[Slice]]:
-        """Return the function that each thread runs: learn slice after slice of an epoch."""
-        turn, slices = threading.Lock(), self._slices(order)
-
-        def work(thread: int, _: threading.Event) -> Iterator[Slice]:
-            while True:
-                with turn:
-                    part = next(slices, None)
-                if part is None:
-                    return
-                yield self.learn(order, part, thread)
-
-        return work
-
-    def _slices(self, order: Order) -> Iterator[slice]:
-        """Yield slices of an epoch's order until there are no more, time is up, or a pause is requested."""
-        chunks = len(order.chunks)
-        size = max(1, min(self.engine.slice, chunks // (8 * self.schedule.threads)))
-        while self.dealt < chunks:
-            part = slice(self.dealt, min(self.dealt + size, chunks))
-            if not self.has_time_for(int(order.words[part].sum())):
-                return
-            self.dealt = part.stop
-            yield part
-            if self.pause():
-                return
-
     def rates(self, order: Order, part: slice) -> np.ndarray:
         """Return the learning rate of each chunk of a slice, (n,) float64."""
         done = order.before[part] / self.total
         if self.schedule.seconds is not None:  # the share of the time that is used up, if larger
-            np.maximum(done, min(1.0, self.used() / self.schedule.seconds), out=done)
+            np.maximum(done, min(1.0, self.clock.used() / self.schedule.seconds), out=done)
         return np.asarray(self.schedule.rate(done))
 
     def learn(self, order: Order, part: slice, thread: int) -> Slice:
@@ -276,7 +265,45 @@ class Training:
         rates, started = self.rates(order, part), time.thread_time()
         loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
         cpu = time.thread_time() - started
-        return Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
+        learned = Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
+        self.clock.count(learned)
+        return learned
+
+
+def advance(course: Course, on_progress: Callable[[Progress], None], pause: Callable[[], bool]) -> None:
+    """Learn the rest of the epoch, or up to a pause, and set the course's state. Any free thread takes the next slice."""
+    order, tally, done = course.open()
+    turn, slices = threading.Lock(), _slices(course, order, pause)
+
+    def work(thread: int, _: threading.Event) -> Iterator[Slice]:
+        while True:
+            with turn:
+                part = next(slices, None)
+            if part is None:
+                return
+            yield course.learn(order, part, thread)
+
+    silence = Silence(course.schedule.stall_timeout, STALLED)
+    with parallel(work, course.schedule.threads, "w2vtrain learner", silence=silence) as learned:
+        for part in filter(None, learned):
+            done += part.words
+            tally.add(part)
+            course.report(order, done, part, on_progress)
+    course.close(order, tally, done)
+
+
+def _slices(course: Course, order: Order, pause: Callable[[], bool]) -> Iterator[slice]:
+    """Yield slices of an epoch's order until there are no more, time is up, or a pause is requested."""
+    chunks = len(order.chunks)
+    size = max(1, min(course.engine.slice, chunks // (8 * course.schedule.threads)))
+    while course.dealt < chunks:
+        part = slice(course.dealt, min(course.dealt + size, chunks))
+        if not course.clock.has_time_for(int(order.words[part].sum())):
+            return
+        course.dealt = part.stop
+        yield part
+        if pause():
+            return
 
 
 def diverged(alpha: float, epoch: int) -> Diverged:

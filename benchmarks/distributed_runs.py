@@ -69,11 +69,11 @@ def accuracy(
             own, _ = effective(resolve({"threads": "1", **settings, "seed": str(seed)}, {}, None)[0])
             inputs, interval = Inputs([corpus], encoded=ids), words
 
-            def train(team: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
-                ranks = Ranks(team, interval)
+            def train(comm: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
+                ranks = Ranks(comm, interval)
                 model = fit(inputs, own, team=ranks)
                 ranks.session.end()
-                return model if team.rank == 0 else None, ranks.facts()
+                return model if comm.rank == 0 else None, ranks.facts()
 
             run = {"ranks": count, "seed": seed, "rule": rule, "settings": settings}
             try:
@@ -141,15 +141,15 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
     pace.begin(len(text.words) * own.epochs)
     words = round(pace.shortest * text.words.mean())
 
-    def cycle(team: Simulated) -> dict[str, Any]:
+    def cycle(comm: Simulated) -> dict[str, Any]:
         objective = build(own.objective, problem, own.options)
         architecture = architecture_of(own, ids.vocabulary.words)
         engine = make_engine(architecture, objective, problem, text, windows, schedule)
-        synchronizer = Synchronizer(team, engine, expected_updates(engine, text, schedule), words)
+        synchronizer = Synchronizer(comm, engine, expected_updates(engine, text, schedule), words)
         rounds, seconds, ended = 0, 0.0, False
         while not ended:
             for array in engine.state().values():
-                array += np.random.default_rng(team.rank).normal(0, 0.01, array.shape).astype(array.dtype)
+                array += np.random.default_rng(comm.rank).normal(0, 0.01, array.shape).astype(array.dtype)
             began = time.thread_time()
             ended = synchronizer.synchronize(words)
             rounds, seconds = rounds + 1, seconds + time.thread_time() - began

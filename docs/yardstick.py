@@ -279,7 +279,7 @@ CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
 
 
 def summary() -> list[Result]:
-    """Return the studies of w2vtrain.evaluation.advice, with the fields of its `Study` and `Run`."""
+    """Return the studies of w2vtrain.evaluation.advice, with the fields of its `Study` and `MeasuredRun`."""
     by_study, settings = studies(), tomllib.loads(CONFIG.read_text(encoding="utf-8"))
     model = {name: value for name, value in settings.items() if name not in ("objective", "epochs", "min_count")}
     return [
@@ -293,7 +293,7 @@ def summary() -> list[Result]:
 
 
 def _summarized(study: str, line: Line) -> Result:
-    """Return the fields of a `Run`: means over the seeds, to five significant digits."""
+    """Return the fields of a `MeasuredRun`: means over the seeds, to five significant digits."""
     (contender,) = contenders(line.name)
     options = "".join(f" -O {key}={value}" for key, value in contender.settings.get("options", {}).items())
     quality = line.values(_score if study == VECTORS else lambda r: r["test"]["perplexity"])

@@ -77,7 +77,7 @@ def test_measured_runs_name_existing_objectives_and_options():
 def run_of(use, cpu, quality, **more):
     """Return a run with a range of one point on each side."""
     facts = {"alpha": 0.1, "epochs": 2.0, "speed": 1000.0, "scoring": 1.0, "variance": 1.0, "size": 1.0, **more}
-    return advice.Run(use, cpu=cpu, quality=(quality, quality - 1, quality + 1), **facts)
+    return advice.MeasuredRun(use, cpu=cpu, quality=(quality, quality - 1, quality + 1), **facts)
 
 
 def test_the_quickest_run_that_is_level_with_the_best_is_advised():

@@ -19,9 +19,9 @@ class OtherError(DataError):
 def caught(count, work):
     """Return the error that each rank raises."""
 
-    def follow(team):
+    def follow(comm):
         with pytest.raises(W2VError) as error:
-            work(team)
+            work(comm)
         return error.value
 
     return run_ranks(count, follow)
@@ -39,9 +39,9 @@ def caught(count, work):
     ],
 )
 def test_all_ranks_raise_the_error_of_one(error, kind, message):
-    def work(team):
-        with together(team):
-            if team.rank == 1:
+    def work(comm):
+        with together(comm):
+            if comm.rank == 1:
                 raise error
 
     found = caught(3, work)
@@ -51,10 +51,10 @@ def test_all_ranks_raise_the_error_of_one(error, kind, message):
 
 
 def test_the_error_of_the_first_rank_is_raised():
-    def work(team):
-        with together(team):
-            if team.rank:
-                raise DataError(f"from rank {team.rank}")
+    def work(comm):
+        with together(comm):
+            if comm.rank:
+                raise DataError(f"from rank {comm.rank}")
 
     assert {str(error) for error in caught(3, work)} == {"from rank 1"}
 
@@ -62,9 +62,9 @@ def test_the_error_of_the_first_rank_is_raised():
 def test_an_error_interrupts_ranks_that_are_still_working(monkeypatch):
     monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.0)
 
-    def work(team):
-        with together(team) as phase:
-            if team.rank == 2:
+    def work(comm):
+        with together(comm) as phase:
+            if comm.rank == 2:
                 raise DataError("broken")
             while True:
                 phase.report()
@@ -73,9 +73,9 @@ def test_an_error_interrupts_ranks_that_are_still_working(monkeypatch):
 
 
 def test_an_error_that_left_the_block_can_be_raised_in_another_one():
-    def work(team):
-        with together(team), together(team):
-            if team.rank:
+    def work(comm):
+        with together(comm), together(comm):
+            if comm.rank:
                 raise DataError("inner")
 
     assert {str(error) for error in caught(2, work)} == {"inner"}
@@ -84,11 +84,11 @@ def test_an_error_that_left_the_block_can_be_raised_in_another_one():
 def test_reports_reach_all_ranks_until_all_have_finished(monkeypatch):
     monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.0)
 
-    def work(team):
+    def work(comm):
         heard = []
-        with together(team, heard.append) as phase:
-            for step in range(1 + team.rank):
-                phase.report([team.rank, step])
+        with together(comm, heard.append) as phase:
+            for step in range(1 + comm.rank):
+                phase.report([comm.rank, step])
                 phase.report()
         return heard
 
@@ -97,9 +97,9 @@ def test_reports_reach_all_ranks_until_all_have_finished(monkeypatch):
 
 
 def test_reports_are_exchanged_only_once_per_interval():
-    def work(team):
+    def work(comm):
         heard = []
-        with together(team, heard.append) as phase:
+        with together(comm, heard.append) as phase:
             for step in range(100):
                 phase.report(step)
         return heard
@@ -110,12 +110,12 @@ def test_reports_are_exchanged_only_once_per_interval():
 def test_an_error_in_the_callback_of_one_rank_is_raised_on_all(monkeypatch):
     monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.0)
 
-    def work(team):
+    def work(comm):
         def heard(_):
-            if team.rank == 1:
+            if comm.rank == 1:
                 raise Stopped("a signal")
 
-        with together(team, heard) as phase:
+        with together(comm, heard) as phase:
             phase.report(1)
 
     assert {type(error) for error in caught(3, work)} == {Stopped}
@@ -135,9 +135,9 @@ def test_a_rank_that_is_gone_is_not_told():
 
 
 def test_other_exceptions_end_the_rank_and_release_the_others():
-    def work(team):
-        with together(team):
-            if team.rank == 0:
+    def work(comm):
+        with together(comm):
+            if comm.rank == 0:
                 raise ZeroDivisionError
             time.sleep(0)
 
@@ -146,4 +146,4 @@ def test_other_exceptions_end_the_rank_and_release_the_others():
 
 
 def test_broadcast_bytes_returns_the_data_of_rank_0():
-    assert run_ranks(3, lambda team: broadcast_bytes(team, bytes([team.rank]) * 3)) == [b"\0\0\0"] * 3
+    assert run_ranks(3, lambda comm: broadcast_bytes(comm, bytes([comm.rank]) * 3)) == [b"\0\0\0"] * 3

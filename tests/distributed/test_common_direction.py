@@ -84,11 +84,11 @@ def test_rows_move_less_along_the_mean_row_of_the_other_matrix(bias):
     """Synchronize once, and compute the same with whole matrices in float64: the output after the input."""
     rates = 10.0 / (1 + np.arange(ROWS))
 
-    def work(team):
+    def work(comm):
         engine = Engine(bias)
-        mine = Synchronizer(team, engine, {"input": rates, "output": rates}, ROUND)
+        mine = Synchronizer(comm, engine, {"input": rates, "output": rates}, ROUND)
         for name, array in engine.arrays.items():
-            array += changes(team.rank, name)
+            array += changes(comm.rank, name)
         mine.synchronize(ROUND, everything=True)
         return engine.arrays, [part.base for part in mine.parts]
 

@@ -79,8 +79,8 @@ def alone(corpus, about, vocabulary=None):
 def ranks(count, corpus, about, folder, vocabulary=None, progress=None):
     """Encode on simulated ranks. corpus: a function that makes the corpus of a rank."""
 
-    def work(team):
-        return encode_together(team, corpus(), about, Path(folder), vocabulary, progress)
+    def work(comm):
+        return encode_together(comm, corpus(), about, Path(folder), vocabulary, progress)
 
     return run_ranks(count, work)
 
@@ -346,9 +346,9 @@ def failure(kind, work):
     """Run `work` on three ranks. Return the message of the error, which must be of this class and equal on all."""
     found = []
 
-    def fails(team):
+    def fails(comm):
         with pytest.raises(W2VError) as error:
-            work(team)
+            work(comm)
         found.append((type(error.value), str(error.value)))
 
     run_ranks(3, fails)
@@ -358,7 +358,7 @@ def failure(kind, work):
 
 
 def on_corpus(corpus, about, folder, vocabulary=None):
-    return lambda team: encode_together(team, corpus, about, Path(folder), vocabulary)
+    return lambda comm: encode_together(comm, corpus, about, Path(folder), vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -446,9 +446,9 @@ def test_a_rank_with_another_folder_is_named(tmp_path, monkeypatch):
     for name in "012":
         (tmp_path / f"folder{name}").mkdir()
 
-    def work(team):
-        folder = tmp_path / f"folder{team.rank if team.rank == 2 else 0}"
-        return encode_together(team, Corpus(paths), options(), folder)
+    def work(comm):
+        folder = tmp_path / f"folder{comm.rank if comm.rank == 2 else 0}"
+        return encode_together(comm, Corpus(paths), options(), folder)
 
     assert "folder2 does not show what another rank wrote there" in (found := failure(OutputError, work))
     assert found.startswith("rank 2: ")
@@ -494,9 +494,9 @@ def test_a_folder_that_everyone_can_write_to_is_refused(tmp_path):
 def test_a_rank_that_sees_other_files_is_named(tmp_path, names, kind, message):
     write(tmp_path, [TEXT, TEXT, TEXT + b"\n"])
 
-    def work(team):
-        seen = names if team.rank == 1 else ["00", "01"]
-        encode_together(team, Corpus([str(tmp_path / name) for name in seen]), options(), tmp_path)
+    def work(comm):
+        seen = names if comm.rank == 1 else ["00", "01"]
+        encode_together(comm, Corpus([str(tmp_path / name) for name in seen]), options(), tmp_path)
 
     assert re.search(message, failure(kind, work))
 
@@ -504,16 +504,16 @@ def test_a_rank_that_sees_other_files_is_named(tmp_path, names, kind, message):
 def test_a_rank_that_sees_another_size_or_reads_in_another_way_is_named(tmp_path):
     path = Path(write(tmp_path, [TEXT])[0])
 
-    def work(team):
+    def work(comm):
         corpus = Corpus([str(path)])
-        if team.rank == 2:
+        if comm.rank == 2:
             corpus = corpus.part([File(str(path), 5)], 100)
-        encode_together(team, corpus, options(), tmp_path)
+        encode_together(comm, corpus, options(), tmp_path)
 
     assert "00 has 5 bytes on rank 2, and rank 0 sees 54" in failure(DataError, work)
 
-    def differ(team):
-        encode_together(team, Corpus([str(path)], "simple" if team.rank else "unicode"), options(), tmp_path)
+    def differ(comm):
+        encode_together(comm, Corpus([str(path)], "simple" if comm.rank else "unicode"), options(), tmp_path)
 
     assert "rank 1 reads text as" in failure(DataError, differ)
 
@@ -526,8 +526,8 @@ def test_a_file_that_grew_is_counted_once_and_a_truncated_one_is_an_error(tmp_pa
     expected = alone(corpora[3], options())
     assert expected.stats.grown == 1
 
-    def work(team):
-        return encode_together(team, corpora[team.rank], options(), tmp_path)
+    def work(comm):
+        return encode_together(comm, corpora[comm.rank], options(), tmp_path)
 
     for ids in run_ranks(3, work):
         assert_same(ids, expected)
@@ -542,7 +542,7 @@ def test_storage_that_shows_other_ids_to_a_rank_is_an_error(tmp_path, monkeypatc
     def stale(self, manifest):
         corpus = original(self, manifest)
         array = np.array(corpus.tokens)
-        if self._team.rank == 1:  # sees only what it has written itself
+        if self._comm.rank == 1:  # sees only what it has written itself
             array[: manifest.starts[1]] = 0
             array[manifest.starts[2] :] = 0
         return dataclasses.replace(corpus, tokens=array)
@@ -561,7 +561,7 @@ def test_ids_that_one_rank_cannot_open_are_written_again_by_all(tmp_path, monkey
     original, failed = shared_ids.SharedIds._loaded, []
 
     def fails_once(self, manifest):
-        if self._team.rank == 1 and not failed:
+        if self._comm.rank == 1 and not failed:
             failed.append(True)
             raise PermissionError("this host may not read it")
         return original(self, manifest)
@@ -577,8 +577,8 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
     paths = write(tmp_path, [TEXT * 20])
     seen = {rank: [] for rank in range(3)}
 
-    def work(team):
-        return encode_together(team, Corpus(paths), options(), tmp_path, progress=lambda *n: seen[team.rank].append(n))
+    def work(comm):
+        return encode_together(comm, Corpus(paths), options(), tmp_path, progress=lambda *n: seen[comm.rank].append(n))
 
     run_ranks(3, work)
     size = len(TEXT) * 20
@@ -591,17 +591,17 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
 
 def test_one_process_without_other_ranks_works_the_same(tmp_path):
     paths = write(tmp_path, [TEXT])
-    (encoded,) = run_ranks(1, lambda team: encode_together(team, Corpus(paths), options(), tmp_path))
+    (encoded,) = run_ranks(1, lambda comm: encode_together(comm, Corpus(paths), options(), tmp_path))
     assert_same(encoded, alone(Corpus(paths), options()))
 
 
 def test_each_rank_gets_the_words_that_their_checksums_assign_to_it():
     counts = [{"a": 1, "b": 2, "c": 3}, {"b": 10, "d": 4, "é": 5}, {}]
 
-    def work(team):
-        mine = counts[team.rank]
+    def work(comm):
+        mine = counts[comm.rank]
         words = [word.encode() for word in mine]
-        table = dealt(team, word_table.listed(words, np.array(list(mine.values()), np.int64)))
+        table = dealt(comm, word_table.listed(words, np.array(list(mine.values()), np.int64)))
         return dict(zip(table.words(np.arange(table.types)), table.counts.tolist(), strict=False))
 
     found = run_ranks(3, work)

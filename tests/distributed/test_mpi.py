@@ -394,10 +394,10 @@ def library(monkeypatch):
 def test_operation_that_takes_longer_than_the_limit_raises_disconnected(library, monkeypatch):
     clock = itertools.count(0, 0.001)  # seconds per question
     monkeypatch.setattr(mpi.time, "monotonic", lambda: next(clock))
-    team = Mpi(0.2)
-    team._wait(lambda: Request(100))
+    comm = Mpi(0.2)
+    comm._wait(lambda: Request(100))
     with pytest.raises(Disconnected, match=r"not answered for 0\.2 s"):
-        team._wait(lambda: Request(1 << 60))
+        comm._wait(lambda: Request(1 << 60))
 
 
 def test_error_of_the_library_raises_disconnected(library):

@@ -92,10 +92,10 @@ def on_one_thread(function, *by_row):
 def summed(parts, spread=on_one_thread, delays=None):
     """Return the sum as each rank has it, and the bytes that it reports. delays: seconds before each rank begins."""
 
-    def work(team):
-        time.sleep(delays[team.rank] if delays else 0)
-        values = parts[team.rank].copy()
-        return values, QuantizedSum(team, spread)(values)
+    def work(comm):
+        time.sleep(delays[comm.rank] if delays else 0)
+        values = parts[comm.rank].copy()
+        return values, QuantizedSum(comm, spread)(values)
 
     return run_ranks(len(parts), work, timeout=60)
 
@@ -126,8 +126,8 @@ def test_sum_does_not_depend_on_which_rank_comes_first_or_on_threads():
 
 
 def test_memory_of_a_longer_sum_is_used_for_a_shorter_one():
-    def work(team):
-        add_up = QuantizedSum(team, on_one_thread)
+    def work(comm):
+        add_up = QuantizedSum(comm, on_one_thread)
         found = [np.ones((rows, columns), np.float32) for rows, columns in ((50, 20), (3, 7), (60, 9))]
         for values in found:
             add_up(values)
@@ -155,14 +155,14 @@ def test_row_whose_sum_overflows_is_nan_on_all_ranks():
 def test_ranks_exchange_a_byte_per_value_where_that_is_smaller(monkeypatch, columns, size):
     monkeypatch.setattr(synchronization, "LEAST", 8)
 
-    def work(team):
+    def work(comm):
         array = np.zeros((40, columns), np.float32)
         engine = SimpleNamespace(
             architecture=SimpleNamespace(learned=dict), problem=SimpleNamespace(width=columns),
             schedule=SimpleNamespace(threads=1), state=lambda: {"input": array},
         )  # fmt: skip
-        mine = Synchronizer(team, engine, {"input": np.full(40, 1e-9)}, 1000)
-        array += team.rank + 1
+        mine = Synchronizer(comm, engine, {"input": np.full(40, 1e-9)}, 1000)
+        array += comm.rank + 1
         mine.synchronize(1000)
         return array, mine.bytes
 

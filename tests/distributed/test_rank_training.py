@@ -55,11 +55,11 @@ class Ranks:
 
     def __call__(self, count, every=1e9):
         """Run with this many ranks, and return what each has: its model and its arrays after training."""
-        return run_ranks(count, lambda team: self.rank(team, every))
+        return run_ranks(count, lambda comm: self.rank(comm, every))
 
-    def rank(self, team, every):
-        ranks, run, kept = TeamOfRanks(team, WORDS), Run(), {}
-        if team.rank == 0:
+    def rank(self, comm, every):
+        ranks, run, kept = TeamOfRanks(comm, WORDS), Run(), {}
+        if comm.rank == 0:
             run = RunFolder(self.folder, every)
             begin(run, self.settings, cwd="", request={})
         ranks.begin(run)
@@ -69,7 +69,7 @@ class Ranks:
 
             def watched(chunks, rates, epoch, thread):
                 if len(chunks):  # compiling learns none
-                    self.act(team.rank, next(calls), engine, ranks.run)
+                    self.act(comm.rank, next(calls), engine, ranks.run)
                 self.learned += [(epoch, int(chunk)) for chunk in chunks]
                 return learn(chunks, rates, epoch, thread)
 
@@ -77,7 +77,7 @@ class Ranks:
 
         try:
             inputs = Inputs([self.text])
-            events = Events(epoch=lambda epoch, _: self.epochs.append((team.rank, epoch)))
+            events = Events(epoch=lambda epoch, _: self.epochs.append((comm.rank, epoch)))
             model = fit(inputs, self.settings, events=events, run=run, prepare=prepare, team=ranks)
             ranks.finish(model)
         except W2VError as error:
@@ -241,11 +241,11 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
         if (rank, number) == (2, call):
             raise DataError("the text is gone")
 
-    def rank(team):
+    def rank(comm):
         try:
-            run.rank(team, 1e9)
+            run.rank(comm, 1e9)
         except W2VError as error:
-            ended.append((team.rank, error.exit_code, str(error)))
+            ended.append((comm.rank, error.exit_code, str(error)))
 
     run.act = act
     run_ranks(3, rank)

@@ -12,18 +12,18 @@ from w2vtrain.errors import ConfigError, DataError, Disconnected
 
 
 def test_all_ranks_get_the_sums_of_all_reports_and_the_seconds_of_each():
-    def work(team):
-        found, seconds = Session(team).meet(Report(loss=team.rank, stop=team.rank == 2), (team.rank, 10 * team.rank))
+    def work(comm):
+        found, seconds = Session(comm).meet(Report(loss=comm.rank, stop=comm.rank == 2), (comm.rank, 10 * comm.rank))
         return found.loss, found.stop, seconds.tolist()
 
     assert run_ranks(3, work) == [(3.0, 1.0, [[0, 1, 2], [0, 10, 20]])] * 3
 
 
 def test_rank_that_leaves_tells_the_others_its_error():
-    def work(team):
-        session = Session(team)
+    def work(comm):
+        session = Session(comm)
         session.meet(Report())
-        if team.rank == 1:
+        if comm.rank == 1:
             return session.leave("the disk is full", 74), session.over
         with pytest.raises(Left) as error:
             session.wait()
@@ -34,10 +34,10 @@ def test_rank_that_leaves_tells_the_others_its_error():
 
 
 def test_error_of_rank_0_does_not_name_it():
-    def work(team):
-        session = Session(team)
+    def work(comm):
+        session = Session(comm)
         session.meet(Report())
-        if team.rank == 0:
+        if comm.rank == 0:
             session.leave("stopped", 75)
             return ""
         with pytest.raises(Left) as error:
@@ -48,17 +48,17 @@ def test_error_of_rank_0_does_not_name_it():
 
 
 def test_ranks_that_all_leave_raise_nothing():
-    def work(team):
-        session = Session(team)
+    def work(comm):
+        session = Session(comm)
         session.meet(Report())
-        return session.leave(f"from {team.rank}", 76)
+        return session.leave(f"from {comm.rank}", 76)
 
     assert run_ranks(2, work) == [True, True]
 
 
 def test_rank_cannot_leave_while_the_others_exchange_other_data():
-    def work(team):
-        session = Session(team)
+    def work(comm):
+        session = Session(comm)
         session.meet(Report())
         session.together = False
         return session.leave("no", 70)
@@ -67,20 +67,20 @@ def test_rank_cannot_leave_while_the_others_exchange_other_data():
 
 
 def test_rank_that_cannot_reach_the_others_leaves_without_an_error():
-    def work(team):
-        session = Session(team)
+    def work(comm):
+        session = Session(comm)
         session.meet(Report())
-        team._timeout = 0.1  # only now: on a busy machine, the ranks may need longer to meet
-        return team.rank == 0 and session.leave("the disk is full", 74)
+        comm._timeout = 0.1  # only now: on a busy machine, the ranks may need longer to meet
+        return comm.rank == 0 and session.leave("the disk is full", 74)
 
     assert run_ranks(2, work) == [False, False]
 
 
 def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
-    def work(team):
-        session = Session(team)
+    def work(comm):
+        session = Session(comm)
         session.meet(Report())
-        if team.rank:
+        if comm.rank:
             return session.wait(), session.wait(), session.over
         session.hold()
         session.hold()
@@ -94,9 +94,9 @@ def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
 
 @pytest.mark.parametrize(("error", "message"), [(DataError("odd"), "odd"), (ConfigError("odd"), "rank 1: odd")])
 def test_error_that_ends_the_standby_of_one_rank_is_raised_on_all(error, message):
-    def work(team):
+    def work(comm):
         with pytest.raises(type(error)) as found:
-            Standby(team).end(error if team.rank == 1 else None)
+            Standby(comm).end(error if comm.rank == 1 else None)
         return str(found.value)
 
     assert run_ranks(3, work) == [message] * 3
@@ -107,17 +107,17 @@ def test_standby_keeps_ranks_in_touch_for_longer_than_their_time_limit(monkeypat
     monkeypatch.setattr("w2vtrain.distributed.agreement.REPORT_SECONDS", 0.01)
     exchanges, allgather, enough = itertools.count(1), Simulated.allgather, threading.Event()
 
-    def counted(team, data):
-        found = allgather(team, data)
+    def counted(comm, data):
+        found = allgather(comm, data)
         if next(exchanges) == 20:
             enough.set()
         return found
 
     monkeypatch.setattr(Simulated, "allgather", counted)
 
-    def work(team):
-        standby = Standby(team)
-        if team.rank:
+    def work(comm):
+        standby = Standby(comm)
+        if comm.rank:
             assert enough.wait(300)
         standby.end()
         return True
@@ -126,11 +126,11 @@ def test_standby_keeps_ranks_in_touch_for_longer_than_their_time_limit(monkeypat
 
 
 def test_standby_raises_disconnected_if_another_rank_has_ended():
-    def work(team):
-        if team.rank:
+    def work(comm):
+        if comm.rank:
             raise DataError("broken")
         with pytest.raises(Disconnected):
-            Standby(team).end()
+            Standby(comm).end()
 
     with pytest.raises(DataError, match="broken"):
         run_ranks(2, work)

@@ -52,8 +52,8 @@ def updates():
     return np.random.default_rng(1).permutation(1.0 / (1 + np.arange(ROWS)) ** 3)
 
 
-def synchronizer(team, engine):
-    return Synchronizer(team, engine, {"input": updates()}, ROUND)
+def synchronizer(comm, engine):
+    return Synchronizer(comm, engine, {"input": updates()}, ROUND)
 
 
 def change(rank, number, size=1.0):
@@ -65,11 +65,11 @@ def test_replicas_are_combined_by_the_rule_in_numpy(count):
     """Synchronize some rounds on all ranks, and compute the same with whole matrices in float64."""
     rounds = 9
 
-    def work(team):
+    def work(comm):
         engine = Engine()
-        mine = synchronizer(team, engine)
+        mine = synchronizer(comm, engine)
         for number in range(rounds):
-            engine.array[:, :WIDTH] += change(team.rank, number)
+            engine.array[:, :WIDTH] += change(comm.rank, number)
             mine.synchronize(ROUND, everything=number == rounds - 1)
         return engine.array
 
@@ -118,9 +118,9 @@ def test_rows_of_one_rank_keep_its_changes():
 
 
 def test_all_ranks_start_from_the_arrays_of_rank_0():
-    def work(team):
-        engine = Engine(seed=team.rank)
-        synchronizer(team, engine)
+    def work(comm):
+        engine = Engine(seed=comm.rank)
+        synchronizer(comm, engine)
         return engine.array
 
     assert all(np.array_equal(array, Engine(seed=0).array) for array in run_ranks(3, work))
@@ -145,11 +145,11 @@ def test_rows_that_a_round_updates_often_belong_to_the_base():
 
 
 def test_exchange_of_many_rows_takes_memory_for_one_message(monkeypatch):
-    def work(team):
+    def work(comm):
         engine = Engine()
-        mine = synchronizer(team, engine)
+        mine = synchronizer(comm, engine)
         for number in range(16):
-            engine.array[:, :WIDTH] += change(team.rank, number)
+            engine.array[:, :WIDTH] += change(comm.rank, number)
             complete = mine.synchronize(ROUND)
         assert complete
         return engine.array, mine._values.size
@@ -244,10 +244,10 @@ def test_the_words_of_a_wide_window_are_those_of_a_sentence(size, contexts):
 
 
 def test_arrays_without_known_updates_are_exchanged_after_every_round_as_a_mean():
-    def work(team):
+    def work(comm):
         engine = Engine()
-        mine = Synchronizer(team, engine, {}, ROUND)
-        engine.array[:, :WIDTH] += team.rank
+        mine = Synchronizer(comm, engine, {}, ROUND)
+        engine.array[:, :WIDTH] += comm.rank
         assert mine.synchronize(ROUND)
         return engine.array[:, :WIDTH] - Engine().array[:, :WIDTH]
 

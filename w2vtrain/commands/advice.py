@@ -13,7 +13,7 @@ from w2vtrain.errors import spelled
 from w2vtrain.evaluation.advice import (
     NEEDS,
     VECTORS,
-    Run,
+    MeasuredRun,
     Study,
     decision_table,
     epochs_within,
@@ -54,7 +54,7 @@ def limit(seconds: float) -> str:
     return "any" if math.isinf(seconds) else f"{seconds:g} s"
 
 
-def quality(run: Run, with_range: bool = False) -> str:
+def quality(run: MeasuredRun, with_range: bool = False) -> str:
     """Return the mean of a run's perplexity or scores, and the range over seeds, as text."""
     form = ("{:.3f}" if run.quality[0] < 1 else "{:,.1f}" if run.quality[0] < 1000 else "{:,.0f}").format
     mean, low, high = map(form, run.quality)
@@ -103,7 +103,7 @@ def counted(corpus: str, settings: dict[str, Any]) -> tuple[int, int]:
     return len(vocabulary), int(vocabulary.counts.sum())
 
 
-def show(study: Study, need: str, runs: list[Run], seconds: float) -> None:
+def show(study: Study, need: str, runs: list[MeasuredRun], seconds: float) -> None:
     """Print the advised run, the best others, and the best of the softmax, within the time and in all."""
     form = "  {:<25} {:>4} {:>6} {:>6}  {:<19} {:>7} {:>4}".format
     title = "score" if need == VECTORS else "perplexity"
@@ -128,7 +128,7 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
         yield f"No run with this vocabulary was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."
 
 
-def command(corpus: str, study: Study, run: Run, limits: dict[str, Any]) -> str:
+def command(corpus: str, study: Study, run: MeasuredRun, limits: dict[str, Any]) -> str:
     """Return the command that trains with the settings of a run; limits: further settings."""
     objective, *options = run.use.split(" -O ")
     settings = {**study.settings, "alpha": f"{run.alpha:.2g}", **limits}

@@ -33,8 +33,8 @@ class _AgreedError(Exception):
 class Phase:
     """What the ranks tell one another while each does its own work. Made by `together`."""
 
-    def __init__(self, team: Communicator, on_reports: OnReports | None) -> None:
-        self._team, self._on_reports = team, on_reports
+    def __init__(self, comm: Communicator, on_reports: OnReports | None) -> None:
+        self._comm, self._on_reports = comm, on_reports
         self._report: Any = None
         self._spoke = time.monotonic()
 
@@ -60,12 +60,12 @@ class Phase:
     def _exchange(self, done: bool, error: W2VError | None = None) -> bool:
         """Exchange messages with all ranks. Return whether all have finished. Raise the error of the first with one."""
         failure = error and {"class": type(error).__name__, "code": error.exit_code, "text": str(error)}
-        messages = allgather_json(self._team, {"done": done, "report": self._report, "error": failure})
+        messages = allgather_json(self._comm, {"done": done, "report": self._report, "error": failure})
         self._spoke = time.monotonic()
         for rank, theirs in enumerate(messages):
             if theirs["error"]:
-                rebuilt = _rebuilt(theirs["error"], f"rank {rank}: " if self._team.size > 1 else "")
-                raise _AgreedError(rebuilt) from (error if rank == self._team.rank else None)
+                rebuilt = _rebuilt(theirs["error"], f"rank {rank}: " if self._comm.size > 1 else "")
+                raise _AgreedError(rebuilt) from (error if rank == self._comm.rank else None)
         if all(theirs["done"] for theirs in messages):
             return True
         if self._on_reports:
@@ -74,7 +74,7 @@ class Phase:
 
 
 @contextmanager
-def together(team: Communicator, on_reports: OnReports | None = None) -> Iterator[Phase]:
+def together(comm: Communicator, on_reports: OnReports | None = None) -> Iterator[Phase]:
     """Run a block on all ranks. If it raises a W2VError on any rank, raise an equal error on all ranks.
 
     The error that is raised is that of the first rank that has one: the same class and message, with the number of the
@@ -83,7 +83,7 @@ def together(team: Communicator, on_reports: OnReports | None = None) -> Iterato
 
     Disconnected is raised as it is, because the others cannot be reached.
     """
-    phase = Phase(team, on_reports)
+    phase = Phase(comm, on_reports)
     try:
         try:
             yield phase
@@ -103,8 +103,8 @@ class Standby:
     the communicator.
     """
 
-    def __init__(self, team: Communicator) -> None:
-        self._team, self._done = team, threading.Event()
+    def __init__(self, comm: Communicator) -> None:
+        self._comm, self._done = comm, threading.Event()
         self._mine: W2VError | None = None
         self._agreed: BaseException | None = None
         self._thread = threading.Thread(target=self._report, name="standby", daemon=True)
@@ -121,7 +121,7 @@ class Standby:
 
     def _report(self) -> None:
         try:
-            with together(self._team) as phase:
+            with together(self._comm) as phase:
                 while not self._done.wait(REPORT_SECONDS / 4):
                     phase.report()
                 if self._mine:

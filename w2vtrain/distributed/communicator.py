@@ -45,11 +45,11 @@ class Communicator(Protocol):
         """Send messages[r] to rank r, for all `size` ranks. Return what each rank sent to this one."""
 
 
-def broadcast_bytes(team: Communicator, data: bytes) -> bytes:
+def broadcast_bytes(comm: Communicator, data: bytes) -> bytes:
     """Return the data of rank 0. What the other ranks pass is ignored."""
-    return team.allgather(data if team.rank == 0 else b"")[0]
+    return comm.allgather(data if comm.rank == 0 else b"")[0]
 
 
-def allgather_json(team: Communicator, value: Any) -> list[Any]:
+def allgather_json(comm: Communicator, value: Any) -> list[Any]:
     """Return a JSON value of every rank, in the order of ranks."""
-    return [json.loads(data) for data in team.allgather(json_text(value).encode())]
+    return [json.loads(data) for data in comm.allgather(json_text(value).encode())]

@@ -39,7 +39,7 @@ class Division(NamedTuple):
     identity: str
 
 
-def divided(team: Communicator, corpus: Corpus) -> Division:
+def divided(comm: Communicator, corpus: Corpus) -> Division:
     """Divide a corpus into one stretch of about equal size for each rank. The ranks agree: rank 0 divides.
 
     A stretch ends after a newline or at the end of a file. A compressed file is never divided: it belongs to the
@@ -49,19 +49,19 @@ def divided(team: Communicator, corpus: Corpus) -> Division:
     rank sees other files than rank 0, other sizes, or other bytes in the blocks that are compared.
     """
     description = b""
-    with together(team) as phase:
+    with together(comm) as phase:
         _require_files(corpus)
         samples = _samples(corpus.files, phase)
-        if team.rank == 0:
+        if comm.rank == 0:
             stretches = [
                 [[file.path, *_range(file)] for file in files]
-                for files in stretched(corpus.files, team.size, corpus.ends)
+                for files in stretched(corpus.files, comm.size, corpus.ends)
             ]
             description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
-    plan = json.loads(broadcast_bytes(team, description))
-    with together(team):
-        _compare(corpus, plan, samples, team.rank)
-    return Division([File(*file) for file in plan["stretches"][team.rank]], plan["identity"])
+    plan = json.loads(broadcast_bytes(comm, description))
+    with together(comm):
+        _compare(corpus, plan, samples, comm.rank)
+    return Division([File(*file) for file in plan["stretches"][comm.rank]], plan["identity"])
 
 
 def stretched(files: Sequence[File], number: int, ends: Ends = line_ends) -> list[list[File]]:

@@ -32,7 +32,7 @@ _MIN_BLOCK_BYTES = 1 << 16
 
 
 def encode_together(
-    team: Communicator,
+    comm: Communicator,
     corpus: Corpus,
     settings: Settings,
     folder: Path,
@@ -51,23 +51,23 @@ def encode_together(
     that is not shared or cannot be trusted, InputMissing or DataError if a rank sees another corpus, and Disconnected
     if another rank ended.
     """
-    trusted = check_shared(team, folder)
-    division = divided(team, corpus)
+    trusted = check_shared(comm, folder)
+    division = divided(comm, corpus)
     given = vocabulary and vocabulary_checksum(vocabulary)
     choice = [given, settings.min_count, settings.max_vocab, settings.max_sentence, settings.sentence_end]
-    ids = SharedIds(team, folder, trusted, json_digest([division.identity, choice]))
-    encoded = ids.find() or _Reading(team, corpus, division, folder, progress).run(settings, vocabulary, ids)
-    with together(team):
+    ids = SharedIds(comm, folder, trusted, json_digest([division.identity, choice]))
+    encoded = ids.find() or _Reading(comm, corpus, division, folder, progress).run(settings, vocabulary, ids)
+    with together(comm):
         if progress:
             progress(encoded.stats.bytes_read, corpus.size, encoded.stats.tokens)
-    return replace(encoded, sample=_sample(team, corpus))
+    return replace(encoded, sample=_sample(comm, corpus))
 
 
 @dataclass(frozen=True)
 class _Reading:
     """One pass over a corpus, of which this rank reads its stretch."""
 
-    team: Communicator
+    comm: Communicator
     corpus: Corpus
     division: Division
     folder: Path
@@ -76,14 +76,14 @@ class _Reading:
     def run(self, settings: Settings, vocabulary: Vocabulary | None, ids: SharedIds) -> EncodedCorpus:
         """Count all words, choose the vocabulary unless it is given, and write the ids."""
         with ExitStack() as stack:
-            with together(self.team, self.report_sums) as phase:
+            with together(self.comm, self.report_sums) as phase:
                 counted = stack.enter_context(self.count(int(settings.threads), phase))
             words = [word.encode() for word in counted.words]
-            owned = dealt(self.team, word_table.listed(words, counted.counts))
+            owned = dealt(self.comm, word_table.listed(words, counted.counts))
             stats = self.total(replace(counted.stats, types=owned.types))
             if vocabulary is None:
                 limits = settings.min_count, settings.max_vocab
-                vocabulary = chosen(self.team, owned, *limits, self.corpus.name, stats.text_bytes)
+                vocabulary = chosen(self.comm, owned, *limits, self.corpus.name, stats.text_bytes)
             elif not stats.tokens:
                 raise no_tokens(self.corpus.name, stats.text_bytes)
             del words, owned
@@ -110,19 +110,19 @@ class _Reading:
         """Return the statistics of the whole corpus. The types of `mine` are the words that belong to this rank."""
         total = np.array(astuple(mine), np.int64)
         assert total.size == len(fields(CorpusStats))
-        self.team.allreduce(total)
+        self.comm.allreduce(total)
         return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files))
 
     def write(
         self, counted: Counted, vocabulary: Vocabulary, stats: CorpusStats, settings: Settings, ids: SharedIds
     ) -> EncodedCorpus:
         """Encode this rank's stretch into a file of its own, and then write all ids to the file that ranks share."""
-        written = np.zeros((self.team.size, 3), np.int64)  # by rank: entries, words and cuts
+        written = np.zeros((self.comm.size, 3), np.int64)  # by rank: entries, words and cuts
         with ExitStack() as stack:
-            with together(self.team) as phase, naming(self.folder):
+            with together(self.comm) as phase, naming(self.folder):
                 spool = stack.enter_context(temporary(self.folder))
-                written[self.team.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, phase.report)
-            self.team.allreduce(written)
+                written[self.comm.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, phase.report)
+            self.comm.allreduce(written)
             entries, words, cuts = written.sum(axis=0).tolist()
             if not words:
                 raise no_known_words(self.corpus.name, stats.tokens)
@@ -133,13 +133,13 @@ class _Reading:
             return ids.write(spool, written[:, 0], stats, vocabulary, place)
 
 
-def _sample(team: Communicator, corpus: Corpus) -> bytes:
+def _sample(comm: Communicator, corpus: Corpus) -> bytes:
     """Return the beginning of the text, which rank 0 reads."""
     sample = b""
-    with together(team):
-        if team.rank == 0:
+    with together(comm):
+        if comm.rank == 0:
             reader = corpus.read()
             while len(reader.sample) < SAMPLE and next(reader, None) is not None:
                 pass
             sample = bytes(reader.sample)
-    return broadcast_bytes(team, sample)
+    return broadcast_bytes(comm, sample)

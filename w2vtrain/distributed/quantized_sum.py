@@ -20,24 +20,24 @@ class QuantizedSum:
     spread: calls a kernel on all threads of the rank, each with its part of the arrays (n, ...) that follow.
     """
 
-    def __init__(self, team: Communicator, spread: Callable[..., None]) -> None:
-        self._team, self._spread = team, spread
+    def __init__(self, comm: Communicator, spread: Callable[..., None]) -> None:
+        self._comm, self._spread = comm, spread
         self._memory: dict[str, np.ndarray] = {}
 
     def __call__(self, values: np.ndarray) -> int:
         """Replace values (n, columns) float32 by their sum over all ranks. Return the bytes of the quantized rows."""
-        team, width = self._team, row_bytes(values.shape[1])
-        bounds = np.linspace(0, len(values), team.size + 1).astype(np.int64)
-        mine = slice(int(bounds[team.rank]), int(bounds[team.rank + 1]))
+        comm, width = self._comm, row_bytes(values.shape[1])
+        bounds = np.linspace(0, len(values), comm.size + 1).astype(np.int64)
+        mine = slice(int(bounds[comm.rank]), int(bounds[comm.rank + 1]))
         rows, own = self._rows("all", len(values), width), values[mine]
-        received = self._rows("received", team.size * len(own), width)
+        received = self._rows("received", comm.size * len(own), width)
         self._spread(quantize, values, *views(rows))
-        team.alltoall_rows(rows, bounds, received)
+        comm.alltoall_rows(rows, bounds, received)
         own[...] = 0
-        for theirs in received.reshape(team.size, len(own), width):
+        for theirs in received.reshape(comm.size, len(own), width):
             self._spread(add_quantized, *views(theirs), own)
         self._spread(quantize, own, *views(rows[mine]))
-        team.allgather_rows(rows, bounds)
+        comm.allgather_rows(rows, bounds)
         values[...] = 0
         self._spread(add_quantized, *views(rows), values)
         return rows.nbytes

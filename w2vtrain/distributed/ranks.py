@@ -54,13 +54,13 @@ class Ranks(Team):
 
     copies = 1
 
-    def __init__(self, team: Communicator, words: int | None) -> None:
+    def __init__(self, comm: Communicator, words: int | None) -> None:
         super().__init__()
-        self.team, self.words, self.session = team, words, Session(team)
-        self.size, self.leads = team.size, team.rank == 0
+        self.comm, self.words, self.session = comm, words, Session(comm)
+        self.size, self.leads = comm.size, comm.rank == 0
         self.folder: Path | None = None
-        self.threads = [1] * team.size
-        self.traffic, self.words_per_chunk = Traffic(team.size), 0.0
+        self.threads = [1] * comm.size
+        self.traffic, self.words_per_chunk = Traffic(comm.size), 0.0
         self._standby: Standby | None = None
         self._agreed = self._training = False
         self._held = self._beat = 0.0
@@ -70,7 +70,7 @@ class Ranks(Team):
 
         Ranks on the same cores share them if the number of threads was chosen automatically.
         """
-        with self._agreeing(), together(self.team):
+        with self._agreeing(), together(self.comm):
             pass
         mine = {
             "settings": {name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS},
@@ -79,7 +79,7 @@ class Ranks(Team):
             "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},
         }
         place = [socket.gethostname(), cores_of_process()]
-        everyone = allgather_json(self.team, {"about": mine, "place": place})
+        everyone = allgather_json(self.comm, {"about": mine, "place": place})
         for rank, theirs in enumerate(everyone):
             different: list[str] = []
             for group, first in everyone[0]["about"].items():
@@ -92,8 +92,8 @@ class Ranks(Team):
         if automatic:
             sharing = sum(theirs["place"] == place for theirs in everyone)
             threads = max(1, threads // sharing)
-        self.threads = allgather_json(self.team, threads)
-        where = f"on each of {self.team.size} ranks" if len(set(self.threads)) == 1 else "on rank 0"
+        self.threads = allgather_json(self.comm, threads)
+        where = f"on each of {self.comm.size} ranks" if len(set(self.threads)) == 1 else "on rank 0"
         return replace(settings, threads=threads), where
 
     def begin(self, run: Run) -> bool:
@@ -117,9 +117,9 @@ class Ranks(Team):
 
     def share_folder(self, folder: Path | None) -> None:
         """Tell all ranks the folder that rank 0 has created; None if there is nothing to do."""
-        with self._agreeing(), together(self.team):
+        with self._agreeing(), together(self.comm):
             pass
-        path = allgather_json(self.team, folder and str(folder))[0]
+        path = allgather_json(self.comm, folder and str(folder))[0]
         self.folder = path and Path(path)
 
     def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
@@ -134,8 +134,8 @@ class Ranks(Team):
         if inputs.grow or not isinstance(corpus, Corpus):
             raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
         with self._agreeing():
-            ids = encode_together(self.team, corpus, settings, self.folder, inputs.known_words(), progress)
-        self._standby = Standby(self.team)  # reading held-out text and compiling may take longer than others wait
+            ids = encode_together(self.comm, corpus, settings, self.folder, inputs.known_words(), progress)
+        self._standby = Standby(self.comm)  # reading held-out text and compiling may take longer than others wait
         return ids
 
     def train(
@@ -150,14 +150,14 @@ class Ranks(Team):
             with self._agreeing():
                 self._standby.end(self._stopped())
         self._training = True
-        pace = Pace(self.team.size, max(self.threads), self.words)
-        told = allgather_json(self.team, asdict(state))
+        pace = Pace(self.comm.size, max(self.threads), self.words)
+        told = allgather_json(self.comm, asdict(state))
         self.words_per_chunk = float(text.words.mean())
         pace.begin(len(text.words) * schedule.epochs)
         course = Course(engine, text, schedule, State.read(told[0]), AgreedClock(schedule.seconds))
         training = RankTraining(self.session, pace, self.run, self.traffic, course)
         self.session.together = True
-        if self.team.rank and course.has_ended():
+        if self.comm.rank and course.has_ended():
             yield course.state  # which the caller on rank 0 knows from the checkpoint
         try:
             while not course.has_ended():
@@ -233,7 +233,7 @@ class Ranks(Team):
         with self._agreeing():
             if self._standby:
                 self._standby.end(error)
-            with together(self.team):
+            with together(self.comm):
                 raise error
 
     def _stopped(self) -> Stopped | None:

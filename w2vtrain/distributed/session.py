@@ -51,8 +51,8 @@ class Session:
     The ranks are together if all of them call `meet`, `leave` or `end` next: then an error on one can be told to all.
     """
 
-    def __init__(self, team: Communicator) -> None:
-        self.team = team
+    def __init__(self, comm: Communicator) -> None:
+        self.comm = comm
         self.together = self.over = False
 
     def meet(self, report: Report, seconds: tuple[float, float] = (0, 0), error: Any = None) -> tuple[Report, Any]:
@@ -61,16 +61,16 @@ class Session:
         error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
         """
         self.together = False
-        numbers = np.zeros(len(REPORT_FIELDS) + 2 * self.team.size)
+        numbers = np.zeros(len(REPORT_FIELDS) + 2 * self.comm.size)
         numbers[: len(REPORT_FIELDS)] = [getattr(report, name) for name in REPORT_FIELDS]
-        by_rank = numbers[len(REPORT_FIELDS) :].reshape(2, self.team.size)
-        by_rank[:, self.team.rank] = seconds
-        self.team.allreduce(numbers)
+        by_rank = numbers[len(REPORT_FIELDS) :].reshape(2, self.comm.size)
+        by_rank[:, self.comm.rank] = seconds
+        self.comm.allreduce(numbers)
         total = Report(*numbers[: len(REPORT_FIELDS)].tolist())
         if total.failed:
             self.over = True
             rank, (message, code) = next(
-                (rank, theirs) for rank, theirs in enumerate(allgather_json(self.team, error)) if theirs
+                (rank, theirs) for rank, theirs in enumerate(allgather_json(self.comm, error)) if theirs
             )
             raise Left(f"rank {rank}: {message}" if rank else message, code)
         self.over = total.ended > 0

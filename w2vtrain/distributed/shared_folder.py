@@ -26,25 +26,25 @@ _PAUSE_SECONDS = 0.05  # between attempts
 _TOKEN_BYTES = 32
 
 
-def check_shared(team: Communicator, folder: Path) -> Trusted:
+def check_shared(comm: Communicator, folder: Path) -> Trusted:
     """Check that the folder exists, is the same on all ranks, and can be trusted. Return who may own files in it.
 
     Raise OutputError otherwise. Rank 0 writes a small file there, which the others must find.
     """
-    with together(team):
+    with together(comm):
         trusted = require_trust(folder, OutputError)
-    token = broadcast_bytes(team, secrets.token_bytes(_TOKEN_BYTES))
+    token = broadcast_bytes(comm, secrets.token_bytes(_TOKEN_BYTES))
     path = folder / f".shared-{token.hex()[:16]}"
     try:
-        with together(team):
-            if team.rank == 0:
+        with together(comm):
+            if comm.rank == 0:
                 with atomic_write(path) as file:
                     file.write(token)
-        with together(team) as phase:
-            if team.rank and patiently(phase, lambda: _content(path), folder) != token:
+        with together(comm) as phase:
+            if comm.rank and patiently(phase, lambda: _content(path), folder) != token:
                 raise not_shared(folder, "a file that rank 0 wrote has another content")
     finally:
-        if team.rank == 0:
+        if comm.rank == 0:
             with suppress(OSError):
                 remove_file(path)
     return trusted

@@ -59,13 +59,13 @@ class SharedIds:
     identity: a digest of everything that the ids depend on.
     """
 
-    def __init__(self, team: Communicator, folder: Path, trusted: Trusted, identity: str) -> None:
-        self._team, self._folder, self._trusted, self._identity = team, folder, trusted, identity
+    def __init__(self, comm: Communicator, folder: Path, trusted: Trusted, identity: str) -> None:
+        self._comm, self._folder, self._trusted, self._identity = comm, folder, trusted, identity
         self._path, self._words, self._manifest = folder / "ids", folder / "words", folder / "ids.json"
 
     def find(self) -> EncodedCorpus | None:
         """Return the corpus that an earlier run encoded, if all is complete and undamaged; without a sample."""
-        manifest = _valid(broadcast_bytes(self._team, self._saved() if self._team.rank == 0 else b""), self._identity)
+        manifest = _valid(broadcast_bytes(self._comm, self._saved() if self._comm.rank == 0 else b""), self._identity)
         if manifest is None:
             return None
         try:
@@ -86,26 +86,26 @@ class SharedIds:
         """
         words = packed([word.encode() for word in vocabulary.words], vocabulary.counts)
         manifest = Manifest(self._identity, sizes.tolist(), [], stats, len(words), zlib.crc32(words))
-        with together(self._team):
-            if self._team.rank == 0:
+        with together(self._comm):
+            if self._comm.rank == 0:
                 self._create(words)
-        checksums = np.zeros(self._team.size, np.int64)
-        with together(self._team) as phase, naming(self._folder):
+        checksums = np.zeros(self._comm.size, np.int64)
+        with together(self._comm) as phase, naming(self._folder):
             spool.seek(0)
             handle = patiently(phase, lambda: self._open(os.O_WRONLY), self._folder)
             with os.fdopen(handle, "wb", buffering=0) as file:
-                rank = self._team.rank
+                rank = self._comm.rank
                 file.seek(4 * manifest.starts[rank])
                 checksums[rank] = _copy(spool, file, manifest.sizes[rank], place, phase)
                 _sync(file)
-        self._team.allreduce(checksums)
+        self._comm.allreduce(checksums)
         manifest = replace(manifest, checksums=checksums.tolist())
-        with together(self._team) as phase:
+        with together(self._comm) as phase:
             corpus = patiently(phase, lambda: self._loaded(manifest), self._folder)
         if not self._is_intact(corpus, manifest):
             raise not_shared(self._folder, "checksums of the word ids differ")
-        with together(self._team):
-            if self._team.rank == 0:
+        with together(self._comm):
+            if self._comm.rank == 0:
                 with atomic_write(self._manifest, force=True, follow=False) as file:
                     file.write(json_text(asdict(manifest)).encode())
         return corpus
@@ -143,14 +143,14 @@ class SharedIds:
         """Return whether all checksums are right; another rank than the writer verifies each."""
         wrong = np.zeros(1, np.int64)
         starts = manifest.starts
-        with together(self._team) as phase:
-            for writer in range((self._team.rank - 1) % self._team.size, len(manifest.sizes), self._team.size):
+        with together(self._comm) as phase:
+            for writer in range((self._comm.rank - 1) % self._comm.size, len(manifest.sizes), self._comm.size):
                 checksum = (
                     -1 if corpus is None else _checksum(corpus.tokens[starts[writer] : starts[writer + 1]], phase)
                 )
                 wrong += checksum != manifest.checksums[writer]
             wrong += corpus is None
-        self._team.allreduce(wrong)
+        self._comm.allreduce(wrong)
         return not wrong[0]
 
     def _saved(self) -> bytes:

@@ -120,17 +120,17 @@ class Synchronizer:
     """
 
     def __init__(
-        self, team: Communicator, engine: Any, updates: dict[str, np.ndarray], words: float,
+        self, comm: Communicator, engine: Any, updates: dict[str, np.ndarray], words: float,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
         """words: see Part; pool: the rank's threads, if it has several."""
-        self.team, self.pool, self.bytes = team, pool, 0
-        self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(team, self._spread)
+        self.comm, self.pool, self.bytes = comm, pool, 0
+        self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(comm, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
         named: dict[str, Part] = {}
         padded = {"input", *engine.architecture.learned()} | ({"output"} & updates.keys())
         for name, array in engine.state().items():
-            team.broadcast(array)
+            comm.broadcast(array)
             if array.dtype == np.float32 and array.size:
                 matrix = array.reshape(len(array), -1) if array.ndim > 1 else array.reshape(-1, 1)
                 columns = engine.problem.width if name in padded else matrix.shape[1]
@@ -161,11 +161,11 @@ class Synchronizer:
         """Combine the first `count` rows of an array, one message after another."""
         rows, columns = part.rows, part.rows.common.shape[1]
         updates, words = rows.updates[:count], self._words - part.since[:count]
-        share = shares(updates, words, self.team.size, part.limit)
+        share = shares(updates, words, self.comm.size, part.limit)
         direction, scale = None, share
         if part.other:
             direction, square = mean_row(part.other.frequent())
-            scale = shares(updates, words, self.team.size, part.limit / max(1.0, square)) / share
+            scale = shares(updates, words, self.comm.size, part.limit / max(1.0, square)) / share
         part.since[:count] = self._words
         step = max(1, PIECE // columns)
         for first in range(0, count, step):
@@ -180,9 +180,9 @@ class Synchronizer:
     def _sum(self, values: np.ndarray) -> int:
         """Replace values (n, columns) by their sum over all ranks, quantized if that is smaller. Return its bytes."""
         columns = values.shape[1]
-        if self.team.size > 1 and row_bytes(columns) < columns * values.itemsize:
+        if self.comm.size > 1 and row_bytes(columns) < columns * values.itemsize:
             return self._quantized_sum(values)
-        self.team.allreduce(values)
+        self.comm.allreduce(values)
         return values.nbytes
 
     def _spread(self, function: Any, *by_row: np.ndarray) -> None:

@@ -97,12 +97,12 @@ class RankTraining:
         assert isinstance(course.clock, AgreedClock)
         self.session, self.pace, self.run, self.traffic, self.course = session, pace, run, traffic, course
         self.clock = course.clock
-        self.rank, ranks = session.team.rank, session.team.size
+        self.rank, ranks = session.comm.rank, session.comm.size
         engine, text, schedule = course.engine, course.text, course.schedule
         updates = expected_updates(engine, text, schedule)
         self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
         shortest = ranks * pace.shortest * float(text.words.mean())
-        self.synchronizer = Synchronizer(session.team, engine, updates, shortest, self.pool)
+        self.synchronizer = Synchronizer(session.comm, engine, updates, shortest, self.pool)
         self.waited = 0.0  # in the last synchronization
         self.cycle = Traffic(ranks)
 

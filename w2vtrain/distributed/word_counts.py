@@ -18,7 +18,7 @@ _COUNT_DTYPE = np.dtype("<i8")
 _SLICE_WORDS = 1 << 16  # words whose checksums are computed at a time
 
 
-def dealt(team: Communicator, counted: Table) -> Table:
+def dealt(comm: Communicator, counted: Table) -> Table:
     """Return the words that belong to this rank, with their counts in the whole corpus.
 
     counted: the words that this rank has counted. A word belongs to the rank that the CRC-32 of its UTF-8 bytes names.
@@ -26,13 +26,13 @@ def dealt(team: Communicator, counted: Table) -> Table:
     every = np.arange(counted.types)
     slices = (counted.words(every[first : first + _SLICE_WORDS]) for first in range(0, every.size, _SLICE_WORDS))
     checksums = (zlib.crc32(word) for words in slices for word in words)
-    owners = np.fromiter(checksums, np.uint32, every.size) % np.uint32(team.size)
-    mine = (np.flatnonzero(owners == rank) for rank in range(team.size))
-    return _sum(team.alltoall([packed(counted.words(numbers), counted.counts[numbers]) for numbers in mine]))
+    owners = np.fromiter(checksums, np.uint32, every.size) % np.uint32(comm.size)
+    mine = (np.flatnonzero(owners == rank) for rank in range(comm.size))
+    return _sum(comm.alltoall([packed(counted.words(numbers), counted.counts[numbers]) for numbers in mine]))
 
 
 def chosen(
-    team: Communicator, owned: Table, min_count: int, max_vocab: int | None, name: str, text_bytes: int
+    comm: Communicator, owned: Table, min_count: int, max_vocab: int | None, name: str, text_bytes: int
 ) -> Vocabulary:
     """Return the vocabulary, the same on all ranks: see `text.encoded.count`.
 
@@ -41,10 +41,10 @@ def chosen(
     """
     counts = owned.counts[: owned.types]
     order = select(counts, owned.words, min_count, max_vocab)
-    total = _sum(team.allgather(packed(owned.words(order), counts[order])))
+    total = _sum(comm.allgather(packed(owned.words(order), counts[order])))
     order = select(total.counts[: total.types], total.words, 1, max_vocab)
     if order.size < 2:
-        every = np.concatenate([np.frombuffer(data, np.int64) for data in team.allgather(counts.tobytes())])
+        every = np.concatenate([np.frombuffer(data, np.int64) for data in comm.allgather(counts.tobytes())])
         require_words(every, order.size, min_count, name, text_bytes)
     return Vocabulary([word.decode() for word in total.words(order)], total.counts[order])
 

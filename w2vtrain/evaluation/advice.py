@@ -21,7 +21,7 @@ BUDGETS = (2.0, 10.0, 40.0, 100.0, math.inf)
 """CPU seconds of training for which the decision table has an answer."""
 
 
-class Run(NamedTuple):
+class MeasuredRun(NamedTuple):
     """The runs of one objective, with one setting of its options and one length, in one study.
 
     use: objective and options, as `fit` takes them; alpha: learning rate; epochs; cpu: CPU seconds of training; speed:
@@ -48,10 +48,10 @@ class Study(NamedTuple):
     vocabulary: int
     words: int
     settings: dict[str, Any]
-    runs: list[Run]
+    runs: list[MeasuredRun]
 
 
-NEEDS: dict[str, tuple[str, Callable[[Run], bool]]] = {
+NEEDS: dict[str, tuple[str, Callable[[MeasuredRun], bool]]] = {
     "vectors": ("word vectors", lambda _: True),
     "probabilities": ("probabilities of words", lambda _: True),
     "fast-scores": (
@@ -74,8 +74,8 @@ def studies() -> tuple[Study, ...]:
     return tuple(Study(**{**one, "runs": [_run(fields) for fields in one["runs"]]}) for one in listed)
 
 
-def _run(fields: dict[str, Any]) -> Run:
-    return Run(**{**fields, "quality": tuple(fields["quality"])})
+def _run(fields: dict[str, Any]) -> MeasuredRun:
+    return MeasuredRun(**{**fields, "quality": tuple(fields["quality"])})
 
 
 def studies_for(need: str) -> list[Study]:
@@ -88,7 +88,7 @@ def study_for(need: str, vocabulary: int) -> Study:
     return min(studies_for(need), key=lambda study: abs(math.log(study.vocabulary / vocabulary)))
 
 
-def ranking(study: Study, need: str, seconds: float = math.inf) -> list[Run]:
+def ranking(study: Study, need: str, seconds: float = math.inf) -> list[MeasuredRun]:
     """Return the runs that serve a need and took at most so many CPU seconds, the advised one first, then the best.
 
     Advised is the quickest of those whose range over the seeds overlaps that of the best.
@@ -119,8 +119,8 @@ class Answer(NamedTuple):
     study: str
     vocabulary: int
     seconds: float
-    run: Run
-    softmax: Run | None
+    run: MeasuredRun
+    softmax: MeasuredRun | None
 
 
 def decision_table() -> dict[tuple[str, ...], list[Answer]]:
@@ -150,7 +150,7 @@ def _answers(study: Study, need: str) -> Iterator[Answer]:
             last = runs[0]
 
 
-def epochs_within(run: Run, words: int, seconds: float) -> int:
+def epochs_within(run: MeasuredRun, words: int, seconds: float) -> int:
     """Return how many epochs of a text of so many words fit into CPU seconds: at least 1.
 
     At most as many as the run had, or as make the whole training as long as the run was.

@@ -214,7 +214,7 @@ class _Learner:
                 self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
             if state.epoch == self.schedule.epochs:
                 break
-        check_finite(self.engine.weights(), self.schedule.alpha, state.epoch)
+        check_finite(self.engine.weights(), self.schedule.alpha, self.state.epoch)
         self.check_loss()
         self.record.seconds["training"] = self.state.spent
         if self.early_stopping.text:

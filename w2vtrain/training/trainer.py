@@ -271,7 +271,7 @@ class Course:
 
 
 def advance(course: Course, on_progress: Callable[[Progress], None], pause: Callable[[], bool]) -> None:
-    """Learn the rest of the epoch, or up to a pause, and set the course's state. Any free thread takes the next slice."""
+    """Learn the rest of the epoch, or up to a pause. Any free thread takes the next slice."""
     order, tally, done = course.open()
     turn, slices = threading.Lock(), _slices(course, order, pause)
 

@@ -19,9 +19,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-OWN = ("W2VTRAIN_", "TMPDIR", "HOME", "XDG_", "COLUMNS", "PYTEST_", "KMP_")
+OWN = ("W2VTRAIN_", "TMPDIR", "HOME", "XDG_", "COLUMNS", "LINES", "PYTEST_", "KMP_")
 """How the names of variables begin that a forked process may have or lack: they are read after the imports, or by
-scikit-learn, which sets those of KMP_ in this process when a test imports it."""
+scikit-learn and readline, which set KMP_ and LINES in this process when a test imports them."""
 FOLDER = str(Path(__file__).parent)
 ENVIRONMENT = dict(os.environ)
 """The variables that the server has."""

@@ -189,7 +189,7 @@ def advice(page: str) -> str:
             run, softmax = answer.run, answer.softmax
             rows.append([
                 want, f"[{answer.vocabulary:,}]({page}#{SECTIONS[answer.study]})", limit(answer.seconds), code(run.use),
-                f"{run.epochs:.1g}", f"{run.cpu:.3g} s", quality(run, True), quality(softmax) if softmax else "-",
+                f"{run.epochs:.2g}", f"{run.cpu:.3g} s", quality(run, True), quality(softmax) if softmax else "-",
                 factor(float(f"{run.scoring:.2g}")), f"{run.size:.0%}",
             ])  # fmt: skip
             want = ""

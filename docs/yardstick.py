@@ -293,12 +293,13 @@ def summary() -> list[Result]:
 
 
 def _summarized(study: str, line: Line) -> Result:
-    """Return the fields of a `MeasuredRun`: means over the seeds, to five significant digits."""
+    """Return the fields of a `MeasuredRun`: means over the seeds, and the lowest rate, to five significant digits."""
     (contender,) = contenders(line.name)
+    assert set(contender.settings) <= {"objective", "options", "alpha", "epochs"}, line.name
     options = "".join(f" -O {key}={value}" for key, value in contender.settings.get("options", {}).items())
     quality = line.values(_score if study == VECTORS else lambda r: r["test"]["perplexity"])
     figures = {
-        "alpha": line.mean(lambda r: r["job"]["settings"]["alpha"]), "epochs": line.mean(epochs_of),
+        "alpha": min(r["job"]["settings"]["alpha"] for r in line.results), "epochs": line.mean(epochs_of),
         "cpu": line.mean(cpu_seconds), "speed": line.mean(lambda r: r["words_per_cpu_second"]),
         "scoring": statistics.median(statistics.median(r["scoring"]["ratios"]) for r in line.results),
         "variance": line.mean(lambda r: r["test"]["log_z_variance"]),

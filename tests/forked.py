@@ -15,11 +15,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-OWN = ("W2VTRAIN_", "TMPDIR", "HOME", "XDG_", "COLUMNS", "LINES", "PYTEST_", "KMP_")
+OWN = ("W2VTRAIN_", "TMPDIR", "COLUMNS", "LINES", "PYTEST_", "KMP_")
 """How the names of variables begin that a forked process may have or lack: they are read after the imports, or by
 scikit-learn and readline, which set KMP_ and LINES in this process when a test imports them."""
 FOLDER = str(Path(__file__).parent)
@@ -39,16 +40,32 @@ def run(words, *, cwd=None, env=None, input=None, text=False, encoding=None, tim
         about |= {"cwd": cwd, "env": env, "input": input, "text": text, "encoding": encoding, "timeout": timeout}
         return subprocess.run(words, **about)
     assert about == {"capture_output": True, "check": False}, about
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        given.write(input.encode() if isinstance(input, str) else input or b"")
-        given.seek(0)
+    with piped(input) as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         task = [words, str(cwd or Path.cwd()), dict(os.environ if env is None else env)]
-        code = server().ask(task, [file.fileno() for file in (given, out, err)], timeout)
+        code = server().ask(task, [given, out.fileno(), err.fileno()], timeout)
         said = []
         for file in (out, err):
             file.seek(0)
             said.append(file.read().decode(encoding or "utf-8") if text or encoding else file.read())
     return subprocess.CompletedProcess(words, code, *said)
+
+
+@contextmanager
+def piped(data):
+    """Yield the end of a pipe from which a process reads text or bytes; a thread writes them."""
+    ours, theirs = os.pipe()
+
+    def write():
+        with suppress(BrokenPipeError), os.fdopen(theirs, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data or b"")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield ours
+    finally:
+        os.close(ours)
+        writer.join()
 
 
 def is_forkable(words, env):
@@ -71,22 +88,33 @@ class Server:
         atexit.register(self.end)
 
     def ask(self, task, descriptors, timeout):
-        """Return the exit code of a command, negative if a signal ended it; TimeoutExpired after so many seconds."""
+        """Return the exit code of a command, negative if a signal ended it; TimeoutExpired after so many seconds.
+
+        After any error, the next command gets a new server.
+        """
         self.socket.settimeout(timeout)
-        socket.send_fds(self.socket, [json.dumps(task).encode()], descriptors)
-        child = int(self.socket.recv(SIZE))
+        child = None
         try:
+            socket.send_fds(self.socket, [json.dumps(task).encode()], descriptors)
+            child = int(self.socket.recv(SIZE))
             return int(self.socket.recv(SIZE))
-        except TimeoutError:
-            os.kill(child, signal.SIGKILL)
-            self.socket.settimeout(None)
-            self.socket.recv(SIZE)
-            raise subprocess.TimeoutExpired(task[0], timeout) from None
+        except BaseException as error:
+            server.cache_clear()
+            if child is not None:
+                os.kill(child, signal.SIGKILL)
+            self.end()
+            if isinstance(error, TimeoutError):
+                raise subprocess.TimeoutExpired(task[0], timeout) from None
+            raise
 
     def end(self):
-        """Let the server end."""
+        """Let the server end, or kill it if it does not."""
         self.socket.close()
-        self.process.wait()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 @cache
@@ -151,8 +179,11 @@ def become(words, folder, environment, descriptors):
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if code and code is not end.code:
+            print(end.code, file=sys.stderr)
     except BaseException:
         sys.excepthook(*sys.exc_info())
+    threading._shutdown()  # waits for threads that would keep a process from ending
     with suppress(OSError):
         atexit._run_exitfuncs()
         sys.stdout.flush()

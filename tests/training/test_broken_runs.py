@@ -1,10 +1,10 @@
 """Runs in which a thread raises an exception or hangs."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
-import forked
 import pytest
 from reference import first_lines
 
@@ -50,7 +50,7 @@ def fit(text, output, *more):
 
 def broken_run(how, thread, step, arguments):
     words = [sys.executable, "-c", BROKEN, how, str(thread), str(step), *arguments]
-    return forked.run(words, capture_output=True, text=True, check=False)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -4,6 +4,7 @@ evaluation/advice.py has the runs and chooses among them; this module only count
 """
 
 import math
+import shlex
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -37,8 +38,8 @@ def print_decision_table() -> None:
     """Print which objective was best for each need, vocabulary and time."""
     text = (
         "Which one to use, by the words of the vocabulary and the CPU seconds of training, on one thread. Each line is"
-        " a measured run. Its result is the perplexity, beside that of the full softmax within the same time; for word"
-        " vectors, it is the mean of analogies and WordSim-353."
+        " the mean of three measured runs. Its result is the perplexity, beside that of the full softmax within the"
+        " same time; for word vectors, it is the mean of analogies and WordSim-353."
     )
     form = "  {:>10} {:>6}  {:<26} {:>7}  {:>6}  {:>7}".format
     echo("\n" + textwrap.fill(text, WIDTH) + "\n\n" + form("vocabulary", "within", "use", "result", "took", "softmax"))
@@ -61,26 +62,29 @@ def quality(run: MeasuredRun, with_range: bool = False) -> str:
     return f"{mean} ({low}-{high})" if with_range and low != high else mean
 
 
-def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, counting: dict[str, Any]) -> None:
+def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, settings: dict[str, Any]) -> None:
     """Print a `fit` command for a text, or for a vocabulary of this many words, and the measured runs that support it.
 
-    corpus: unless a vocabulary is given; counting: settings for counting its words.
+    corpus: unless a vocabulary is given; settings: of the text, such as min_count.
     """
     words = 0
     if vocabulary is None:
-        vocabulary, words = counted(corpus, counting)
+        vocabulary, words = counted(corpus, settings)
     study = study_for(need, vocabulary)
     runs = ranking(study, need, max(seconds, NEAR * shortest(study, need)))
-    about = f"{words:,} words, {vocabulary:,} distinct" if words else f"{vocabulary:,} words in the vocabulary"
+    about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
     others = ", ".join(f"{one.vocabulary:,}" for one in studies_for(need) if one is not study)
     echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
     echo(f"measured   with {study.vocabulary:,} words" + f"; there are runs with {others}, too" * bool(others) + "\n")
     show(study, need, runs, seconds)
     echo("\n" + textwrap.fill(" ".join(notes(study, need, seconds)), WIDTH))
-    epochs = epochs_within(runs[0], words or study.words, seconds)
-    may_be_late = epochs * (words or study.words) / runs[0].speed > seconds
-    limits = {**counting, "epochs": epochs, **({"seconds": f"{seconds:g}"} if may_be_late else {})}
-    echo("\n" + command(corpus or "text.txt", study, runs[0], limits))
+    limits: dict[str, Any] = {"epochs": epochs_within(runs[0], words or study.words, seconds)}
+    if (most := min(seconds, runs[0].cpu if runs[0].epochs < 1 else math.inf)) < math.inf:
+        limits |= {"seconds": f"{most:.3g}", "threads": 1}  # then seconds of the clock are CPU seconds
+    elif words:
+        took = limits["epochs"] * words / runs[0].speed
+        echo(f"\nThis takes about {took:.3g} CPU seconds where the runs were measured:")
+    echo("\n" + command(corpus or "text.txt", study, runs[0], {**settings, **limits}))
 
 
 def counted(corpus: str, settings: dict[str, Any]) -> tuple[int, int]:
@@ -105,7 +109,7 @@ def counted(corpus: str, settings: dict[str, Any]) -> tuple[int, int]:
 
 def show(study: Study, need: str, runs: list[MeasuredRun], seconds: float) -> None:
     """Print the advised run, the best others, and the best of the softmax, within the time and in all."""
-    form = "  {:<25} {:>4} {:>6} {:>6}  {:<19} {:>7} {:>4}".format
+    form = "  {:<25} {:>5} {:>6} {:>5}  {:<19} {:>7} {:>4}".format
     title = "score" if need == VECTORS else "perplexity"
     echo(form("objective", "rate", "epochs", "CPU s", title, "scoring", "size"))
     softmax = sorted((run for run in study.runs if run.use == "softmax"), key=lambda run: run.quality[0])
@@ -120,11 +124,11 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     """Yield what the columns mean, and what the measured runs do not say."""
     if need == VECTORS:
         yield "The score is the mean of analogies and WordSim-353."
-    yield "Scoring is the speed of one word's probability, and size the output parameters, relative to a full softmax."
-    if seconds < shortest(study, need):
-        yield f"No run was as short: the shortest took {shortest(study, need):.1f} s."
-    longest = max(run.cpu for run in study.runs)
-    if longest < seconds < math.inf:
+    yield "Each line is the mean of three runs. Scoring is the speed of scoring a word (with nce and its relatives,"
+    yield "without normalizing), and size the output parameters, both relative to a full softmax, which is listed last."
+    if seconds < NEAR * shortest(study, need):
+        yield f"No run that serves was shorter than {shortest(study, need):.1f} s."
+    if (longest := max(run.cpu for run in study.runs)) < seconds:
         yield f"No run with this vocabulary was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."
 
 
@@ -137,4 +141,4 @@ def command(corpus: str, study: Study, run: MeasuredRun, limits: dict[str, Any])
     flags += ["-o vectors.txt", *([] if study.name == VECTORS else ["--save-model model.safetensors"])]
     kept = " ".join(flag.replace(" ", GLUE) for flag in flags)
     lines = textwrap.wrap(kept, WIDTH - 6, break_long_words=False, break_on_hyphens=False)
-    return " \\\n    ".join([f"w2vtrain fit {corpus}", *(line.replace(GLUE, " ") for line in lines)])
+    return " \\\n    ".join([f"w2vtrain fit {shlex.quote(corpus)}", *(line.replace(GLUE, " ") for line in lines)])

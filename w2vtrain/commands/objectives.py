@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from w2vtrain.commands.advice import advise, print_decision_table
-from w2vtrain.commands.options import COUNT, Within, command, objective_options, setting_options
+from w2vtrain.commands.options import COUNT, COUNTING, Within, command, given, objective_options, setting_options
 from w2vtrain.commands.shell import imports
+from w2vtrain.config import option
 from w2vtrain.errors import BelowThreshold, ConfigError
 from w2vtrain.evaluation.advice import NEEDS, VECTORS
 from w2vtrain.parsers import LONGEST_TIME, Real
@@ -35,7 +36,7 @@ vocabularies, speed, and the quality of word vectors."""
 @click.option("--need", type=click.Choice(list(NEEDS)), help="What you want.  [default: vectors]")
 @click.option("--vocabulary", type=COUNT, metavar="N", help="The number of different words, instead of CORPUS.")
 @click.option("--seconds", type=CPU_SECONDS, metavar="X", help="CPU seconds that training may take.  [default: any]")
-@setting_options("min_count")
+@setting_options(*COUNTING)
 def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool, **advice: Any) -> None:
     """List the output objectives and say which one to use, or print the formula, paper and options of one.
 
@@ -46,7 +47,8 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool,
     `objectives --advise CORPUS` shows the measured runs that come closest to your vocabulary, need and time, and the
     `fit` command that trains like the best of them.
     """
-    if advise_on(words, **advice):
+    settings = given(advice, COUNTING)
+    if advise_on(words, bool(options or formulas), settings, **advice):
         return
     is_check = is_check_of_one(words)
     chosen = objective_options({}, options) if is_check else {}
@@ -63,19 +65,23 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool,
 
 
 def advise_on(
-    words: tuple[str, ...], wants_advice: bool, need: str | None, vocabulary: int | None, seconds: float | None,
-    min_count: str | None,
+    words: tuple[str, ...], asks_more: bool, settings: dict[str, Any], wants_advice: bool, need: str | None,
+    vocabulary: int | None, seconds: float | None,
 ) -> bool:  # fmt: skip
-    """Print which objective to use and return True if that was requested; UsageError for a wrong combination."""
+    """Print which objective to use and return True if that was requested; UsageError for a wrong combination.
+
+    asks_more: whether there are options that have nothing to do with advice; settings: of the text.
+    """
     if not wants_advice:
-        for flag, value in {"need": need, "vocabulary": vocabulary, "seconds": seconds, "min-count": min_count}.items():
+        for flag, value in {"need": need, "vocabulary": vocabulary, "seconds": seconds, **settings}.items():
             if value is not None:
-                raise click.UsageError(f"--{flag} needs --advise")
+                raise click.UsageError(f"--{option(flag)} needs --advise")
         return False
+    if asks_more:
+        raise click.UsageError("--advise and -O or --formulas: give only one of them")
     if len(words) > 1 or (len(words) == 1) == (vocabulary is not None):
         raise click.UsageError("--advise needs one CORPUS, or --vocabulary")
-    counting = {} if min_count is None else {"min_count": min_count}
-    advise("".join(words), vocabulary, need or VECTORS, math.inf if seconds is None else seconds, counting)
+    advise("".join(words), vocabulary, need or VECTORS, math.inf if seconds is None else seconds, settings)
     return True
 
 

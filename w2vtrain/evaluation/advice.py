@@ -151,9 +151,6 @@ def _answers(study: Study, need: str) -> Iterator[Answer]:
 
 
 def epochs_within(run: MeasuredRun, words: int, seconds: float) -> int:
-    """Return how many epochs of a text of so many words fit into CPU seconds: at least 1.
-
-    At most as many as the run had, or as make the whole training as long as the run was.
-    """
-    most = max(1, round(run.epochs), round(run.cpu * run.speed / words))
+    """Return how many epochs of a text of so many words fit into CPU seconds: 1 or more, at most those of the run."""
+    most = max(1, round(run.epochs))
     return most if math.isinf(seconds) else max(1, min(most, math.floor(seconds * run.speed / words)))

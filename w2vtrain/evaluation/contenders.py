@@ -46,7 +46,7 @@ def _contender(objective: str, inside: str) -> Contender:
     for pair in filter(str.strip, re.split(r",(?=[^,]*=|\s*$)", inside)):  # a value may be a list: cutoffs=2000,20000
         key, equals, value = (part.strip() for part in pair.partition("="))
         key = key.replace("-", "_")
-        key = SYNONYMS.get(key, key)
+        key = key if key in known else SYNONYMS.get(key, key)
         if not equals or (key not in known and key not in ROWS) or key == "options":
             raise ConfigError(
                 f"objectives: {pair.strip()!r} is not KEY=VALUE, where KEY is an option of {objective} or a setting"

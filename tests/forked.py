@@ -20,9 +20,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-OWN = ("W2VTRAIN_", "TMPDIR", "COLUMNS", "LINES", "PYTEST_", "KMP_")
-"""How the names of variables begin that a forked process may have or lack: they are read after the imports, or by
-scikit-learn and readline, which set KMP_ and LINES in this process when a test imports them."""
+import surroundings
+
+READ_EARLY = (*(set(surroundings.REMOVED) - {"W2VTRAIN_", "KMP_", "COLUMNS", "LINES"}), "HOME", "XDG_", "PATH", "LD_")
+"""How the names of variables begin that Python or a library reads when it is loaded. Other variables may differ: some
+libraries set one when a test imports them."""
 FOLDER = str(Path(__file__).parent)
 ENVIRONMENT = dict(os.environ)
 """The variables that the server has."""
@@ -73,7 +75,7 @@ def is_forkable(words, env):
     others = set((os.environ if env is None else env).items()) ^ set(ENVIRONMENT.items())
     return (
         hasattr(os, "fork") and sys.platform == "linux" and words[0] == sys.executable and words[1] in ("-m", "-c")
-        and all(name.startswith(OWN) for name, _ in others)
+        and not any(name.startswith(READ_EARLY) for name, _ in others)
     )  # fmt: skip
 
 

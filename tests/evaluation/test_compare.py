@@ -36,6 +36,8 @@ def test_each_contender_has_its_own_options_and_settings():
     assert found[0].settings == {"objective": "softmax"}
     assert found[1].settings == {"objective": "nce", "alpha": "0.1", "options": {"negative": "25"}}
     assert found[2].settings == {"objective": "hs", "options": {"tree": "balanced"}}
+    (sized,) = contenders("target(size=4096)")  # size is another name of a setting, too
+    assert sized.settings == {"objective": "target", "options": {"size": "4096"}}
     (listed,) = contenders("cnn-softmax(widths=1,2, 3, alpha=0.1)")
     assert listed.settings == {"objective": "cnn-softmax", "alpha": "0.1", "options": {"widths": "1,2, 3"}}
     assert [c.name for c in contenders("all")] == list(objectives())

@@ -94,7 +94,7 @@ def keep(folder: Path) -> None:
     MEASURED.mkdir(exist_ok=True)
     for path in sorted(folder.glob("*/compare.json")):
         results = json.loads(path.read_text(encoding="utf-8"))
-        text = "".join(json.dumps(_short(condensed(r))) + "\n" for r in results)
+        text = "".join(json.dumps(yardstick.five_digits(condensed(r))) + "\n" for r in results)
         (MEASURED / f"{path.parent.name}.jsonl").write_text(text, encoding="utf-8")
         if path.parent.name == "ptb":
             yardstick.picture([condensed(r) for r in results], MEASURED / "ptb.png")
@@ -111,15 +111,6 @@ def condensed(result: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     kept = {name: result[name] for name in KEPT if name in result}
     return {"job": job, **kept, **({"seconds": result["seconds"]} if "seconds" in result else {})}
-
-
-def _short(value: Any) -> Any:
-    """Return a JSON value with floats of five significant digits."""
-    if isinstance(value, dict):
-        return {name: _short(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_short(inner) for inner in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def describe_machine() -> None:

@@ -31,6 +31,7 @@ from w2vtrain.evaluation.report import (
     lines,
     markdown,
     number,
+    parameter_share,
     ranged,
     training_ratios,
 )  # fmt: skip
@@ -78,7 +79,7 @@ def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         line.text(lambda r: r["test"]["unnormalized"]),
         line.text(lambda r: r["test"]["log_z_mean"], 3),
         line.text(lambda r: r["test"]["log_z_variance"], 3),
-        f"{line.mean(lambda r: r['output_parameters'] / (r['vocabulary'] * r['width'])):.1%}",
+        f"{line.mean(parameter_share):.1%}",
         number(line.mean(lambda r: r["peak_memory_bytes"] / 2**20) or 0, 0),
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
     ]
@@ -209,7 +210,7 @@ class Figures(Mapping[str, str]):
         "seconds": (lambda r: r["seconds"]["training"], "{:,.3g}".format),
         "words": (lambda r: r["words_per_second"], "{:,.0f}".format),
         "gflops": (lambda r: r["words_per_cpu_second"] * r["vocabulary"] * r["width"] * 6e-9, "{:,.0f}".format),
-        "parameters": (lambda r: r["output_parameters"] / (r["vocabulary"] * r["width"]), "{:.0%}".format),
+        "parameters": (parameter_share, "{:.0%}".format),
         "analogies": (lambda r: r["scores"].get("analogies"), "{:.3f}".format),
         "wordsim353": (lambda r: r["scores"].get("wordsim353"), "{:.3f}".format),
         "vocabulary": (lambda r: r["vocabulary"], "{:,}".format),
@@ -303,19 +304,22 @@ def _summarized(study: str, line: Line) -> Result:
         "cpu": line.mean(cpu_seconds), "speed": line.mean(lambda r: r["words_per_cpu_second"]),
         "scoring": statistics.median(statistics.median(r["scoring"]["ratios"]) for r in line.results),
         "variance": line.mean(lambda r: r["test"]["log_z_variance"]),
-        "size": line.mean(lambda r: r["output_parameters"] / (r["vocabulary"] * r["width"])),
+        "size": line.mean(parameter_share), "quality": [of(quality) for of in (statistics.mean, min, max)],
     }  # fmt: skip
-    found = {name: _digits(value) for name, value in figures.items()}
-    quality = [_digits(of(quality)) for of in (statistics.mean, min, max)]
-    return {"use": contender.settings["objective"] + options, "quality": quality, **found}
+    return {"use": contender.settings["objective"] + options, **five_digits(figures)}
 
 
 def _score(r: Result) -> float:
     return float(statistics.mean(r["scores"].values()))
 
 
-def _digits(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.5g}")
+def five_digits(value: Any) -> Any:
+    """Return a JSON value with floats of five significant digits."""
+    if isinstance(value, dict):
+        return {name: five_digits(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [five_digits(inner) for inner in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def parts() -> dict[str, Any]:

@@ -69,7 +69,7 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     """
     words = 0
     if vocabulary is None:
-        vocabulary, words = counted(corpus, settings)
+        vocabulary, words = sizes(corpus, settings)
     study = study_for(need, vocabulary)
     runs = ranking(study, need, max(seconds, NEAR * shortest(study, need)))
     about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
@@ -87,23 +87,15 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     echo("\n" + command(corpus or "text.txt", study, runs[0], {**settings, **limits}))
 
 
-def counted(corpus: str, settings: dict[str, Any]) -> tuple[int, int]:
-    """Return the words of the vocabulary and those of the text."""
+def sizes(corpus: str, settings: dict[str, Any]) -> tuple[int, int]:
+    """Return how many words the vocabulary of a text has, and how often they occur."""
     with imports():
         from w2vtrain.commands.console import Console
+        from w2vtrain.commands.vocab import counted
         from w2vtrain.config import resolve
-        from w2vtrain.system.machine import threads_of
-        from w2vtrain.text.encoded import count
         from w2vtrain.training.inputs import corpus_of
     resolved, _ = resolve(settings)
-    console = Console(quiet=False)
-    try:
-        vocabulary, _ = count(
-            corpus_of((corpus,), resolved), min_count=resolved.min_count, max_vocab=resolved.max_vocab,
-            threads=threads_of(resolved.threads)[0], progress=console.events().reading,
-        )  # fmt: skip
-    finally:
-        console.close()
+    vocabulary, _ = counted(corpus_of((corpus,), resolved), resolved, Console(quiet=False))
     return len(vocabulary), int(vocabulary.counts.sum())
 
 

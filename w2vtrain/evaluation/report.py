@@ -98,6 +98,11 @@ def epochs_of(r: dict[str, Any]) -> float:
     return float(r["words_per_second"] * r["seconds"]["training"] / max(1, r["corpus_words"]))
 
 
+def parameter_share(r: dict[str, Any]) -> float:
+    """Return the output parameters relative to one full row per word."""
+    return float(r["output_parameters"] / (r["vocabulary"] * r["width"]))
+
+
 def cpu_seconds(r: dict[str, Any]) -> float:
     """Return the CPU seconds that training took, of all threads; 0 if it was too short for the system's clock."""
     speed = r["words_per_cpu_second"]
@@ -167,7 +172,7 @@ def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         line.text(lambda r: r["test"]["log_z_mean"], 3),
         line.text(lambda r: r["test"]["log_z_variance"], 3),
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
-        f"{line.mean(lambda r: r['output_parameters'] / (r['vocabulary'] * r['width'])):.1%}",
+        f"{line.mean(parameter_share):.1%}",
         line.text(lambda r: r["peak_memory_bytes"] / 2**20, 0),
     ]
 

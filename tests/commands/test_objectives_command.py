@@ -141,7 +141,7 @@ def test_advice_for_a_text_counts_its_words_and_gives_a_command_that_runs(w2vtra
 
 def test_advice_says_what_was_not_measured(w2vtrain_here, tmp_path):
     _, out, _ = w2vtrain_here(["objectives", "--advise", "--vocabulary", "70000", "--seconds", "1"], tmp_path)
-    assert "No run that serves was shorter than" in " ".join(out.split())
+    assert "No run that meets the need was shorter than" in " ".join(out.split())
     assert "--seconds 1 --threads 1" in " ".join(out.split())
     words = ["objectives", "--advise", "--vocabulary", "70000", "--seconds", "999", "--need", "probabilities"]
     _, out, _ = w2vtrain_here(words, tmp_path)

@@ -119,7 +119,7 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     yield "Each line is the mean of three runs. Scoring is the speed of scoring a word (with nce and its relatives,"
     yield "without normalizing), and size the output parameters, both relative to a full softmax, which is listed last."
     if seconds < NEAR * shortest(study, need):
-        yield f"No run that serves was shorter than {shortest(study, need):.1f} s."
+        yield f"No run that meets the need was shorter than {shortest(study, need):.1f} s."
     if (longest := max(run.cpu for run in study.runs)) < seconds:
         yield f"No run with this vocabulary was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."
 

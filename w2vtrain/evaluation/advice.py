@@ -15,8 +15,8 @@ MEASURED = Path(__file__).with_name("measured.json")
 VECTORS = "vectors"
 """The study of word vectors; the others are of language models."""
 FAST, NEARLY, SMALL = 5, 0.1, 0.5
-"""Scoring is fast from this multiple of a full softmax's speed on; scores are nearly log-probabilities up to this
-variance of log Z; and output rows are few up to this share of one full row per word."""
+"""What counts as fast scoring, as nearly normalized, and as few output parameters: at least this multiple of a full
+softmax's speed, at most this variance of log Z, and at most this share of one full row per word."""
 BUDGETS = (2.0, 10.0, 40.0, 100.0, math.inf)
 """CPU seconds of training for which the decision table has an answer."""
 
@@ -55,11 +55,11 @@ NEEDS: dict[str, tuple[str, Callable[[MeasuredRun], bool]]] = {
     "vectors": ("word vectors", lambda _: True),
     "probabilities": ("probabilities of words", lambda _: True),
     "fast-scores": (
-        "nearly normalized scores, without computing all",
+        "nearly normalized scores, without scoring every word",
         lambda run: run.scoring >= FAST and run.variance <= NEARLY,
     ),
     "fast-probabilities": (
-        "exact probabilities, without computing all",
+        "exact probabilities, without scoring every word",
         lambda run: run.scoring >= FAST and run.variance == 0,
     ),
     "small": ("few output parameters", lambda run: run.size <= SMALL),

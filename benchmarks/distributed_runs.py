@@ -36,7 +36,7 @@ from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.engines.schedule import Schedule
+from w2vtrain.engines.contract import Schedule
 from w2vtrain.errors import Diverged
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build

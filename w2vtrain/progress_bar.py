@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from w2vtrain.engines.schedule import Progress
 from w2vtrain.system.amounts import size_text
 from w2vtrain.system.machine import memory_in_use
 from w2vtrain.training.events import Events
+from w2vtrain.training.state import Progress
 
 
 def loss_text(loss: float | None) -> str:

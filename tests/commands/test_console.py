@@ -14,8 +14,8 @@ from signaled import shown_on
 
 from w2vtrain.commands import console
 from w2vtrain.commands.console import Console, Interval, json_lines
-from w2vtrain.engines.schedule import Epoch, Progress
 from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.training.state import Epoch, Progress
 
 
 def progress(words, epoch=1, loss=3.0, examples=2, seconds=0.5):
@@ -87,7 +87,7 @@ def test_log_lines_are_valid_json_for_any_content_also_on_stdout(capsys, tmp_pat
 TERMINAL = """
 import time
 from w2vtrain.commands.console import Console
-from w2vtrain.engines.schedule import Progress
+from w2vtrain.training.state import Progress
 run = Console()
 run.say("settings")
 events = run.events()

@@ -13,7 +13,7 @@ from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.kernels.rows import padded_rows

@@ -5,10 +5,11 @@ import threading
 import numpy as np
 import pytest
 
-from w2vtrain.engines.schedule import Schedule, State, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.training import trainer
 from w2vtrain.training.events import Events
+from w2vtrain.training.state import State
 
 
 class Costly:

@@ -10,13 +10,14 @@ import pytest
 from reference import first_lines
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.schedule import Epoch, Weights
+from w2vtrain.engines.contract import Weights
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.state import Epoch
 
 
 def weights(value):

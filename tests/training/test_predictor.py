@@ -18,7 +18,7 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import STRIPES, Matrices, Windows, train_chunks

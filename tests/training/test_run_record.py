@@ -18,7 +18,6 @@ from signaled import run_signaled
 from w2vtrain.commands import request
 from w2vtrain.config import Settings
 from w2vtrain.engines import schedule
-from w2vtrain.engines.schedule import Epoch, State, bounded
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text
@@ -32,6 +31,7 @@ from w2vtrain.training.journal import Journal
 from w2vtrain.training.run import Phase
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.signals import listening
+from w2vtrain.training.state import Epoch, State, bounded
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 

@@ -9,7 +9,7 @@ from reference import chunks, problem_of, topics, trained
 
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines import window_engine
-from w2vtrain.engines.schedule import Schedule, State, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import Windows
@@ -17,6 +17,7 @@ from w2vtrain.errors import Diverged
 from w2vtrain.objectives import objective_class
 from w2vtrain.training import trainer
 from w2vtrain.training.events import Events
+from w2vtrain.training.state import State
 from w2vtrain.training.trainer import make_engine
 
 SKIPGRAM = SkipGram(5)

@@ -5,7 +5,7 @@ import pytest
 
 from w2vtrain.config import validated
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build, objectives

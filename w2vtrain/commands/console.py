@@ -15,7 +15,6 @@ from typing import Any, TextIO
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.progress_bar import loss_text
@@ -28,6 +27,7 @@ from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore
+from w2vtrain.training.state import Epoch, Progress, State
 
 LINE_SECONDS = 30.0
 """Seconds between plain progress lines."""

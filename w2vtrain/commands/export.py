@@ -40,13 +40,13 @@ def export(
     with imports():
         from w2vtrain.architectures import architecture_class
         from w2vtrain.commands.plan import check_export
-        from w2vtrain.engines.schedule import State
         from w2vtrain.formats.transforms import exported
         from w2vtrain.formats.vectors import check_output, format_of, write_as
         from w2vtrain.objectives import objective_class
         from w2vtrain.training.inputs import vocabulary_checksum
         from w2vtrain.training.journal import VOCABULARY
         from w2vtrain.training.run_folder import kept_vocabulary, stored
+        from w2vtrain.training.state import State
         from w2vtrain.training.unfinished import newest, output_vectors_of, settings_of, vectors_of
         from w2vtrain.user_code import Named
     folder = Path(run)

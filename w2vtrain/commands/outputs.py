@@ -12,7 +12,7 @@ from typing import Any
 
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
-from w2vtrain.engines.schedule import Weights
+from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors

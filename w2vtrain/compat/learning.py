@@ -12,7 +12,7 @@ from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.compat.parameters import SEEDS
 from w2vtrain.compat.word_choice import share
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
-from w2vtrain.engines.schedule import Epoch, Progress
+from w2vtrain.engines.contract import Engine
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
 from w2vtrain.objectives.hs import Hierarchical
@@ -23,7 +23,7 @@ from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.trainer import Engine
+from w2vtrain.training.state import Epoch, Progress
 
 logger = logging.getLogger(__name__)
 

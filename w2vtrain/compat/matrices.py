@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from w2vtrain.compat.claim import Claimable, claiming
 from w2vtrain.compat.parameters import SEEDS
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.engines.schedule import Weights
+from w2vtrain.engines.contract import Weights
 from w2vtrain.engines.weights import initial_input
 from w2vtrain.errors import InvalidValue
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS

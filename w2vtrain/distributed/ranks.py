@@ -22,7 +22,7 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Session
 from w2vtrain.distributed.trainer import AgreedClock, RankTraining, Traffic
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Progress, Schedule, State, Text
+from w2vtrain.engines.contract import Engine, Schedule, Text
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.files import atomic_write
@@ -35,8 +35,9 @@ from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT, differences
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.state import Progress, State
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Course, Engine
+from w2vtrain.training.trainer import Course
 
 HOLD_SECONDS = 2.0
 """Between the messages of rank 0 to the ranks that wait for it."""

@@ -23,7 +23,7 @@ from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.quantization import row_bytes
 from w2vtrain.distributed.quantized_sum import QuantizedSum
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
-from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds

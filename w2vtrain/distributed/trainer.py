@@ -17,9 +17,9 @@ import numpy as np
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
-from w2vtrain.engines.schedule import Progress
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
+from w2vtrain.training.state import Progress
 from w2vtrain.training.trainer import STALLED, Clock, Course, Order, Slice
 
 LONGEST = 1.0

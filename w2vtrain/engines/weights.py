@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
-from w2vtrain.engines.schedule import Array, Role, Weights
+from w2vtrain.engines.contract import Array, Role, Weights
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import padded_rows

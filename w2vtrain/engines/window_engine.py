@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.schedule import Array, Role, Schedule, Text, Weights, saved
+from w2vtrain.engines.contract import Array, Role, Schedule, Text, Weights, saved
 from w2vtrain.engines.stage import LIMIT, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, Matrices, train_chunks, words_at_once

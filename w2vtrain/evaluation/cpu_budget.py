@@ -6,10 +6,11 @@ training/trainer.py trains; this module only decides when the time is up, and co
 import threading
 from collections.abc import Callable, Iterator
 
-from w2vtrain.engines.schedule import Schedule, State, Text
+from w2vtrain.engines.contract import Engine, Schedule, Text
 from w2vtrain.training.events import Events
+from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Clock, Engine, Slice, train
+from w2vtrain.training.trainer import Clock, Slice, train
 
 
 class CpuBudget(Team):

@@ -11,7 +11,7 @@ import numpy as np
 
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts

@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.schedule import Schedule, Text
+from w2vtrain.engines.contract import Schedule, Text
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.evaluation.known_language import WORDS, distance, language, learned

@@ -17,7 +17,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Epoch, Text, bounded
+from w2vtrain.engines.contract import Text
 from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.probability.dense import RowScorer, one_thread
@@ -29,6 +29,7 @@ from w2vtrain.training.fit import perplexity as measure
 from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import PerplexityScore, paces, score
 from w2vtrain.training.predictor import Predictor, model_predictor
+from w2vtrain.training.state import Epoch, bounded
 from w2vtrain.training.units import Interrupted, Watch
 
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.engines.schedule import State
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
@@ -21,6 +20,7 @@ from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.inputs import vocabulary_checksum
 from w2vtrain.training.journal import VOCABULARY
 from w2vtrain.training.run_folder import kept_vocabulary, stored
+from w2vtrain.training.state import State
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
 from w2vtrain.training.unfinished import newest, settings_of, vectors_of
 

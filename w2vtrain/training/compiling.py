@@ -15,8 +15,8 @@ from typing import Any
 
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
+from w2vtrain.engines.contract import Engine
 from w2vtrain.errors import ConfigError, spelled
-from w2vtrain.training.trainer import Engine
 
 log = logging.getLogger(__name__)
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.schedule import Epoch, Text, Weights
+from w2vtrain.engines.contract import Text, Weights
 from w2vtrain.errors import spelled
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import predictor
+from w2vtrain.training.state import Epoch
 from w2vtrain.training.units import Watch
 
 LONG_SCORING_SECONDS = 10.0

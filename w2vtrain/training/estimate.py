@@ -15,7 +15,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Progress, Text, Weights
+from w2vtrain.engines.contract import Engine, Text, Weights
 from w2vtrain.errors import WriteError
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import available_memory, memory_in_use, peak_memory
@@ -30,7 +30,7 @@ from w2vtrain.training.perplexity import score
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.run import Results
 from w2vtrain.training.space import TEXT, Footprint, check_disk, keeps_best
-from w2vtrain.training.trainer import Engine
+from w2vtrain.training.state import Progress
 from w2vtrain.training.units import Interrupted, Watch
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

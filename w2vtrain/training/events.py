@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from w2vtrain.engines.schedule import Epoch, Progress, State
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.perplexity import PerplexityScore
 from w2vtrain.training.predictor import Predictor
+from w2vtrain.training.state import Epoch, Progress, State
 
 
 @dataclass(frozen=True)

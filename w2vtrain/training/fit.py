@@ -15,7 +15,7 @@ from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, check_rules
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Schedule, State
+from w2vtrain.engines.contract import Engine, Schedule
 from w2vtrain.errors import ConfigError, CorpusChanged, DataError, NothingLearned, label, shown, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
@@ -51,9 +51,10 @@ from w2vtrain.training.predictor import (
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.space import Footprint, check_memory, keeps_best, position_rows, replicas
+from w2vtrain.training.state import State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Engine, check_finite, make_engine
+from w2vtrain.training.trainer import check_finite, make_engine
 from w2vtrain.training.units import Interrupted, Watch
 from w2vtrain.training.warm_start import WarmStart
 

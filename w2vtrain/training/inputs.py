@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.schedule import Text
+from w2vtrain.engines.contract import Text
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import CorpusChanged, TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size

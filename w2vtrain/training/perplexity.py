@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.block_engine import Examples, InputLayer, gather
-from w2vtrain.engines.schedule import Text
+from w2vtrain.engines.contract import Text
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import DataError
 from w2vtrain.objectives.contract import SCORER, Contexts

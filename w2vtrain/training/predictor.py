@@ -15,7 +15,7 @@ from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import InputLayer
-from w2vtrain.engines.schedule import Text, Weights
+from w2vtrain.engines.contract import Text, Weights
 from w2vtrain.engines.window_kernel import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.formats.fasttext import NAME as FASTTEXT

@@ -6,10 +6,11 @@ This module measures only the peak memory of the process, and decides nothing.
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from w2vtrain.engines.schedule import Epoch, State, Weights, bounded
+from w2vtrain.engines.contract import Weights
 from w2vtrain.system.machine import machine, peak_memory, versions
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.perplexity import PerplexityScore
+from w2vtrain.training.state import Epoch, State, bounded
 
 
 @dataclass

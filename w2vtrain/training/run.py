@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.schedule import Weights
+from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import Stopped, W2VError
 from w2vtrain.system.files import Claim
 from w2vtrain.text.vocabulary import Vocabulary

@@ -16,7 +16,7 @@ import psutil  # noqa: F401 - used by available_memory; if a signal raises an ex
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
-from w2vtrain.engines.schedule import Weights
+from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import ResourceError, WriteError, spelled
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
 from w2vtrain.system.amounts import size_text

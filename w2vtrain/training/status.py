@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import Settings, validated
-from w2vtrain.engines.schedule import State
 from w2vtrain.errors import ConfigError, InputMissing, W2VError
 from w2vtrain.registry import is_code
 from w2vtrain.system.json_text import json_object
@@ -20,6 +19,7 @@ from w2vtrain.training import checkpoint
 from w2vtrain.training.inputs import CHUNK_WORDS
 from w2vtrain.training.journal import CONFIG, MAX_CONFIG_BYTES
 from w2vtrain.training.run_folder import kept_vocabulary, stored
+from w2vtrain.training.state import State
 
 
 def is_run_folder(path: str | Path) -> bool:

@@ -5,13 +5,14 @@ from typing import Any
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.schedule import Schedule, State, Text
+from w2vtrain.engines.contract import Engine, Schedule, Text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, encode_corpus
 from w2vtrain.training.run import Phase, Run
-from w2vtrain.training.trainer import Engine, train
+from w2vtrain.training.state import State
+from w2vtrain.training.trainer import train
 
 
 class Team:

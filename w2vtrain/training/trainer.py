@@ -9,55 +9,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.schedule import Array, Epoch, Progress, Schedule, State, Text, Weights
+from w2vtrain.engines.contract import Engine, Schedule, Text, Weights
 from w2vtrain.engines.window_engine import WindowEngine, chunk_order
 from w2vtrain.errors import Diverged, spelled
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.system.parallel import Silence, parallel
 from w2vtrain.training.events import Events
+from w2vtrain.training.state import Epoch, Progress, State
 
 SANE = 0.1
 """A learning rate that most objectives tolerate, and the highest that is suggested after training has diverged."""
 STALLED = (
     "thread {thread} has finished no chunk for {seconds:g} s; if chunks take that long, use a longer {stall_timeout}"
 )
-
-
-class Engine(Protocol):
-    """The interface of WindowEngine and BlockEngine, which learn chunks.
-
-    slice: chunks per call of `learn`; architecture, objective: what is trained; subwords: the input rows of words, or
-    None if each has one.
-    """
-
-    slice: int
-    architecture: Any
-    objective: Any
-    subwords: Subwords | None
-
-    def compile(self) -> None:
-        """Compile all kernels, so that no thread has to wait for them later."""
-
-    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn chunks `order` (n,) at learning rates `rates` (n,) float64. Return the summed loss and the examples.
-
-        epoch: counted from 0; thread: the number of the calling thread.
-        """
-
-    def weights(self) -> Weights:
-        """Return views of the current weights."""
-
-    def arrays(self) -> list[Array]:
-        """Return all arrays of the run, with their roles. Read or write them only while no thread is training."""
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return those of `arrays` that training changes, by name: what a checkpoint stores."""
 
 
 def make_engine(

@@ -18,7 +18,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import FIELDS, Settings, resolve, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
-from w2vtrain.engines.schedule import Array, Role
+from w2vtrain.engines.contract import Array, Engine, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
@@ -32,7 +32,6 @@ from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
 from w2vtrain.training.predictor import shrinks
-from w2vtrain.training.trainer import Engine
 
 NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads", "stall_timeout")
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""

@@ -1,0 +1,125 @@
+"""What the trainer gives an engine and gets back: the schedule, the text in chunks, arrays with roles, weights.
+
+Nothing here trains. An engine is the mathematics of training with its matrices; it knows no files and no threads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from w2vtrain.formats.subwords import Subwords
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How to train on the corpus.
+
+    sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha over
+    all epochs. weight_decay: each entry of the text (word or sentence end) shrinks every weight by this fraction times
+    the learning rate. block: examples per step of an objective on the block engine. seconds: the time limit, if
+    any; the learning rate follows the fraction of the time used up if that is larger than the fraction of the words
+    processed. stall_timeout: the run fails if a thread does not report for this many seconds.
+    """
+
+    sample: float = 1e-3
+    alpha: float = 0.05
+    min_alpha: float = 5e-6
+    epochs: int = 5
+    threads: int = 1
+    seed: int = 1
+    shuffle: bool = True
+    weight_decay: float = 0.0
+    block: int = 32
+    seconds: float | None = None
+    stall_timeout: float = 600.0
+
+    def rate(self, done: np.ndarray) -> np.ndarray:
+        """Return the learning rates (n,) float64 after the fractions `done` (n,) of a run, 0 to 1."""
+        return self.alpha + (self.min_alpha - self.alpha) * done
+
+
+@dataclass(frozen=True)
+class Text:
+    """An encoded corpus, divided into C chunks. Each chunk is shuffled, assigned to a thread, and seeded as a whole.
+
+    tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks
+    in tokens; words (C,) int64: the number of words per chunk; counts (V,) int64: the word counts, in descending
+    order; longest_sentence: the most words in a sentence, or more.
+    """
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    longest_sentence: int = 10_000
+
+
+class Role(Enum):
+    """What an array of a run is: see Array."""
+
+    INPUT = "input rows"
+    OUTPUT = "output rows"
+    LEARNED = "other learned parameters"
+    STATE = "what training changes besides"
+    STRUCTURE = "what output rows stand for, such as a tree"
+    DERIVED = "what follows from the words and their counts"
+
+
+class Array(NamedTuple):
+    """An array of a run, by the name that it has in the model. Checkpoints store all but the last two roles."""
+
+    name: str
+    role: Role
+    values: np.ndarray
+
+
+def saved(arrays: Sequence[Array]) -> dict[str, np.ndarray]:
+    """Return the arrays that training changes, by name."""
+    fixed = (Role.STRUCTURE, Role.DERIVED)
+    return {array.name: array.values for array in arrays if array.role not in fixed}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The result of training: input vectors (V, d) and output vectors (R, d), float32, and all other arrays by name.
+
+    arrays: biases, position weights, and the arrays of the objective.
+    """
+
+    input: np.ndarray
+    output: np.ndarray
+    arrays: dict[str, np.ndarray]
+
+
+class Engine(Protocol):
+    """The interface of WindowEngine and BlockEngine, which learn chunks.
+
+    slice: chunks per call of `learn`; architecture, objective: what is trained; subwords: the input rows of words, or
+    None if each has one.
+    """
+
+    slice: int
+    architecture: Any
+    objective: Any
+    subwords: Subwords | None
+
+    def compile(self) -> None:
+        """Compile all kernels, so that no thread has to wait for them later."""
+
+    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
+        """Learn chunks `order` (n,) at learning rates `rates` (n,) float64. Return the summed loss and the examples.
+
+        epoch: counted from 0; thread: the number of the calling thread.
+        """
+
+    def weights(self) -> Weights:
+        """Return views of the current weights."""
+
+    def arrays(self) -> list[Array]:
+        """Return all arrays of the run, with their roles. Read or write them only while no thread is training."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return those of `arrays` that training changes, by name: what a checkpoint stores."""

@@ -234,7 +234,7 @@ MUTANTS = (
         "training/test_predictor.py::test_weight_decay_shrinks_every_row_but_no_bias",
     ),
     Mutant(
-        "record-of-the-last-epoch", "training/state.py", "[*records[:-1:2], records[-1]]", "[*records[:-1:2]]",
+        "record-of-the-last-epoch", "training/record.py", "[*records[:-1:2], records[-1]]", "[*records[:-1:2]]",
         "training/test_run_record.py::test_epoch_records_are_bounded_and_keep_the_first_and_the_last",
     ),
     # training

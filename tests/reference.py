@@ -323,9 +323,9 @@ def chunks(tokens, size):
 def trained(engine, text, schedule, **about):
     """Compile an engine and train it to the end, as `fit` does. Return the records of its epochs."""
     engine.compile()
-    *_, last = trainer.train(engine, text, schedule, **about)
-    trainer.check_finite(engine.weights(), schedule.alpha, last.epoch)
-    return last.epochs
+    states = list(trainer.train(engine, text, schedule, **about))
+    trainer.check_finite(engine.weights(), schedule.alpha, states[-1].epoch)
+    return [state.last for state in states if not state.chunks]
 
 
 def begin(run, settings, **about):

@@ -3,7 +3,6 @@
 The bar of the command line is in commands/console.py.
 """
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,8 +15,8 @@ from w2vtrain.training.state import Progress
 
 
 def loss_text(loss: float | None) -> str:
-    """Return a mean loss as text; None and NaN mean that there was no example."""
-    return "no example" if loss is None or math.isnan(loss) else f"loss {loss:.4f}"
+    """Return a mean loss as text; None means that there was no example."""
+    return "no example" if loss is None else f"loss {loss:.4f}"
 
 
 @contextmanager

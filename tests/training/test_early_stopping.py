@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,13 +11,15 @@ from reference import first_lines
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
+from w2vtrain.errors import DataError
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
+from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.state import Epoch
+from w2vtrain.training.state import Epoch, Saved, State
 
 
 def weights(value):
@@ -31,6 +33,12 @@ def stopping(patience=None, epochs=9):
 
 def learned_in(epoch, examples=7):
     return Epoch(epoch, 1.0, examples, 10, 1.0)
+
+
+def saved(facts):
+    """Return what a checkpoint says that has these facts about early stopping."""
+    rest = {"state": asdict(State()), "corpus": asdict(Fingerprint(1, 2, [])), "epochs": []}
+    return Saved.read({**rest, **facts}, "damaged")
 
 
 def finish(early, *perplexities):
@@ -90,7 +98,7 @@ def test_a_checkpoint_restores_the_whole_state(perplexities):
     facts = {
         name: None if value == math.inf else value for name, value in early.facts().items()
     }  # JSON has no infinity
-    again.restore(json.loads(json.dumps(facts)), early.arrays())
+    again.restore(saved(json.loads(json.dumps(facts))), early.arrays())
     assert again.facts() == early.facts()
     assert again.arrays().keys() == early.arrays().keys()
     for name, array in early.arrays().items():
@@ -101,8 +109,8 @@ def test_a_checkpoint_restores_the_whole_state(perplexities):
 def test_missing_facts_and_facts_of_the_wrong_type_are_refused(name):
     facts = stopping().facts()
     for bad in ({key: value for key, value in facts.items() if key != name}, {**facts, name: "x"}):
-        with pytest.raises((KeyError, TypeError, ValueError)):
-            stopping().restore(bad, {})
+        with pytest.raises(DataError, match=name):
+            saved(bad)
 
 
 class Recorder(RunFolder):
@@ -122,7 +130,8 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path):
     model = fit(Inputs(text, text), settings, run=run)
     learned = len(model.record["epochs"])
     assert 1 < learned < 30
-    assert run.saved[-2:] == [(True, learned, learned - 1), (False, 30, learned)]
+    assert run.saved[-2:] == [(True, learned, learned - 1), (False, learned, learned)]
+    assert run.kept.saved().state.is_over
     assert model.record["best_epoch"] == learned - 1
     resumed = Recorder(tmp_path)
     resumed.checkpoint = run.kept

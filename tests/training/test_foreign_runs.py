@@ -310,7 +310,7 @@ def test_an_impossible_request_is_refused_with_a_one_line_error(w2vtrain, stoppe
     [
         ("epoch", -5), ("epoch", 9), ("epoch", True), ("chunks", "x"), ("chunks", -5), ("chunks", 10**30), ("loss", ""),
         ("examples", None), ("seconds", "x"), ("seconds", -1.0), ("spent", None), ("passed", "x"), ("learned", 10**400),
-        ("epochs", "x"), ("epochs", [{"epoch": "x"}]), ("epochs", None), ("more", 1),
+        ("last", "x"), ("last", {"epoch": "x"}), ("last", []), ("is_over", 1), ("more", 1),
     ],
 )  # fmt: skip
 def test_an_impossible_state_is_refused_with_a_one_line_error(w2vtrain, stopped, monkeypatch, name, value):

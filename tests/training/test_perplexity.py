@@ -10,14 +10,13 @@ import reference
 
 import w2vtrain
 from w2vtrain.embeddings.model import load_model, save_model
-from w2vtrain.engines import schedule
 from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
 from w2vtrain.formats.describe import describe
 from w2vtrain.objectives import objectives
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.system import parallel
 from w2vtrain.training import perplexity as scoring
-from w2vtrain.training import units
+from w2vtrain.training import record, units
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import perplexity
 from w2vtrain.training.inputs import heldout_text
@@ -508,7 +507,7 @@ def test_bad_settings_and_held_out_text_are_refused_before_training(texts, tmp_p
 
 def test_time_limit_ends_a_run_and_the_learning_rate_falls_with_time(texts, monkeypatch):
     """The total number of words is estimated from the time left."""
-    monkeypatch.setattr(schedule, "MOST_EPOCHS", 1_000_000)  # keep all records, even on a fast machine
+    monkeypatch.setattr(record, "MAX_RECORDS", 1_000_000)  # keep all records, even on a fast machine
     seen = []
     settings = {**SMALL, "epochs": 1_000_000, "seconds": 0.4, "alpha": 0.1, "min_alpha": 0.001}
     model = w2vtrain.train(texts[0], events=Events(training=seen.append), **settings)

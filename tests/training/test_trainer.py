@@ -176,7 +176,7 @@ def test_pauses_and_resuming_do_not_change_the_weights(architecture, name):
         engine.compile()
         for state in itertools.islice(trainer.train(engine, text, schedule, state=start, pause=pause), stop_at):
             states.append(state)
-        return states, [array.copy() for array in learned(engine)], states[-1].epochs
+        return states, [array.copy() for array in learned(engine)], [s.last for s in states if not s.chunks]
 
     def learned(engine):
         weights = engine.weights()
@@ -189,7 +189,7 @@ def test_pauses_and_resuming_do_not_change_the_weights(architecture, name):
     assert [(e.loss, e.examples, e.words) for e in epochs] == [(e.loss, e.examples, e.words) for e in expected]
     stopped, half, _ = run(lambda: True, stop_at=5)
     _, resumed, again = run(lambda: False, resume_from=(stopped[-1], half))
-    assert [e.examples for e in again] == [e.examples for e in expected]
+    assert [e.examples for e in again] == [e.examples for e in expected][-len(again) :]
     for found in (paused, resumed):
         for mine, theirs in zip(found, whole, strict=True):
             np.testing.assert_array_equal(mine, theirs)

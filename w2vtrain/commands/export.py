@@ -43,10 +43,9 @@ def export(
         from w2vtrain.formats.transforms import exported
         from w2vtrain.formats.vectors import check_output, format_of, write_as
         from w2vtrain.objectives import objective_class
-        from w2vtrain.training.inputs import vocabulary_checksum
+        from w2vtrain.training.fingerprint import vocabulary_checksum
         from w2vtrain.training.journal import VOCABULARY
         from w2vtrain.training.run_folder import kept_vocabulary, stored
-        from w2vtrain.training.state import State
         from w2vtrain.training.unfinished import newest, output_vectors_of, settings_of, vectors_of
         from w2vtrain.user_code import Named
     folder = Path(run)
@@ -65,27 +64,24 @@ def export(
         advice = "send it SIGUSR1 to save one" if hasattr(signal, "SIGUSR1") else "wait for its first checkpoint"
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
     vocabulary = kept_vocabulary(folder)
-    try:
-        best, identity = checkpoint.facts["best"], checkpoint.facts["corpus"]["vocabulary"]
-        epoch, epochs = State.read(checkpoint.facts["state"]).epoch, settings.epochs
-        where = f"in epoch {epoch + 1} of {epochs}" if epoch < epochs else "at the end of training"
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"checkpoint {checkpoint.number}: its description of the run is invalid: {error!r}") from error
-    if vocabulary_checksum(vocabulary) != identity:
+    saved = checkpoint.saved()
+    epoch, epochs, is_over = saved.state.epoch, settings.epochs, saved.state.is_over
+    where = "at the end of training" if is_over or epoch >= epochs else f"in epoch {epoch + 1} of {epochs}"
+    if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
-    rows: NDArray[np.float32] | Combined = vectors_of(checkpoint, bool(best), settings, vocabulary.words)
+    rows: NDArray[np.float32] | Combined = vectors_of(checkpoint, saved.best, settings, vocabulary.words)
     blend = architecture_class(settings.architecture).blend()
     if export == "auto":
         blends = not (own or settings.subwords) and objective_class(settings.objective).blends(settings.architecture)
         export = cast("Export", blend.preferred(blends, int(vocabulary.counts.sum())))
     if export != "in":
         rows = exported(
-            rows[:], output_vectors_of(checkpoint, bool(best), settings, len(rows)), export, blend.share, folder
+            rows[:], output_vectors_of(checkpoint, saved.best, settings, len(rows)), export, blend.share, folder
         )
     write_as(form, output, vocabulary.words, rows, lambda _: force, counts=vocabulary.counts, dtype=dtype)
     for why in checkpoint.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
-    origin = "from the best epoch so far on held-out text" if best else "current weights"
+    origin = "from the best epoch so far on held-out text" if saved.best else "current weights"
     echo(f"{output}: {len(rows):,} vectors of checkpoint {checkpoint.number}, {where}, {origin}", err=True)
 
 

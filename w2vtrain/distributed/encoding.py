@@ -25,7 +25,7 @@ from w2vtrain.text.encoded import Counted, EncodedCorpus, naming, no_known_words
 from w2vtrain.text.source import SAMPLE
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens
-from w2vtrain.training.inputs import vocabulary_checksum
+from w2vtrain.training.fingerprint import vocabulary_checksum
 
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads have work
 _MIN_BLOCK_BYTES = 1 << 16

@@ -155,7 +155,8 @@ class Ranks(Team):
         told = allgather_json(self.comm, asdict(state))
         self.words_per_chunk = float(text.words.mean())
         pace.begin(len(text.words) * schedule.epochs)
-        course = Course(engine, text, schedule, State.read(told[0]), AgreedClock(schedule.seconds))
+        state = State.read(told[0], "the state of rank 0")
+        course = Course(engine, text, schedule, state, AgreedClock(schedule.seconds))
         training = RankTraining(self.session, pace, self.run, self.traffic, course)
         self.session.together = True
         if self.comm.rank and course.has_ended():

@@ -29,7 +29,8 @@ from w2vtrain.training.fit import perplexity as measure
 from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import PerplexityScore, paces, score
 from w2vtrain.training.predictor import Predictor, model_predictor
-from w2vtrain.training.state import Epoch, bounded
+from w2vtrain.training.record import bounded
+from w2vtrain.training.state import Epoch
 from w2vtrain.training.units import Interrupted, Watch
 
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)

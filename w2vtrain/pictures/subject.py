@@ -17,10 +17,10 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.pictures.run_logs import log_events
 from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.training.inputs import vocabulary_checksum
+from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.journal import VOCABULARY
 from w2vtrain.training.run_folder import kept_vocabulary, stored
-from w2vtrain.training.state import State
+from w2vtrain.training.state import Saved
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
 from w2vtrain.training.unfinished import newest, settings_of, vectors_of
 
@@ -122,12 +122,12 @@ def _unfinished(path: str, log: str | None) -> Subject:
         checkpoint = newest(folder)
         if checkpoint is None:
             return replace(subject, missing="The run has no checkpoint yet.")
-        subject.record.update(_so_far(checkpoint.facts))
+        saved = checkpoint.saved()
+        subject.record.update(_so_far(saved))
         vocabulary = kept_vocabulary(folder)
-        if vocabulary_checksum(vocabulary) != subject.record["identity"]:
+        if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
             raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
-        best = bool(checkpoint.facts.get("best"))
-        matrix = vectors_of(checkpoint, best, settings_of(folder, journal), vocabulary.words)
+        matrix = vectors_of(checkpoint, saved.best, settings_of(folder, journal), vocabulary.words)
     except CodeNotAllowed:
         return replace(subject, missing="The run uses code of its own, which a report does not run.")
     rows = np.ascontiguousarray(matrix[:])
@@ -135,15 +135,12 @@ def _unfinished(path: str, log: str | None) -> Subject:
     return replace(subject, vectors=vectors)
 
 
-def _so_far(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _so_far(saved: Saved) -> dict[str, Any]:
     """Return what a checkpoint says about the epochs so far, by the names of a finished run's record."""
-    try:
-        state, identity = State.read(facts["state"]), facts["corpus"]["vocabulary"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"the newest checkpoint's description of the run is invalid: {error!r}") from error
+    state = saved.state
     spent = state.spent + state.seconds
     speed = {"words_per_second": state.passed / state.spent} if state.spent else {}
-    return {"epochs": facts.get("epochs"), "seconds": {"training": spent}, "identity": identity, **speed}
+    return {"epochs": saved.epochs, "seconds": {"training": spent}, **speed}
 
 
 def read_log(path: str) -> list[dict[str, Any]]:

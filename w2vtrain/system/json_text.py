@@ -6,7 +6,9 @@ This module opens no files and does not know the fields of any object; its calle
 import hashlib
 import json
 import math
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
 
 import orjson
 
@@ -61,9 +63,23 @@ def record(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
         converted = msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise DataError(f"{start}: {error}{remedy}") from error
-    if unknown := values.keys() - get_type_hints(kind).keys():
-        raise DataError(f"{start}: unknown field `{min(unknown)}`{remedy}")
+    if unknown := next(_unknown(values, converted), None):
+        raise DataError(f"{start}: unknown field `{unknown}`{remedy}")
     return converted
+
+
+def _unknown(values: Any, kept: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths of the fields of parsed JSON that what it was converted to does not have."""
+    if isinstance(kept, list):
+        for place, (value, one) in enumerate(zip(values, kept, strict=True)):
+            yield from _unknown(value, one, f"{path}[{place}].")
+    elif is_dataclass(kept):
+        names = {field.name for field in fields(kept)}
+        for name, value in values.items():
+            if name in names:
+                yield from _unknown(value, getattr(kept, name), f"{path}{name}.")
+            else:
+                yield path + name
 
 
 def json_digest(value: Any) -> str:

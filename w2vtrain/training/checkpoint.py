@@ -29,6 +29,7 @@ from w2vtrain.system.locks import Lock, check_lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
 from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, read_trusted, require_trust
 from w2vtrain.training.journal import Journal, OtherSchema
+from w2vtrain.training.state import Saved
 
 SCHEMA = 3
 KEPT_CHECKPOINTS = 2
@@ -65,6 +66,15 @@ class Checkpoint:
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any]
     skipped: list[str]
+
+    @property
+    def invalid(self) -> str:
+        """The beginning of an error message about the facts."""
+        return f"checkpoint {self.number}: its description of the run is invalid"
+
+    def saved(self) -> Saved:
+        """Return the facts. Raise DataError, which names the field, if one is missing or does not fit."""
+        return Saved.read(self.facts, self.invalid)
 
 
 def path_of(folder: Path, number: int) -> Path:

@@ -17,7 +17,7 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import predictor
-from w2vtrain.training.state import Epoch
+from w2vtrain.training.state import Epoch, Saved
 from w2vtrain.training.units import Watch
 
 LONG_SCORING_SECONDS = 10.0
@@ -92,7 +92,7 @@ class EarlyStopping:
         return None if self.text is None else self.finished - self.waited
 
     def facts(self) -> dict[str, Any]:
-        """Return the JSON data that a checkpoint stores for this object."""
+        """Return the fields of Saved that describe this object."""
         return {
             "finished": self.finished,
             "scoring": self.seconds,
@@ -105,13 +105,11 @@ class EarlyStopping:
         """Return the arrays that a checkpoint stores for this object, by name."""
         return best_arrays(self.best) if self.best else {}
 
-    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Restore `facts` and `arrays` from a checkpoint. Raise KeyError, TypeError or ValueError for invalid facts."""
-        self.waited, self.finished, self.seconds = facts["waited"], facts["finished"], float(facts["scoring"])
-        if not (isinstance(self.waited, int) and isinstance(self.finished, int)):
-            raise ValueError("waited or finished is not an integer")
-        self.lowest = math.inf if facts["lowest"] is None else float(facts["lowest"])
-        if facts["best"]:
+    def restore(self, saved: Saved, arrays: Mapping[str, np.ndarray]) -> None:
+        """Restore what a checkpoint stores for this object."""
+        self.waited, self.finished, self.seconds = saved.waited, saved.finished, saved.scoring
+        self.lowest = math.inf if saved.lowest is None else saved.lowest
+        if saved.best:
             kept = {name.removeprefix("best."): array for name, array in arrays.items()}
             self.best = Weights(kept.pop("input"), kept.pop("output"), kept)
 

@@ -27,12 +27,11 @@ from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events, Probe
+from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import (
     Inputs,
     Sources,
-    check_fingerprint,
     corpus_of,
-    fingerprint,
     heldout_of,
     heldout_text,
     text_of,
@@ -51,7 +50,7 @@ from w2vtrain.training.predictor import (
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.space import Footprint, check_memory, keeps_best, position_rows, replicas
-from w2vtrain.training.state import State
+from w2vtrain.training.state import Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import check_finite, make_engine
@@ -116,7 +115,7 @@ def fit(
             learner.start(inputs.start)
         if prepare:
             prepare(learner.engine)
-        learner.resume(corpus)
+        learner.resume(corpus, inputs.start)
         run.keep(ids.vocabulary)
         learner.train()
     return learner.model()
@@ -148,7 +147,8 @@ def _read(
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: what training continues from, until the end of an epoch; identity: the corpus's fingerprint, for checkpoints;
+    state: what training continues from, until the end of an epoch; fingerprint: of what was read, if the run
+    saves checkpoints;
     subwords: the input rows of words, or None if each has one.
     """
 
@@ -159,7 +159,8 @@ class _Learner:
         self.team, self.settings, self.ids, self.events = team, settings, ids, events
         self.record, self.run, self.probe = record, run, probe
         self.started = time.monotonic()
-        self.state, self.identity = State(), {}  # type: State, dict[str, Any]
+        self.state = State()
+        self.fingerprint: Fingerprint | None = None
         self.subwords = subwords_of(settings, ids.vocabulary.words)
         self.architecture = architecture_of(settings, ids.vocabulary.words)
         self.check_space(inputs)
@@ -197,13 +198,12 @@ class _Learner:
     def start(self, start: WarmStart) -> None:
         """Start from the weights of a trained model, and record it."""
         self.record.init_from = start.copy_to(self.engine, self.settings, self.ids.vocabulary.words)
-        self.identity["init_from"] = {"name": start.name, "sha256": start.sha256}
         self.events.started(self.record.init_from)
 
     def train(self) -> None:
         """Train all remaining epochs."""
         state = self.state
-        if state.epochs and self.early_stopping.finished < state.epochs[-1].epoch:  # stopped while scoring
+        if state.last and self.early_stopping.finished < state.last.epoch:  # stopped while scoring
             state = self.end_epoch(state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()
@@ -213,7 +213,7 @@ class _Learner:
             self.save(state)
             if self.probe and self.probe.due():
                 self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
-            if state.epoch == self.schedule.epochs:
+            if state.is_over or state.epoch == self.schedule.epochs:
                 break
         check_finite(self.engine.weights(), self.schedule.alpha, self.state.epoch)
         self.check_loss()
@@ -225,14 +225,13 @@ class _Learner:
 
     def check_loss(self) -> None:
         """Warn if the last epoch's loss is higher than without training, although no weight is infinite."""
-        untrained = self.objective.untrained_loss()
-        for last in self.state.epochs[-1:]:
-            if last.loss > untrained:
-                self.events.warning(
-                    f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that"
-                    f" learned nothing, {untrained:.4g}; lower {spelled('alpha')} ({self.schedule.alpha:.4g}) or"
-                    f" {spelled('window')}"
-                )
+        untrained, last = self.objective.untrained_loss(), self.state.last
+        if last and last.loss is not None and last.loss > untrained:
+            self.events.warning(
+                f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that"
+                f" learned nothing, {untrained:.4g}; lower {spelled('alpha')} ({self.schedule.alpha:.4g}) or"
+                f" {spelled('window')}"
+            )
 
     def is_pause_due(self) -> bool:
         """Return whether training should pause before the next slice. Called by any thread."""
@@ -247,9 +246,10 @@ class _Learner:
     def end_epoch(self, state: State) -> State:
         """Save a checkpoint, score the held-out text and keep the best weights.
 
-        Return the state to continue from; if patience has run out, it is the end of the schedule.
+        Return the state to continue from, which is over if patience has run out.
         """
-        self.state, epoch, weights = state, state.epochs[-1], self.engine.weights
+        assert state.last, "no epoch has ended"
+        self.state, epoch, weights = state, state.last, self.engine.weights
         if self.early_stopping.text:
             self.save(state, milestone=True)
         try:
@@ -260,7 +260,7 @@ class _Learner:
         self.early_stopping.finish(epoch, found, weights)
         self.record.add(epoch, state.spent, found)
         self.events.epoch(epoch, found)
-        return replace(state, epoch=self.schedule.epochs) if self.early_stopping.is_out_of_patience() else state
+        return replace(state, is_over=self.early_stopping.is_out_of_patience())
 
     def give_up(self) -> None:
         """Delete the checkpoints and raise NothingLearned, because there was no example to learn from."""
@@ -280,16 +280,16 @@ class _Learner:
 
     def facts(self, state: State) -> dict[str, Any]:
         """Return the JSON data to save in a checkpoint."""
-        run = {"state": asdict(state), "corpus": self.identity, "epochs": list(self.record.epochs)}
-        return {**run, **self.early_stopping.facts()}
+        assert self.fingerprint, "the run saves checkpoints"
+        return asdict(Saved(state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts()))
 
-    def resume(self, corpus: Source) -> None:
+    def resume(self, corpus: Source, start: WarmStart | None) -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
 
         Raise DataError if the checkpoint does not fit this run.
         """
         if self.run.saves:
-            self.identity |= fingerprint(corpus, self.ids)
+            self.fingerprint = Fingerprint.of(corpus, self.ids, start and Origin(start.name, start.sha256))
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return
@@ -301,17 +301,14 @@ class _Learner:
                     f"{error}; restore it, or use {spelled('allow_changed', True)} to start over"
                 ) from None
             self.run.start_over(f"{error}; the run starts over")
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"checkpoint {checkpoint.number}: its description of the run is invalid: {error!r}"
-            ) from error
         else:
             self.events.resumed(self.state)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        about, mine = checkpoint.facts, self.engine.state()
-        check_fingerprint(about["corpus"], self.identity)
-        best = best_arrays(self.engine.weights()) if about["best"] else {}
+        saved, mine = checkpoint.saved(), self.engine.state()
+        if self.fingerprint:
+            self.fingerprint.check(saved.corpus)
+        best = best_arrays(self.engine.weights()) if saved.best else {}
         for name, array in (mine | best).items():
             theirs = checkpoint.arrays.get(name)
             if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
@@ -321,14 +318,13 @@ class _Learner:
                 )
         for name, array in mine.items():
             array[...] = checkpoint.arrays[name]
-        self.state, self.record.epochs = State.read(about["state"]), about["epochs"]
-        if self.state.chunks > len(self.text.words) or self.state.epoch > self.schedule.epochs:
-            raise ValueError("the state is beyond the end of the run")
-        if not isinstance(self.record.epochs, list):
-            raise ValueError("epochs is not a list")
-        self.early_stopping.restore(about, {name: checkpoint.arrays[name] for name in best})
-        if self.early_stopping.finished < self.state.epoch and not self.state.epochs:
-            raise ValueError("an epoch has no record")
+        state = self.state = saved.state
+        if state.chunks > len(self.text.words) or state.epoch > self.schedule.epochs:
+            raise DataError(f"{checkpoint.invalid}: the state is beyond the end of the run")
+        if state.epoch and (state.last is None or state.last.epoch != state.epoch):
+            raise DataError(f"{checkpoint.invalid}: the last epoch has no record")
+        self.record.epochs = saved.epochs
+        self.early_stopping.restore(saved, {name: checkpoint.arrays[name] for name in best})
 
     def model(self) -> Model:
         """Return the model: the best weights, or the last without held-out text, and the record of the run."""

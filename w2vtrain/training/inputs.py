@@ -1,11 +1,9 @@
 """Read a run's inputs: the corpus and held-out text, encoded as word ids and divided into chunks.
 
-A fingerprint of them lets a resumed run detect that its corpus has changed; fit.py decides what happens then. Nothing
-is trained here.
+Nothing is trained here. fingerprint.py is how a resumed run detects that they have changed.
 """
 
 import copy
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,7 +18,7 @@ from numpy.typing import NDArray
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Text
 from w2vtrain.engines.window_kernel import MODEST
-from w2vtrain.errors import CorpusChanged, TokenError, UsageError, label, shown
+from w2vtrain.errors import TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import EncodedCorpus, encode, read
@@ -196,44 +194,3 @@ def heldout_text(
         folder=folder,
     )
     return text_of(ids, settings), ids.words / max(1, ids.stats.tokens)
-
-
-def fingerprint(corpus: Source, ids: EncodedCorpus) -> dict[str, Any]:
-    """Return checksums of the token ids and the vocabulary, and the path, size and modification time of each file.
-
-    The table of phrases is one of the files.
-    """
-    files, phrases = [], [corpus.phrases.name] if corpus.phrases else []
-    for path in [*(file.path for file in corpus.files), *phrases]:
-        if path != "-":
-            status = Path(path).stat()
-            files.append({"path": path, "bytes": status.st_size, "modified": status.st_mtime_ns})
-    tokens = zlib.crc32(np.asarray(ids.tokens).data)
-    return {"tokens": tokens, "vocabulary": vocabulary_checksum(ids.vocabulary), "files": files}
-
-
-def vocabulary_checksum(vocabulary: Vocabulary) -> int:
-    """Return the CRC-32 of the words and counts in their order."""
-    words = "\n".join(vocabulary.words).encode("utf-8", "surrogatepass")
-    return zlib.crc32(words, zlib.crc32(vocabulary.counts.tobytes()))
-
-
-def check_fingerprint(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise CorpusChanged if tokens, vocabulary or initial model differ from `before`; name what has changed."""
-    if (start := now.get("init_from")) and start["sha256"] != before.get("init_from", {}).get("sha256"):
-        raise CorpusChanged(f"{start['name']}, which the run started from, changed since the run began")
-    if all(before.get(key) == now[key] for key in ("tokens", "vocabulary")):
-        return
-    old = {file["path"]: file for file in before.get("files", [])}
-    new = {file["path"]: file for file in now["files"]}
-    changed = []
-    for path in [*new, *(path for path in old if path not in new)]:
-        if path not in old or path not in new:
-            changed.append(f"{path} is {'missing' if path in old else 'new'}")
-        elif old[path]["bytes"] != new[path]["bytes"]:
-            changed.append(f"{path} had {old[path]['bytes']:,} bytes, now has {new[path]['bytes']:,}")
-        elif old[path]["modified"] != new[path]["modified"]:
-            changed.append(f"{path} was modified")
-    raise CorpusChanged(
-        f"the corpus changed since the run began: {'; '.join(changed) or 'different words in the same files'}"
-    )

@@ -3,21 +3,27 @@
 This module measures only the peak memory of the process, and decides nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from w2vtrain.engines.contract import Weights
 from w2vtrain.system.machine import machine, peak_memory, versions
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.perplexity import PerplexityScore
-from w2vtrain.training.state import Epoch, State, bounded
+from w2vtrain.training.state import Epoch, State
+
+MAX_RECORDS = 1000
+"""Maximum number of epochs that a record keeps: a run may have a million, and every checkpoint stores the record."""
+
+T = TypeVar("T")
 
 
 @dataclass
 class Record:
     """The record of a run while it is being built.
 
-    epochs: one entry per epoch in JSON types, at most schedule.MOST_EPOCHS; seconds: time by phase, in order;
+    epochs: one entry per epoch in JSON types, at most MAX_RECORDS; seconds: time by phase, in order;
     init_from: what the run started from, see `WarmStart.copy_to`; empty for new weights.
     """
 
@@ -57,6 +63,11 @@ class Record:
         if self.init_from:
             record["init_from"] = self.init_from
         return record if best_epoch is None else {**record, "best_epoch": best_epoch}
+
+
+def bounded(records: Sequence[T]) -> Sequence[T]:
+    """Return records or, if there are more than MAX_RECORDS, every second one and the last."""
+    return records if len(records) <= MAX_RECORDS else [*records[:-1:2], records[-1]]
 
 
 def output_parameters(objective: Any, weights: Weights) -> int:

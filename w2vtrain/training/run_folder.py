@@ -37,7 +37,7 @@ from w2vtrain.system.storage import remove_file, remove_tree
 from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.inputs import vocabulary_checksum
+from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.journal import (
     CONFIG,
     CORPUS,

@@ -1,18 +1,18 @@
-"""Where a run is: its epochs, its progress, and the state from which training continues.
+"""Where a run is: its epochs, its progress, the state from which training continues, and what a checkpoint stores.
 
-Nothing here trains.
+Nothing here trains, and nothing opens a file.
 """
 
-import math
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-MOST_EPOCHS = 1000
-"""Maximum number of epoch records that a run keeps: it may have a million epochs, and every checkpoint stores them."""
+from w2vtrain.errors import DataError
+from w2vtrain.system.json_text import record
+from w2vtrain.training.fingerprint import Fingerprint
 
-T = TypeVar("T")
+MOST = 2**63
+"""No count or number of seconds of a run is as large as this."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Progress:
 class Epoch:
     """The record of one epoch.
 
-    epoch: counted from 1; loss: the mean per example, in float64, or NaN (null in JSON) if there was no example, for
-    instance because subsampling dropped every word; words: the words of the text that were processed, before
-    subsampling; seconds: the training time, without the scoring of held-out text.
+    epoch: counted from 1; loss: the mean per example, in float64, or None if there was no example, for instance because
+    subsampling dropped every word; words: the words of the text that were processed, before subsampling; seconds: the
+    training time, without the scoring of held-out text.
     """
 
     epoch: int
-    loss: float
+    loss: float | None
     examples: int
     words: int
     seconds: float
@@ -54,9 +54,10 @@ class State:
     """The state of a run while no thread is training. A run can resume from it and the weights.
 
     epoch: the number of completed epochs. chunks: the number of chunks completed in the current epoch, in its order;
-    loss, examples and seconds are the totals of these chunks. epochs: records of the completed epochs, at most
-    MOST_EPOCHS of them. spent, passed and learned: the total seconds, words and examples of the completed epochs. cpu:
-    the CPU seconds that all threads spent on learning so far, without waiting and scoring, for `timed` words.
+    loss, examples and seconds are the totals of these chunks. last: the record of the last completed epoch. spent,
+    passed and learned: the total seconds, words and examples of the completed epochs. cpu: the CPU seconds that all
+    threads spent on learning so far, without waiting and scoring, for `timed` words. is_over: the run ends here,
+    although epochs are left, because patience has run out.
     """
 
     epoch: int = 0
@@ -64,24 +65,24 @@ class State:
     loss: float = 0.0
     examples: int = 0
     seconds: float = 0.0
-    epochs: tuple[Epoch, ...] = ()
+    last: Epoch | None = None
     spent: float = 0.0
     passed: int = 0
     learned: int = 0
     cpu: float = 0.0
     timed: int = 0
+    is_over: bool = False
 
     @classmethod
-    def read(cls, facts: Any) -> "State":
-        """Return the state described by parsed JSON. Raise KeyError, TypeError or ValueError if it describes none."""
-        epochs = tuple(map(_epoch, facts["epochs"]))
-        return replace(_checked(cls, {**facts, "epochs": ()}), epochs=epochs)
+    def read(cls, values: Any, start: str) -> "State":
+        """Return the state that parsed JSON describes. Raise DataError, which begins with `start`, if none."""
+        return _checked(record(values, cls, start), start)
 
     def after(self, epoch: Epoch) -> "State":
         """Return the state after `epoch` is completed."""
         return State(
             epoch.epoch,
-            epochs=tuple(bounded((*self.epochs, epoch))),
+            last=epoch,
             spent=self.spent + epoch.seconds,
             passed=self.passed + epoch.words,
             learned=self.learned + epoch.examples,
@@ -90,27 +91,44 @@ class State:
         )
 
 
-def _epoch(facts: Mapping[str, Any]) -> Epoch:
-    """Return the record of an epoch; its loss may be missing if there was no example."""
-    is_empty = facts["examples"] == 0 and (facts["loss"] is None or facts["loss"] != facts["loss"])
-    epoch = _checked(Epoch, {**facts, "loss": 0.0} if is_empty else facts)
-    return replace(epoch, loss=math.nan) if is_empty else epoch
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint stores besides arrays.
+
+    corpus: what was read; epochs: the entries of the model's record; finished, scoring,
+    lowest, waited and best: see EarlyStopping, which has `scoring` as `seconds`, and `best` if its weights are stored.
+    """
+
+    state: State
+    corpus: Fingerprint
+    epochs: list[dict[str, Any]]
+    finished: int
+    scoring: float
+    lowest: float | None
+    waited: int
+    best: bool
+
+    @classmethod
+    def read(cls, values: Any, start: str) -> "Saved":
+        """Return what parsed JSON describes. Raise DataError, which begins with `start`, if a field does not fit."""
+        saved = record(values, cls, start)
+        _checked(saved.state, start)
+        if min(saved.finished, saved.waited) < 0:
+            raise DataError(f"{start}: a number of epochs is negative")
+        return saved
 
 
-def _checked(cls: type[T], facts: Mapping[str, Any]) -> T:
-    """Return an instance of a data class. Raise ValueError if a number is negative, too large or not finite."""
-    instance = cls(**facts)
-    for name, hint in get_type_hints(cls).items():
-        value: Any = getattr(instance, name)
-        if hint not in (int, float):
-            continue
-        number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-        largest = sys.float_info.max if hint is float else 2**63 - 1
-        if not number or not -largest <= value <= largest or (value < 0 and name != "loss"):
-            raise ValueError(f"{name} is {value!r}")
-    return instance
+def _checked(state: State, start: str) -> State:
+    """Return a state. Raise DataError if a number in it is negative, which only a loss may be, or far too large."""
+    for name, value in _numbers(state):
+        if not -MOST < value < MOST or (value < 0 and name != "loss"):
+            raise DataError(f"{start}: {name} is {value!r}")
+    if state.last and (state.last.loss is None) != (state.last.examples == 0):
+        raise DataError(f"{start}: an epoch of {state.last.examples:,} examples has the loss {state.last.loss}")
+    return state
 
 
-def bounded(records: Sequence[T]) -> Sequence[T]:
-    """Return the records of epochs or, if there are more than MOST_EPOCHS, every second one and the last."""
-    return records if len(records) <= MOST_EPOCHS else [*records[:-1:2], records[-1]]
+def _numbers(state: State) -> Iterator[tuple[str, float]]:
+    """Yield the name and value of every number in a state and in the record of its last epoch."""
+    for part in filter(None, (state, state.last)):
+        yield from ((name, value) for name, value in vars(part).items() if isinstance(value, int | float))

@@ -19,7 +19,7 @@ from w2vtrain.training import checkpoint
 from w2vtrain.training.inputs import CHUNK_WORDS
 from w2vtrain.training.journal import CONFIG, MAX_CONFIG_BYTES
 from w2vtrain.training.run_folder import kept_vocabulary, stored
-from w2vtrain.training.state import State
+from w2vtrain.training.state import Saved, State
 
 
 def is_run_folder(path: str | Path) -> bool:
@@ -67,8 +67,8 @@ def _progress(folder: Path, settings: Any) -> dict[str, Any]:
         if newest:
             number, facts, saved = newest
             progress |= {"checkpoint": number, "saved": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(saved))}
-            with suppress(KeyError, TypeError, ValueError, W2VError):
-                progress |= _so_far(folder, State.read(facts["state"]), run)
+            with suppress(W2VError):
+                progress |= _so_far(folder, Saved.read(facts, "").state, run)
     return progress
 
 
@@ -79,7 +79,7 @@ def _so_far(folder: Path, state: State, settings: Settings) -> dict[str, Any]:
     spent = state.spent + state.seconds
     if settings.seconds:
         done = max(done, spent / settings.seconds)
-    done = min(1.0, done)
+    done = 1.0 if state.is_over else min(1.0, done)
     left = spent * (1 - done) / done if done else None
     return {
         "epoch": min(state.epoch + 1, settings.epochs), "progress": done, "seconds": spent, "seconds_left": left,

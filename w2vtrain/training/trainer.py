@@ -191,8 +191,8 @@ class Course:
         return min(self.total, max(done, round(done * self.schedule.seconds / max(self.clock.used(), 1e-9))))
 
     def has_ended(self) -> bool:
-        """Return whether nothing is left to learn: all epochs are complete, or the time limit has passed."""
-        return self.state.epoch >= self.schedule.epochs or self.clock.is_over()
+        """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
+        return self.state.is_over or self.state.epoch >= self.schedule.epochs or self.clock.is_over()
 
     def open(self) -> tuple[Order, Tally, int]:
         """Start the clock. Return the order of the epoch, the sums, and the words of the run learned so far."""
@@ -218,7 +218,7 @@ class Course:
                 before, chunks=self.dealt, loss=tally.loss, examples=tally.examples, seconds=seconds
             )  # fmt: skip
         else:
-            mean = tally.loss / tally.examples if tally.examples else math.nan
+            mean = tally.loss / tally.examples if tally.examples else None
             epoch = Epoch(order.epoch + 1, mean, tally.examples, done - int(order.before[0]), seconds)
             self.state = before.after(epoch)
         self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed)

@@ -1,0 +1,81 @@
+"""What a run has read, for its checkpoints: a resumed run detects that its corpus has changed since.
+
+Nothing here decides what happens then: fit.py does.
+"""
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from w2vtrain.errors import CorpusChanged
+from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class FileRead:
+    """A file of the corpus: its size, and the time of its last change in nanoseconds."""
+
+    path: str
+    bytes: int
+    modified: int
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a run started from: the name of a model, and the SHA-256 of its words and weights."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Checksums of the token ids and of the vocabulary, the files that were read, and what the run started from."""
+
+    tokens: int
+    vocabulary: int
+    files: list[FileRead]
+    init_from: Origin | None = None
+
+    @classmethod
+    def of(cls, corpus: Source, ids: EncodedCorpus, init_from: Origin | None = None) -> "Fingerprint":
+        """Return the fingerprint of a corpus. The table of phrases is one of its files."""
+        files, phrases = [], [corpus.phrases.name] if corpus.phrases else []
+        for path in [*(file.path for file in corpus.files), *phrases]:
+            if path != "-":
+                status = Path(path).stat()
+                files.append(FileRead(path, status.st_size, status.st_mtime_ns))
+        tokens = zlib.crc32(np.asarray(ids.tokens).data)
+        return cls(tokens, vocabulary_checksum(ids.vocabulary), files, init_from)
+
+    def check(self, before: "Fingerprint") -> None:
+        """Raise CorpusChanged if tokens, vocabulary or initial model differ from `before`; name what has changed."""
+        if self.init_from and self.init_from.sha256 != (before.init_from.sha256 if before.init_from else None):
+            raise CorpusChanged(f"{self.init_from.name}, which the run started from, changed since the run began")
+        if (self.tokens, self.vocabulary) != (before.tokens, before.vocabulary):
+            changed = "; ".join(_changes(before.files, self.files)) or "different words in the same files"
+            raise CorpusChanged(f"the corpus changed since the run began: {changed}")
+
+
+def _changes(before: list[FileRead], now: list[FileRead]) -> list[str]:
+    """Return what happened to each file that is missing, new or changed."""
+    old, new = ({file.path: file for file in files} for files in (before, now))
+    changed = []
+    for path in [*new, *(path for path in old if path not in new)]:
+        if path not in old or path not in new:
+            changed.append(f"{path} is {'missing' if path in old else 'new'}")
+        elif old[path].bytes != new[path].bytes:
+            changed.append(f"{path} had {old[path].bytes:,} bytes, now has {new[path].bytes:,}")
+        elif old[path].modified != new[path].modified:
+            changed.append(f"{path} was modified")
+    return changed
+
+
+def vocabulary_checksum(vocabulary: Vocabulary) -> int:
+    """Return the CRC-32 of the words and counts in their order."""
+    words = "\n".join(vocabulary.words).encode("utf-8", "surrogatepass")
+    return zlib.crc32(words, zlib.crc32(vocabulary.counts.tobytes()))

@@ -1,8 +1,10 @@
 """Measure what docs/objectives.md shows: run its commands, and keep the results in docs/measured.
 
-Run it as `make objectives PTB=FOLDER ENWIKI=FILE`. It takes hours and may be interrupted: the same command resumes.
+Run it as `make objectives PTB=FOLDER ENWIKI=FILE GERMAN=FILE`. It takes hours and may be interrupted: the same command
+resumes. `make objectives CORPUS=FILE` compares the objectives on any other text instead, and changes no page.
 """
 
+import argparse
 import itertools
 import json
 import os
@@ -20,6 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 
 import yardstick
 
+from w2vtrain.commands.advice import print_decision_table
+from w2vtrain.evaluation.advice import study_from
 from w2vtrain.system.machine import cores_of_process
 
 ROOT = Path(__file__).parent.parent
@@ -34,7 +38,7 @@ KEPT = (
 """The parts of a result that the page needs."""
 
 
-def prepare(folder: Path, ptb: Path, enwiki: Path) -> None:
+def prepare(folder: Path, ptb: Path, enwiki: Path, german: Path) -> None:
     """Put the texts into the folder in which the page's commands run, under the names that they use."""
     folder.mkdir(parents=True, exist_ok=True)
     links = {f"ptb.{part}.txt": ptb / f"ptb.{part}.txt" for part in ("train", "valid", "test")}
@@ -42,14 +46,8 @@ def prepare(folder: Path, ptb: Path, enwiki: Path) -> None:
     for name, target in links.items():
         (folder / name).unlink(missing_ok=True)
         (folder / name).symlink_to(target.resolve(strict=True))
-    if not (folder / "enwiki.end.txt").exists():
-        whole = enwiki.read_bytes()
-        test = whole.rindex(b"\n", 0, len(whole) - HELD_OUT) + 1
-        curve = whole.rindex(b"\n", 0, test - CURVE) + 1
-        parts = {"enwiki": whole[:curve], "enwiki.curve": whole[curve:test], "enwiki.end": whole[test:]}
-        for name, part in parts.items():
-            (folder / "part").write_bytes(part)
-            (folder / "part").rename(folder / f"{name}.txt")  # a file with this name is complete
+    divide(folder, "enwiki", enwiki)
+    divide(folder, "german", german)
     if not (folder / "phrases.txt").exists():
         found = phrases((folder / "enwiki.txt").read_text(encoding="utf-8"))
         for name in ("phrases.curve", "phrases"):
@@ -57,6 +55,19 @@ def prepare(folder: Path, ptb: Path, enwiki: Path) -> None:
             text = "".join(joined(line.split(), found) + "\n" for line in lines)
             (folder / "part").write_text(text, encoding="utf-8")
             (folder / "part").rename(folder / f"{name}.txt")
+
+
+def divide(folder: Path, name: str, text: Path) -> None:
+    """Write a text without its end to NAME.txt, and its end to NAME.curve.txt and NAME.end.txt, unless they exist."""
+    if (folder / f"{name}.end.txt").exists():
+        return
+    whole = text.read_bytes()
+    test = whole.rindex(b"\n", 0, len(whole) - HELD_OUT) + 1
+    curve = whole.rindex(b"\n", 0, test - CURVE) + 1
+    parts = {name: whole[:curve], f"{name}.curve": whole[curve:test], f"{name}.end": whole[test:]}
+    for part_name, part in parts.items():
+        (folder / "part").write_bytes(part)
+        (folder / "part").rename(folder / f"{part_name}.txt")  # a file with this name is complete
 
 
 def phrases(text: str) -> set[tuple[str, str]]:
@@ -90,16 +101,26 @@ def commands() -> list[str]:
 
 
 def keep(folder: Path) -> None:
-    """Copy the results of each comparison in `folder` to docs/measured, without what the page does not need."""
+    """Copy the results of each comparison in `folder` to docs/measured, without what the page does not need.
+
+    Write down which machine measured what is new.
+    """
     MEASURED.mkdir(exist_ok=True)
+    machines = MEASURED / "machines.json"
+    known = json.loads(machines.read_text(encoding="utf-8")) if machines.exists() else {}
     for path in sorted(folder.glob("*/compare.json")):
         results = json.loads(path.read_text(encoding="utf-8"))
-        text = "".join(json.dumps(yardstick.five_digits(condensed(r))) + "\n" for r in results)
-        (MEASURED / f"{path.parent.name}.jsonl").write_text(text, encoding="utf-8")
+        text = "".join(json.dumps(yardstick.rounded(condensed(r))) + "\n" for r in results)
+        kept = MEASURED / f"{path.parent.name}.jsonl"
+        if kept.exists() and kept.read_text(encoding="utf-8") == text:
+            continue
+        kept.write_text(text, encoding="utf-8")
+        known[path.parent.name] = machine()
         if path.parent.name == "ptb":
             yardstick.picture([condensed(r) for r in results], MEASURED / "ptb.png")
         else:
             shutil.copyfile(path.parent / "curves.png", MEASURED / f"{path.parent.name}.png")
+    machines.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 def condensed(result: dict[str, Any]) -> dict[str, Any]:
@@ -113,36 +134,64 @@ def condensed(result: dict[str, Any]) -> dict[str, Any]:
     return {"job": job, **kept, **({"seconds": result["seconds"]} if "seconds" in result else {})}
 
 
-def describe_machine() -> None:
-    """Write down which machine measured, and when."""
+def machine() -> dict[str, Any]:
+    """Return which machine this is, and what day."""
     from threadpoolctl import threadpool_info
 
     import w2vtrain.probability.dense  # noqa: F401  # loads the BLAS that is described
 
     names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     blas = [f"{lib['internal_api']} {lib['version']} ({lib.get('architecture')})" for lib in threadpool_info()]
-    machine = {
+    return {
         "processor": names[0].partition(":")[2].strip() if names else platform.processor(),
         "cores": len(cores_of_process()), "blas": sorted(set(blas))[0],
         "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
-    MEASURED.mkdir(exist_ok=True)
-    (MEASURED / "machine.json").write_text(json.dumps(machine) + "\n", encoding="utf-8")
 
 
-def main(ptb: str, enwiki: str) -> None:
-    """Run every command that has no result yet, and keep the results after each."""
-    folder = ROOT / "build/objectives"
-    prepare(folder, Path(ptb), Path(enwiki))
+def run(command: str, folder: Path) -> None:
+    """Run a command of the page in a folder."""
+    print(f"$ {command}", flush=True)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run(["bash", "-e", "-c", command], cwd=folder, env=environment, check=True)
+
+
+def measure_page(ptb: str, enwiki: str, german: str) -> None:
+    """Run every command of the page that has no result yet, and keep the results after each."""
+    folder = ROOT / "build/objectives"
+    prepare(folder, Path(ptb), Path(enwiki), Path(german))
     for command in commands():
-        print(f"$ {command}", flush=True)
-        subprocess.run(["bash", "-e", "-c", command], cwd=folder, env=environment, check=True)
+        run(command, folder)
         keep(folder)
-        describe_machine()
+
+
+def measure_other(corpus: Path) -> None:
+    """Compare the objectives on any text, by the page's command for German, and print its own decision table."""
+    folder = ROOT / "build/objectives" / f"of {corpus.stem}"
+    folder.mkdir(parents=True, exist_ok=True)
+    divide(folder, "german", corpus)
+    (folder / "configs").unlink(missing_ok=True)
+    (folder / "configs").symlink_to(ROOT / "configs")
+    run(next(command for command in commands() if " -o german " in command), folder)
+    results = json.loads((folder / "german/compare.json").read_text(encoding="utf-8"))
+    print(yardstick.speeds([condensed(r) for r in results]))
+    print_decision_table([study_from(yardstick.study_of("german", corpus.name, results))])
+
+
+def main() -> None:
+    """Measure the page, or another text."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("ptb", "enwiki", "german"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--corpus", type=Path, help="compare the objectives on this text instead")
+    given = parser.parse_args()
+    if given.corpus:
+        measure_other(given.corpus)
+    elif all((given.ptb, given.enwiki, given.german)):
+        measure_page(given.ptb, given.enwiki, given.german)
+    else:
+        parser.error("usage: make objectives PTB=FOLDER ENWIKI=FILE GERMAN=FILE, or make objectives CORPUS=FILE")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: make objectives PTB=FOLDER ENWIKI=FILE")
-    main(*sys.argv[1:])
+    main()

@@ -17,7 +17,7 @@ from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.commands.advice import limit, quality
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES
-from w2vtrain.evaluation.advice import MEASURED, NEEDS, decision_table
+from w2vtrain.evaluation.advice import MEASURED, NEEDS, decision_table, studies
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objective_class, objective_defaults, objectives, option_defaults
 from w2vtrain.parsers import Choice, Row, Text, Truth
@@ -173,6 +173,7 @@ def about_formats() -> str:
 SECTIONS = {
     "vectors": "as-word-vectors", "ptb": "penn-treebank", "enwiki": "english-wikipedia-67791-words",
     "allwords": "english-wikipedia-219208-words", "phrases": "english-wikipedia-585670-words-and-phrases",
+    "german": "german-wikipedia",
 }  # fmt: skip
 """The sections of objectives.md that have the runs of each study."""
 
@@ -183,17 +184,18 @@ def advice(page: str) -> str:
     Each row links to the study of its run.
     """
     rows = []
-    for needs, answers in decision_table().items():
+    for needs, answers in decision_table(studies()).items():
         want = "; ".join(NEEDS[need][0] for need in needs)
         for answer in answers:
             run, softmax = answer.run, answer.softmax
             rows.append([
-                want, f"[{answer.vocabulary:,}]({page}#{SECTIONS[answer.study]})", limit(answer.seconds), code(run.use),
+                want, f"[{answer.study.vocabulary:,}]({page}#{SECTIONS[answer.study.name]})", answer.study.text,
+                limit(answer.seconds), code(run.use),
                 f"{run.epochs:.2g}", f"{run.cpu:.3g} s", quality(run, True), quality(softmax) if softmax else "-",
                 factor(float(f"{run.scoring:.2g}")), f"{run.size:.0%}",
             ])  # fmt: skip
             want = ""
-    head = ["you want", "vocabulary", "within", "use", "epochs", "took", "result", "softmax", "scoring", "size"]
+    head = ["you want", "vocabulary", "text", "within", "use", "epochs", "took", "result", "softmax", "scoring", "size"]
     return table(head, rows)
 
 

@@ -24,6 +24,7 @@ from w2vtrain.evaluation.contenders import contenders, without_budget
 from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
     Line,
+    above_best,
     baseline,
     cpu_seconds,
     epochs_of,
@@ -40,6 +41,8 @@ MEASURED = Path(__file__).parent / "measured"
 NOT_MODELS = ("neg(alpha=0.05)", "block-neg(alpha=0.05)")
 """Contenders whose perplexity is high by design, which would stretch the picture."""
 
+DIGITS = 6
+"""Significant digits of what is kept: one more than any table shows."""
 EPOCHS = (1, 2, 4, 8)
 """The softmax's numbers of epochs, whose perplexities the others are timed to reach."""
 
@@ -58,16 +61,18 @@ def speeds(results: list[Result]) -> str:
         return f"*{MISSING}*\n"
     contenders = lines(results)
     base, scores = baseline(contenders), sorted({name for r in results for name in r.get("scores", {})})
+    above = above_best(contenders)
+    is_paired = set(above.values()) != {"-"}  # earlier results have no parts
     head = [
-        "objective", "rate", "epochs", "words/s", "training", "scoring", "perplexity", "unnormalized", "log Z",
-        "variance of log Z", "output parameters", "peak MiB", *scores,
+        "objective", "rate", "epochs", "words/s", "training", "scoring", "perplexity", *["above best"] * is_paired,
+        "unnormalized", "log Z", "variance of log Z", "output parameters", "peak MiB", *scores,
     ]  # fmt: skip
-    return markdown([head, *(_speed_row(line, base, scores) for line in contenders)])
+    return markdown([head, *(_speed_row(line, base, [above[line.name]] * is_paired, scores) for line in contenders)])
 
 
-def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
+def _speed_row(line: Line, base: Line | None, above: list[str], scores: list[str]) -> list[str]:
     if not line.results:
-        return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(scores))]
+        return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(above) + len(scores))]
     return [
         f"`{line.name}`",
         ", ".join(f"{alpha:g}" for alpha in sorted({r["job"]["settings"]["alpha"] for r in line.results})),
@@ -76,6 +81,7 @@ def _speed_row(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         ranged(training_ratios(line, base), factor, statistics.median),
         _scoring(line),
         line.text(lambda r: r["test"]["perplexity"]),
+        *above,
         line.text(lambda r: r["test"]["unnormalized"]),
         line.text(lambda r: r["test"]["log_z_mean"], 3),
         line.text(lambda r: r["test"]["log_z_variance"], 3),
@@ -256,15 +262,19 @@ class Figures(Mapping[str, str]):
 
 
 def machine() -> str:
-    """Return a sentence about the machine that measured."""
-    path = MEASURED / "machine.json"
+    """Return which machine measured which study, as the beginning of a sentence; the first has most of them."""
+    path = MEASURED / "machines.json"
     if not path.exists():
         return MISSING
-    facts = json.loads(path.read_text(encoding="utf-8"))
-    return f"{facts['cores']} cores of {facts['processor']}, {facts['blas']}, on {facts['date']}"
+    studies_of: dict[str, list[str]] = {}
+    for study, facts in json.loads(path.read_text(encoding="utf-8")).items():
+        text = f"{facts['cores']} cores of {facts['processor']}, {facts['blas']}, on {facts['date']}"
+        studies_of.setdefault(text, []).append(study)
+    first, *others = sorted(studies_of, key=lambda text: -len(studies_of[text]))
+    return "; ".join([first, *(f"for {' and '.join(studies_of[text])}: {text}" for text in others)])
 
 
-STUDIES = ("ptb", "trees", "candidates", "enwiki", "allwords", "phrases", "vectors")
+STUDIES = ("ptb", "trees", "noise", "candidates", "enwiki", "allwords", "phrases", "german", "vectors")
 """The names of the studies, which are the folders of the template's commands."""
 
 
@@ -273,28 +283,34 @@ def is_complete() -> bool:
     return all((MEASURED / f"{study}.jsonl").exists() for study in STUDIES)
 
 
-ADVISED = ("vectors", "ptb", "enwiki", "allwords", "phrases")
-"""The studies that `w2vtrain objectives --advise` answers from: those of whole objectives, not of their options."""
+ADVISED = {
+    "vectors": "English Wikipedia", "ptb": "Penn Treebank", "enwiki": "English Wikipedia",
+    "german": "German Wikipedia", "allwords": "English Wikipedia", "phrases": "English Wikipedia",
+}  # fmt: skip
+"""The texts of the studies that `w2vtrain objectives` answers from: those of whole objectives, not of their options."""
 CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
 """The settings of all studies but that of word vectors, which has the defaults."""
 
 
 def summary() -> list[Result]:
     """Return the studies of w2vtrain.evaluation.advice, with the fields of its `Study` and `MeasuredRun`."""
-    by_study, settings = studies(), tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+    by_study = studies()
+    return [study_of(study, text, by_study[study]) for study, text in ADVISED.items() if by_study.get(study)]
+
+
+def study_of(study: str, text: str, results: list[Result]) -> Result:
+    """Return the fields of a `Study` of a text."""
+    settings = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
     model = {name: value for name, value in settings.items() if name not in ("objective", "epochs", "min_count")}
-    return [
-        {
-            "name": study, "vocabulary": by_study[study][0]["vocabulary"], "words": by_study[study][0]["corpus_words"],
-            "settings": {} if study == VECTORS else model,
-            "runs": [_summarized(study, line) for line in lines(by_study[study]) if line.results],
-        }
-        for study in ADVISED if by_study.get(study)
-    ]  # fmt: skip
+    return {
+        "name": study, "text": text, "vocabulary": results[0]["vocabulary"], "words": results[0]["corpus_words"],
+        "settings": {} if study == VECTORS else model,
+        "runs": [_summarized(study, line) for line in lines(results) if line.results],
+    }  # fmt: skip
 
 
 def _summarized(study: str, line: Line) -> Result:
-    """Return the fields of a `MeasuredRun`: means over the seeds, and the lowest rate, to five significant digits."""
+    """Return the fields of a `MeasuredRun`: means over the seeds, and the lowest rate, to DIGITS significant digits."""
     (contender,) = contenders(line.name)
     assert set(contender.settings) <= {"objective", "options", "alpha", "epochs"}, line.name
     options = "".join(f" -O {key}={value}" for key, value in contender.settings.get("options", {}).items())
@@ -306,20 +322,20 @@ def _summarized(study: str, line: Line) -> Result:
         "variance": line.mean(lambda r: r["test"]["log_z_variance"]),
         "size": line.mean(parameter_share), "quality": [of(quality) for of in (statistics.mean, min, max)],
     }  # fmt: skip
-    return {"use": contender.settings["objective"] + options, **five_digits(figures)}
+    return {"use": contender.settings["objective"] + options, **rounded(figures)}
 
 
 def _score(r: Result) -> float:
     return float(statistics.mean(r["scores"].values()))
 
 
-def five_digits(value: Any) -> Any:
-    """Return a JSON value with floats of five significant digits."""
+def rounded(value: Any) -> Any:
+    """Return a JSON value with floats of DIGITS significant digits."""
     if isinstance(value, dict):
-        return {name: five_digits(inner) for name, inner in value.items()}
+        return {name: rounded(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [five_digits(inner) for inner in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def parts() -> dict[str, Any]:

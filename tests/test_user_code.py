@@ -50,8 +50,10 @@ def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder,
     (folder / "sided.py").write_text(SIDED)
     words = [*TRAIN, "--objective", "softmax", "--save-model", "m.safetensors", "--run", "run"]
 
-    def stops(*arguments, run, events, **more):
-        return fit(*arguments, run=run, events=Events(epoch=lambda *_: setattr(run, "stop_requested", True)), **more)
+    def stops(*arguments, team, events, **more):
+        return fit(
+            *arguments, team=team, events=Events(epoch=lambda *_: setattr(team.run, "stop_requested", True)), **more
+        )
 
     with monkeypatch.context() as patch:
         patch.setattr("w2vtrain.commands.run.train", stops)

@@ -164,16 +164,20 @@ def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_pat
     monkeypatch.setattr(objective_runs, "ROOT", tmp_path)
     monkeypatch.setattr(objective_runs, "MEASURED", tmp_path / "docs/measured")
     for _ in range(2):  # the second time, everything is there
-        objective_runs.main(str(tmp_path / "texts"), str(tmp_path / "texts/wiki.txt"))
+        objective_runs.measure_page(*(str(tmp_path / "texts" / name) for name in ("", "wiki.txt", "wiki.txt")))
     (line,) = (tmp_path / "docs/measured/one.jsonl").read_text().splitlines()
     kept = json.loads(line)
-    assert kept["test"]["perplexity"] == 123.46
+    assert kept["test"]["perplexity"] == 123.457
     assert "epochs" not in kept
     assert kept["job"]["settings"] == {"alpha": 0.1, "seed": 1, "epochs": 2, "seconds": None, "threads": 2}
     texts = [(tmp_path / "build/objectives" / f"enwiki{part}.txt").read_text() for part in ("", ".curve", ".end")]
     assert "".join(texts) == "one two three\n" * 50_000
     assert [len(text) // 10_000 for text in texts[1:]] == [3, 30]
-    assert json.loads((tmp_path / "docs/measured/machine.json").read_text())["cores"] >= 1
+    machines = tmp_path / "docs/measured/machines.json"
+    assert json.loads(machines.read_text())["one"]["cores"] >= 1
+    machines.write_text(json.dumps({"one": {"cores": 99}}))
+    objective_runs.keep(tmp_path / "build/objectives")
+    assert json.loads(machines.read_text()) == {"one": {"cores": 99}}, "what was measured before keeps its machine"
 
 
 def test_seeds_trained_at_different_rates_are_told():

@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -194,27 +194,23 @@ def resolve(
     values: dict[str, Any] = {}
     origins = dict.fromkeys(FIELDS, "default")
     options: dict[str, Any] = {}
-    layers: tuple[tuple[dict[str, Any], Callable[[str], str]], ...] = (
-        (dict(start or {}), lambda _: "--init-from"),
-        (read_toml(config) if config else {}, lambda _: str(config)),
-        (_environment(environment), lambda name: ENVIRONMENT + name.upper()),
-        (dict(flags), lambda _: "command line"),
+    layers: tuple[tuple[Mapping[str, Any], str | None], ...] = (
+        (start or {}, "--init-from"),
+        (read_toml(config) if config else {}, str(config)),
+        (_environment(environment), None),  # the origin is the name of each variable
+        (flags, "command line"),
     )
-    for given, origin_of in layers:
+    for given, source in layers:
         layer, spelled, problems = canonical(given)
         if problems:
             raise ConfigError("; ".join(problems))
-
-        def origin(name: str, origin_of: Any = origin_of, spelled: dict[str, str] = spelled) -> str:
-            return str(origin_of(spelled.get(name, name)))
-
+        if not layer.get("options"):
+            layer.pop("options", None)
+        origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}
         if "objective" in values and layer.get("objective", values["objective"]) != values["objective"]:
             options = {}  # they belong to the objective that is replaced
-        if more := layer.pop("options", {}):
-            options |= more
-            origins["options"] = origin("options")
+        options |= layer.pop("options", {})
         values |= layer
-        origins |= {name: origin(name) for name in layer}
     return validated({**values, "options": options}), origins
 
 

@@ -40,11 +40,11 @@ def stopped(tmp_path, monkeypatch):
     first_lines(300, tmp_path / "text.txt")
     monkeypatch.chdir(tmp_path)
 
-    def stops(*arguments, run, events, **more):
+    def stops(*arguments, team, events, **more):
         def epoch(done, score):
-            run.stop_requested = done.epoch == 2
+            team.run.stop_requested = done.epoch == 2
 
-        return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
+        return pipeline_fit(*arguments, team=team, events=Events(epoch=epoch), **more)
 
     monkeypatch.setattr("w2vtrain.commands.run.train", stops)
 

@@ -82,7 +82,7 @@ def run_of(use, cpu, quality, **more):
 
 def test_the_quickest_run_that_is_level_with_the_best_is_advised():
     runs = [run_of("softmax", 90.0, 100.0), run_of("nce", 5.0, 101.5), run_of("neg", 1.0, 103.5)]
-    study = advice.Study("small", 50, 1000, {}, runs)
+    study = advice.Study("small", "Texts", 50, 1000, {}, runs)
     assert [run.use for run in advice.ranking(study, "probabilities")] == ["nce", "softmax", "neg"]
     assert [run.use for run in advice.ranking(study, "probabilities", 2.0)] == ["neg"]
     assert advice.ranking(study, "probabilities", 0.5) == []
@@ -94,7 +94,7 @@ def test_needs_leave_out_runs_that_do_not_serve_them():
         run_of("hs", 1.0, 104.0, scoring=70.0, variance=0.0), run_of("dsoftmax", 1.0, 108.0, size=0.2, scoring=2.0),
         run_of("nce", 1.0, 102.0, scoring=500.0, variance=0.04), run_of("softmax", 1.0, 100.0),
     ]  # fmt: skip
-    study = advice.Study("small", 50, 1000, {}, runs)
+    study = advice.Study("small", "Texts", 50, 1000, {}, runs)
     served = {need: [run.use for run in advice.ranking(study, need)] for need in advice.NEEDS}
     assert served["probabilities"][0] == "softmax"
     assert served["fast-scores"] == ["nce", "hs"]

@@ -78,7 +78,7 @@ class Ranks:
         try:
             inputs = Inputs([self.text])
             events = Events(epoch=lambda epoch, _: self.epochs.append((comm.rank, epoch)))
-            model = fit(inputs, self.settings, events=events, run=run, prepare=prepare, team=ranks)
+            model = fit(inputs, self.settings, events=events, prepare=prepare, team=ranks)
             ranks.finish(model)
         except W2VError as error:
             told = ranks.tell(error)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import signal
 import subprocess
@@ -498,3 +499,39 @@ def test_a_range_of_negative_figures_has_no_double_minus():
     assert report.ranged([-0.25, -0.5], "{:.2f}".format) == "-0.38 (-0.50 to -0.25)"
     assert report.ranged([-0.25, 0.5], "{:.1f}".format) == "0.1 (-0.2 to 0.5)"
     assert report.ranged([0.25, 0.5], "{:.2f}".format) == "0.38 (0.25-0.50)"
+
+
+# the paired bootstrap
+
+
+def lines_of(**losses):
+    """Return contenders of one seed, with these losses (P,) of parts with 100 predictions each."""
+    return [
+        report.Line(name, [{"test": {"parts": [[100, float(loss)] for loss in values]}}])
+        for name, values in losses.items()
+    ]
+
+
+def test_a_difference_that_is_equal_in_all_parts_is_certain_however_much_the_parts_differ(rng):
+    losses = rng.uniform(300, 900, 80)
+    found = report.above_best(lines_of(nce=losses, hs=losses + 100 * math.log(1.25)))
+    assert found == {"nce": "-", "hs": "+25.0% ± 0.0%"}
+
+
+def test_the_interval_is_that_of_the_normal_approximation(rng):
+    """With independent differences, half of it is 1.96 standard errors of the mean log-ratio."""
+    differences = rng.normal(2.0, 20.0, 400)
+    found = report.above_best(lines_of(nce=np.full(400, 500.0), hs=500 + differences))["hs"]
+    mean, half = (float(part) / 100 for part in found.replace("%", "").split(" ± "))
+    ratio = math.exp(differences.mean() / 100)
+    assert mean == pytest.approx(ratio - 1, abs=6e-4)
+    assert half == pytest.approx(1.96 * ratio * differences.std() / 100 / math.sqrt(400), rel=0.1, abs=6e-4)
+
+
+def test_contenders_without_parts_or_with_other_predictions_are_not_compared(rng):
+    nce, hs, neg, char = lines_of(nce=[500, 400], hs=[510, 430], neg=[500.0], char=[9.0, 9.0])
+    char.results[0]["test"]["parts"] = None
+    diverged = report.Line("diverged", [{"test": {"parts": [[100, None], [100, 3.0]]}}])
+    found = report.above_best([nce, hs, neg, char, diverged])
+    assert found["hs"].startswith("+22.1% ±")
+    assert {found[name] for name in ("nce", "neg", "char", "diverged")} == {"-"}

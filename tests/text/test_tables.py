@@ -34,6 +34,7 @@ from w2vtrain.training import inputs
 from w2vtrain.training.checkpoint import locked
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.team import Team
 
 pa = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")
@@ -447,14 +448,14 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
         run = StopsSoon(folder)
         begin(run, about, request={})
         with pytest.raises(Stopped):
-            fit(inputs.Inputs([path]), about, run=run)
+            fit(inputs.Inputs([path]), about, team=Team(run))
         again = RunFolder(folder)
         begin(again, about, request={})
         write(table().slice(1), path)
         with pytest.raises(CorpusChanged, match=r"t\.parquet"):
-            fit(inputs.Inputs([path]), about, run=again)
+            fit(inputs.Inputs([path]), about, team=Team(again))
         write(table(), path)
-        found = fit(inputs.Inputs([path]), about, run=again).input
+        found = fit(inputs.Inputs([path]), about, team=Team(again)).input
         again.finish()
     np.testing.assert_array_equal(found, expected)
 

@@ -20,6 +20,7 @@ from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import Epoch, Saved, State
+from w2vtrain.training.team import Team
 
 
 def weights(value):
@@ -127,7 +128,7 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path):
     text = [str(tmp_path / "text.txt")]
     settings, _ = effective(Settings(vector_size=8, threads=1, epochs=30, min_count=2, objective="nce", alpha=0.5))
     settings, run = replace(settings, patience=1, min_alpha=0.5), Recorder(tmp_path)
-    model = fit(Inputs(text, text), settings, run=run)
+    model = fit(Inputs(text, text), settings, team=Team(run))
     learned = len(model.record["epochs"])
     assert 1 < learned < 30
     assert run.saved[-2:] == [(True, learned, learned - 1), (False, learned, learned)]
@@ -135,7 +136,7 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path):
     assert model.record["best_epoch"] == learned - 1
     resumed = Recorder(tmp_path)
     resumed.checkpoint = run.kept
-    again = fit(Inputs(text, text), settings, run=resumed)
+    again = fit(Inputs(text, text), settings, team=Team(resumed))
     assert again.record["epochs"] == model.record["epochs"]
     assert again.record["best_epoch"] == learned - 1
     np.testing.assert_array_equal(again.input, model.input)

@@ -44,11 +44,11 @@ def stop(w2vtrain, tmp_path, monkeypatch):
     """Return a function that makes a run in v.bin.run with given options, stopped after two of three epochs."""
     first_lines(300, tmp_path / "text.txt")
 
-    def stops(*arguments, run, events, **more):
+    def stops(*arguments, team, events, **more):
         def epoch(done, score):
-            run.stop_requested = done.epoch == 2
+            team.run.stop_requested = done.epoch == 2
 
-        return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
+        return pipeline_fit(*arguments, team=team, events=Events(epoch=epoch), **more)
 
     def stopped(*options):
         with monkeypatch.context() as patch:
@@ -274,9 +274,9 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
     home.mkdir()
     (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")
 
-    def stops(*arguments, run, events, **more):
-        events = Events(epoch=lambda done, score: setattr(run, "stop_requested", done.epoch == 2))
-        return pipeline_fit(*arguments, run=run, events=events, **more)
+    def stops(*arguments, team, events, **more):
+        events = Events(epoch=lambda done, score: setattr(team.run, "stop_requested", done.epoch == 2))
+        return pipeline_fit(*arguments, team=team, events=events, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr("w2vtrain.commands.run.train", stops)

@@ -71,11 +71,11 @@ def run(monkeypatch, capsys, tmp_path):
 def stopped(run, monkeypatch, tmp_path):
     """Return the folder of a run that was stopped after two of three epochs, and the vectors of the whole run."""
 
-    def stops(*arguments, run, events, **more):
+    def stops(*arguments, team, events, **more):
         def epoch(done, score):
-            run.stop_requested = done.epoch == 2
+            team.run.stop_requested = done.epoch == 2
 
-        return pipeline_fit(*arguments, run=run, events=Events(epoch=epoch), **more)
+        return pipeline_fit(*arguments, team=team, events=Events(epoch=epoch), **more)
 
     folder, whole = tmp_path / "stopped", tmp_path / "whole"
     for place in (folder, whole):

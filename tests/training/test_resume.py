@@ -15,6 +15,7 @@ from w2vtrain.training.checkpoint import locked
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.team import Team
 
 # Options with state beyond the rows: hash tables older than the rows, learned log Z, shared noise, accumulators.
 OPTIONS = {
@@ -74,10 +75,10 @@ def check_resumed(text, folder, settings, whole, stop):
         run = StopsAt(folder, stop)
         begin(run, settings, request={})
         with pytest.raises(Stopped):
-            fit(Inputs([text]), settings, run=run)
+            fit(Inputs([text]), settings, team=Team(run))
         again = RunFolder(folder)
         begin(again, settings, request={})
-        model = fit(Inputs([text]), settings, run=again)
+        model = fit(Inputs([text]), settings, team=Team(again))
         again.finish()
     for name, array in learned(model).items():
         np.testing.assert_array_equal(array, learned(whole)[name], err_msg=name)

@@ -6,7 +6,7 @@ evaluation/advice.py has the runs and chooses among them; this module only count
 import math
 import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from w2vtrain.commands.shell import imports
@@ -20,6 +20,7 @@ from w2vtrain.evaluation.advice import (
     epochs_within,
     ranking,
     shortest,
+    studies,
     studies_for,
     study_for,
 )  # fmt: skip
@@ -34,20 +35,21 @@ GLUE = "\0"
 """Stands for a space at which no line ends."""
 
 
-def print_decision_table() -> None:
-    """Print which objective was best for each need, vocabulary and time."""
+def print_decision_table(among: Sequence[Study]) -> None:
+    """Print which objective was best for each need, study and time."""
     text = (
         "Which one to use, by the words of the vocabulary and the CPU seconds of training, on one thread. Each line is"
         " the mean of three measured runs. Its result is the perplexity, beside that of the full softmax within the"
         " same time; for word vectors, it is the mean of analogies and WordSim-353."
     )
-    form = "  {:>10} {:>6}  {:<26} {:>7}  {:>6}  {:>7}".format
-    echo("\n" + textwrap.fill(text, WIDTH) + "\n\n" + form("vocabulary", "within", "use", "result", "took", "softmax"))
-    for needs, answers in decision_table().items():
+    form = "  {:>10}  {:<7} {:>6}  {:<26} {:>7} {:>6} {:>7}".format
+    head = form("vocabulary", "text", "within", "use", "result", "took", "softmax")
+    echo("\n" + textwrap.fill(text, WIDTH) + "\n\n" + head)
+    for needs, answers in decision_table(among).items():
         echo("\n" + textwrap.fill("; ".join(NEEDS[need][0] for need in needs), WIDTH, initial_indent="  "))
-        for _, vocabulary, seconds, run, softmax in answers:
-            cells = (f"{vocabulary:,}", limit(seconds), run.use, quality(run), f"{run.cpu:.1f} s")
-            echo(form(*cells, quality(softmax) if softmax else "-"))
+        for study, seconds, run, softmax in answers:
+            cells = (f"{study.vocabulary:,}", study.text.split()[0], limit(seconds), run.use, quality(run))
+            echo(form(*cells, f"{run.cpu:.1f} s", quality(softmax) if softmax else "-"))
 
 
 def limit(seconds: float) -> str:
@@ -73,9 +75,12 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     study = study_for(need, vocabulary)
     runs = ranking(study, need, max(seconds, NEAR * shortest(study, need)))
     about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
-    others = ", ".join(f"{one.vocabulary:,}" for one in studies_for(need) if one is not study)
+    others = ", ".join(f"{one.vocabulary:,} ({one.text})" for one in studies_for(need, studies()) if one is not study)
     echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
-    echo(f"measured   with {study.vocabulary:,} words" + f"; there are runs with {others}, too" * bool(others) + "\n")
+    source = f"measured   with {study.vocabulary:,} words ({study.text})" + f"; there are runs with {others}" * bool(
+        others
+    )
+    echo(textwrap.fill(source, WIDTH, subsequent_indent=" " * 11) + "\n")
     show(study, need, runs, seconds)
     echo("\n" + textwrap.fill(" ".join(notes(study, need, seconds)), WIDTH))
     limits: dict[str, Any] = {"epochs": epochs_within(runs[0], words or study.words, seconds)}

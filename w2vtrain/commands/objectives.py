@@ -16,7 +16,7 @@ from w2vtrain.commands.options import COUNT, COUNTING, Within, command, given, o
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import option
 from w2vtrain.errors import BelowThreshold, ConfigError
-from w2vtrain.evaluation.advice import NEEDS, VECTORS
+from w2vtrain.evaluation.advice import NEEDS, VECTORS, studies
 from w2vtrain.parsers import LONGEST_TIME, Real
 from w2vtrain.system.terminal import echo
 
@@ -124,7 +124,7 @@ def print_objectives(formulas: bool) -> None:
             group, text, formula = "", str(error), ""
         lines[group] += _wrapped(f"  {name:<17} {text}", 20) + _wrapped(f"{'':20}{formula}", 20)
     echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
-    print_decision_table()
+    print_decision_table(studies())
     echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
     echo("w2vtrain objectives --formulas  this list, with formulas")
     echo("w2vtrain objectives --advise    the measured runs for your text, need and time")

@@ -58,7 +58,7 @@ def follow(planned: Plan, team: Team) -> None:
     """Train as a rank other than 0: without held-out text, outputs and console."""
     inputs, run = replace(planned.inputs(), heldout=(), folder=None), team.run
     if team.begin(run):
-        team.finish(train(inputs, replace(planned.settings, patience=None), run=run, team=team))
+        team.finish(train(inputs, replace(planned.settings, patience=None), team=team))
 
 
 def lead(planned: Plan, team: Team, resumed: bool) -> None:
@@ -102,7 +102,7 @@ def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> No
     """Train, write the results and report them. If they cannot be written, what was learned is saved."""
     inputs = planned.inputs()
     team.begin(run)
-    model = train(inputs, planned.settings, events=team.watch(console.events()), run=run, team=team)
+    model = train(inputs, planned.settings, events=team.watch(console.events()), team=team)
     model = team.finish(model)
     started = time.monotonic()
     run.enter(Phase.WRITING)

@@ -6,7 +6,7 @@ answers, and docs/generate.py writes them into the documentation. Nothing is est
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ class Study(NamedTuple):
     """What was compared with one text: words of its vocabulary and of one epoch, the settings of all runs, the runs."""
 
     name: str
+    text: str
     vocabulary: int
     words: int
     settings: dict[str, Any]
@@ -71,21 +72,23 @@ NEEDS: dict[str, tuple[str, Callable[[MeasuredRun], bool]]] = {
 def studies() -> tuple[Study, ...]:
     """Return all studies."""
     listed = json.loads(MEASURED.read_text(encoding="utf-8"))
-    return tuple(Study(**{**one, "runs": [_run(fields) for fields in one["runs"]]}) for one in listed)
+    return tuple(map(study_from, listed))
 
 
-def _run(fields: dict[str, Any]) -> MeasuredRun:
-    return MeasuredRun(**{**fields, "quality": tuple(fields["quality"])})
+def study_from(fields: dict[str, Any]) -> Study:
+    """Return a study from plain values."""
+    runs = [MeasuredRun(**{**run, "quality": tuple(run["quality"])}) for run in fields["runs"]]
+    return Study(**{**fields, "runs": runs})
 
 
-def studies_for(need: str) -> list[Study]:
+def studies_for(need: str, among: Sequence[Study]) -> list[Study]:
     """Return the studies that answer a need."""
-    return [study for study in studies() if (study.name == VECTORS) == (need == VECTORS)]
+    return [study for study in among if (study.name == VECTORS) == (need == VECTORS)]
 
 
 def study_for(need: str, vocabulary: int) -> Study:
     """Return the study whose vocabulary is nearest to a number of words, by their ratio."""
-    return min(studies_for(need), key=lambda study: abs(math.log(study.vocabulary / vocabulary)))
+    return min(studies_for(need, studies()), key=lambda study: abs(math.log(study.vocabulary / vocabulary)))
 
 
 def ranking(study: Study, need: str, seconds: float = math.inf) -> list[MeasuredRun]:
@@ -116,21 +119,20 @@ class Answer(NamedTuple):
     softmax: the full softmax's best run within the time, or None if even the shortest took longer.
     """
 
-    study: str
-    vocabulary: int
+    study: Study
     seconds: float
     run: MeasuredRun
     softmax: MeasuredRun | None
 
 
-def decision_table() -> dict[tuple[str, ...], list[Answer]]:
-    """Return what to use for each need, vocabulary and time; needs with the same answers share them.
+def decision_table(among: Sequence[Study]) -> dict[tuple[str, ...], list[Answer]]:
+    """Return what to use for each need, study and time; needs with the same answers share them.
 
     A time is left out if a shorter one has the same answer.
     """
     tables: list[tuple[list[str], list[Answer]]] = []
     for need in NEEDS:
-        answers = [answer for study in studies_for(need) for answer in _answers(study, need)]
+        answers = [answer for study in studies_for(need, among) for answer in _answers(study, need)]
         same = next((needs for needs, others in tables if others == answers), None)
         if same is None:
             tables.append(([need], answers))
@@ -146,7 +148,7 @@ def _answers(study: Study, need: str) -> Iterator[Answer]:
         if runs and runs[0] != last:
             softmax = [run for run in study.runs if run.use == "softmax" and run.cpu <= seconds]
             best = min(softmax, key=lambda run: run.quality[0], default=None)
-            yield Answer(study.name, study.vocabulary, seconds, runs[0], best)
+            yield Answer(study, seconds, runs[0], best)
             last = runs[0]
 
 

@@ -10,6 +10,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 Results = Sequence[dict[str, Any]]
 Figure = Callable[[dict[str, Any]], float | None]
 
@@ -20,6 +22,8 @@ GRANTED = 0.85
 """Share of the CPU time available to the training threads below which the machine counts as busy."""
 SHORT = 0.5
 """Seconds that threads may lose at their start and end, however short training is."""
+RESAMPLES = 2000
+"""Texts that the bootstrap draws."""
 COLUMNS = 80
 """Width of the table for a terminal."""
 
@@ -88,6 +92,40 @@ def training_ratios(line: Line, base: Line | None) -> list[float]:
     return [speed / theirs[seed] for seed, speed in mine.items() if speed and theirs.get(seed)]
 
 
+def above_best(contenders: Sequence[Line]) -> dict[str, str]:
+    """Return how far the perplexity of each contender is above the lowest, with half of a 95% interval, as text.
+
+    The interval is that of a paired bootstrap over parts of the test text, of about a thousand words each: it says
+    which differences another text of this kind would show, too, where the range over seeds says which another training
+    would. "-" for the best itself, and for contenders whose text was not scored in parts.
+    """
+    losses = {line.name: _part_losses(line) for line in contenders}
+    known = {name: parts for name, parts in losses.items() if parts is not None}
+    if not known:
+        return dict.fromkeys(losses, "-")
+    best = min(known, key=lambda name: float(known[name][:, 1].sum() / known[name][:, 0].sum()))
+    same = {name for name, parts in known.items() if np.array_equal(parts[:, 0], known[best][:, 0])} - {best}
+    return {name: _difference(known[name], known[best]) if name in same else "-" for name in losses}
+
+
+def _part_losses(line: Line) -> np.ndarray | None:
+    """Return the predictions and the loss of each part of the test text (P, 2), means over seeds; None without them."""
+    parts = [np.array(r["test"]["parts"], np.float64) for r in line.results if r["test"].get("parts")]
+    if not parts or len(parts) < len(line.results) or len({one.shape for one in parts}) > 1:
+        return None
+    mean: np.ndarray = np.mean(parts, axis=0)
+    return mean if np.isfinite(mean).all() else None
+
+
+def _difference(parts: np.ndarray, best: np.ndarray) -> str:
+    """Return the relative difference of two perplexities and half of its 95% interval, as text."""
+    counts, differences = best[:, 0], parts[:, 1] - best[:, 1]
+    drawn = np.random.default_rng(1).integers(len(counts), size=(RESAMPLES, len(counts)))
+    ratios = np.exp(differences[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
+    low, high = np.quantile(ratios, (0.025, 0.975))
+    return f"{np.exp(differences.sum() / counts.sum()) - 1:+.1%} ± {(high - low) / 2:.1%}"
+
+
 def scoring_ratios(line: Line) -> list[float]:
     """Return the speed of scoring as a multiple of a full softmax's in the same process: all rounds of all seeds."""
     return [ratio for r in line.results for ratio in r["scoring"]["ratios"]]
@@ -151,13 +189,14 @@ def table(results: Results) -> list[list[str]]:
     base = baseline(contenders)
     scores = sorted({name for r in results for name in r.get("scores", {})})
     head = ["objective", "alpha", "epochs", "CPU seconds", "words/s", "training", "scored/s", "scoring", "perplexity"]
-    head += ["unnormalized", "log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
-    return [head, *[_cells(line, base, scores) for line in contenders]]
+    head += ["above best", "unnormalized", "log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
+    above = above_best(contenders)
+    return [head, *[_cells(line, base, above[line.name], scores) for line in contenders]]
 
 
-def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
+def _cells(line: Line, base: Line | None, above: str, scores: list[str]) -> list[str]:
     if not line.results:
-        return [line.name, line.failed[0], *["-"] * (12 + len(scores))]
+        return [line.name, line.failed[0], *["-"] * (13 + len(scores))]
     return [
         line.name,
         line.text(lambda r: r["job"]["settings"]["alpha"], 3),
@@ -168,6 +207,7 @@ def _cells(line: Line, base: Line | None, scores: list[str]) -> list[str]:
         line.text(lambda r: r["scoring"]["per_second"], 0),
         ranged(scoring_ratios(line), factor, statistics.median),
         line.text(lambda r: r["test"]["perplexity"]),
+        above,
         line.text(lambda r: r["test"]["unnormalized"]),
         line.text(lambda r: r["test"]["log_z_mean"], 3),
         line.text(lambda r: r["test"]["log_z_variance"], 3),

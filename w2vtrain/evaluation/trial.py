@@ -24,7 +24,7 @@ from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
+from w2vtrain.training.fit import fit, perplexity_parts
 from w2vtrain.training.fit import perplexity as measure
 from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import PerplexityScore, paces, score
@@ -154,7 +154,7 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
     inputs, events = Inputs(job.sources, [] if timed else [job.heldout]), Events(read=curve.read, epoch=curve.scored)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
     started, seconds = time.monotonic(), model.record["seconds"]
-    score, coverage = measure(model, [job.test or job.heldout], threads, phrases=settings.phrases)
+    score, parts, coverage = perplexity_parts(model, [job.test or job.heldout], threads, phrases=settings.phrases)
     if timed:
         last = measure(model, [job.heldout], threads, phrases=settings.phrases)[0] if job.test else score
         curve.add(last.perplexity)
@@ -168,7 +168,7 @@ def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) ->
         "corpus_words": model.record["vocabulary"]["words"],
         "width": settings.vector_size + settings.bias,
         "curve": list(curve.points),
-        "test": {**asdict(score), "coverage": coverage},
+        "test": {**asdict(score), "coverage": coverage, **({} if parts is None else {"parts": parts.tolist()})},
         "scoring": scoring(model, curve.text, 1 if job.brief else ROUNDS, turn(settings)),
         "scores": _evaluate(model, job) if job.questions or job.pairs else {},
     }

@@ -29,6 +29,7 @@ from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text
 from w2vtrain.training.perplexity import score
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.run import Results
+from w2vtrain.training.run_folder import AT_EPOCH_END
 from w2vtrain.training.space import TEXT, Footprint, check_disk, keeps_best
 from w2vtrain.training.state import Progress
 from w2vtrain.training.units import Interrupted, Watch
@@ -39,8 +40,6 @@ BLOCKS = 8
 """Blocks of text that are kept for training, of 4 MiB each."""
 MANY_EPOCHS = 1_000_000
 """More epochs of the sample than the seconds of the estimate allow."""
-DUE = 0.05
-"""Share of the time between checkpoints after which an epoch may end with one: half of that of `RunFolder.pause`."""
 PARTS_PER_THREAD, SCORING_SECONDS = 16, 5.0
 """Parts of the held-out text that are scored, and the time after which fewer are enough."""
 PARTS = 3
@@ -246,7 +245,7 @@ def _memory(
     result.weights = sum(array.values.nbytes for array in engine.arrays()) + footprint.best
     result.weights += footprint.state * bool(inputs.start)
     total = result.seconds[0] * settings.epochs if result.seconds else 0.0
-    is_due = saves.folder and (inputs.heldout or total > saves.every * DUE)
+    is_due = saves.folder and (inputs.heldout or total > saves.every * AT_EPOCH_END / 2)
     copies = footprint.checkpoint if is_due and footprint.checkpoint <= available_memory() / 2 else 0
     result.peak = max(result.peak, used + footprint.best + copies)
 

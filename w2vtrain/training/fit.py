@@ -36,7 +36,7 @@ from w2vtrain.training.inputs import (
     heldout_text,
     text_of,
 )
-from w2vtrain.training.perplexity import PerplexityScore, score
+from w2vtrain.training.perplexity import PerplexityScore, score_parts
 from w2vtrain.training.predictor import (
     architecture_of,
     check_window,
@@ -48,7 +48,7 @@ from w2vtrain.training.predictor import (
     windows_of,
 )
 from w2vtrain.training.record import Record, output_parameters
-from w2vtrain.training.run import Phase, Run
+from w2vtrain.training.run import Phase
 from w2vtrain.training.space import Footprint, check_memory, keeps_best, position_rows, replicas
 from w2vtrain.training.state import Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
@@ -85,7 +85,6 @@ def fit(
     settings: Settings,
     *,
     events: Events | None = None,
-    run: Run | None = None,
     team: Team | None = None,
     probe: Probe | None = None,
     prepare: Callable[[Engine], None] | None = None,
@@ -94,13 +93,13 @@ def fit(
 
     With `inputs.start`, the weights start from those of a model. `prepare` is called with the engine before training:
     it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training updates.
-    `run` saves checkpoints, and training resumes from `run.checkpoint`. With held-out text, the model has the weights
-    of the epoch that predicts it best. A `probe` looks at the weights during epochs. `team`: the processes that read
-    the text and train, by default this one alone. The model's record says what was read and learned, and how long it
-    took. All errors are subclasses of W2VError, except those that an iterable in `inputs` raises; DataError is raised
-    if there is no example to learn from.
+    `team`: the processes that read the text and train, by default this one alone, and their run, which saves
+    checkpoints; training resumes from `team.run.checkpoint`. With held-out text, the model has the weights of the epoch
+    that predicts it best. A `probe` looks at the weights during epochs. The model's record says what was read and
+    learned, and how long it took. All errors are subclasses of W2VError, except those that an iterable in `inputs`
+    raises; DataError is raised if there is no example to learn from.
     """
-    events, record, team, run = events or Events(), Record(), team or Team(), run or Run()
+    events, record, team = events or Events(), Record(), team or Team()
     check_rules(settings, heldout=bool(inputs.heldout))
     if inputs.start:
         inputs.start.check(settings, inputs.grow)
@@ -110,13 +109,13 @@ def fit(
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
     with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
-        learner = _Learner(inputs, settings, ids, events, record, run, team, probe)
+        learner = _Learner(inputs, settings, ids, events, record, team, probe)
         if inputs.start:
             learner.start(inputs.start)
         if prepare:
             prepare(learner.engine)
         learner.resume(corpus, inputs.start)
-        run.keep(ids.vocabulary)
+        team.run.keep(ids.vocabulary)
         learner.train()
     return learner.model()
 
@@ -153,11 +152,11 @@ class _Learner:
     """
 
     def __init__(
-        self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, run: Run,
-        team: Team, probe: Probe | None,
+        self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, team: Team,
+        probe: Probe | None,
     ) -> None:  # fmt: skip
         self.team, self.settings, self.ids, self.events = team, settings, ids, events
-        self.record, self.run, self.probe = record, run, probe
+        self.record, self.run, self.probe = record, team.run, probe
         self.started = time.monotonic()
         self.state = State()
         self.fingerprint: Fingerprint | None = None
@@ -176,9 +175,9 @@ class _Learner:
         self.engine: Engine = make_engine(
             self.architecture, self.objective, problem, self.text, windows, self.schedule, self.subwords
         )
-        if run.saves:
+        if self.run.saves:
             weights, best = self.engine.weights(), keeps_best(settings, inputs.heldout)
-            run.check_disk_space(
+            self.run.check_disk_space(
                 Footprint.of(self.engine.state(), weights, ids.vocabulary, best), ids.vocabulary, weights
             )
 
@@ -351,6 +350,14 @@ def perplexity(
 
     phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file.
     """
+    score, _, coverage = perplexity_parts(model, sources, threads, events, phrases)
+    return score, coverage
+
+
+def perplexity_parts(
+    model: Model, sources: Sources, threads: int = 1, events: Events | None = None, phrases: str | None = None
+) -> tuple[PerplexityScore, np.ndarray | None, float]:
+    """Return what `perplexity` does, and between the two the parts of the text: see perplexity.score_parts."""
     with one_thread():
         settings, vocabulary, found = model_predictor(model)
         if settings.phrases and not phrases:
@@ -360,4 +367,4 @@ def perplexity(
         settings = replace(settings, phrases=phrases)
         text, coverage = heldout_text(sources, settings, vocabulary)
         watch = Watch((events or Events()).scoring)
-        return score(found.scorer, found.layer, found.windows, text, threads, watch), coverage
+        return (*score_parts(found.scorer, found.layer, found.windows, text, threads, watch), coverage)

@@ -67,6 +67,17 @@ def score(
     The result does not depend on the number of threads. Raise DataError if no word of the text has a context word,
     Interrupted if `watch.stop` returns True, and Stalled if a thread finishes no unit for too long.
     """
+    return score_parts(scorer, layer, windows, text, threads, watch)[0]
+
+
+def score_parts(
+    scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
+) -> tuple[PerplexityScore, np.ndarray | None]:
+    """Return what `score` does, and for each of P parts of the text, in its order, the predictions and their loss.
+
+    parts (P, 2) float64: predictions, and the sum of their negative log-probabilities, so that two models can be
+    compared part by part; None if log Z is computed once per context word or for a sample only.
+    """
     work = _Work(scorer, layer, windows, text)
     sums, seconds = run_units(work.kinds(), threads, watch or Watch())
     n, raw, normalized, z, z2 = work.totals(sums)
@@ -80,7 +91,9 @@ def score(
     variance, exact = max(0.0, z2 / normalized - mean**2), raw / n - mean
     bits = -exact / math.log(2)
     error = math.sqrt(variance / normalized) if normalized < n else 0.0
-    return PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
+    parts = None if work.by_word or work.sampled else np.stack([sums[:, 0], sums[:, 3] - sums[:, 1]], axis=1)
+    found = PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
+    return found, parts
 
 
 class _Block(NamedTuple):

@@ -52,6 +52,8 @@ from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
+AT_EPOCH_END = 0.1
+"""When training pauses, as at the end of an epoch, a checkpoint is due after this share of the time between them."""
 RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
 """Between attempts to write results to a full disk: RETRY_SECONDS more each time, up to the maximum."""
 
@@ -252,15 +254,14 @@ class RunFolder(Run):
     def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
         """Save a checkpoint if it is due, requested or a milestone. Save and raise Stopped if a signal requested that.
 
-        `arrays` and `facts` are called only to save. Training also calls this after each epoch, so a checkpoint is due
-        here after a tenth of `every`. An error in writing an earlier checkpoint is raised here.
+        `arrays` and `facts` are called only to save. An error in writing an earlier checkpoint is raised here.
         """
         self.unsaved = arrays, facts
         self._check_writer(0)
         if self.stop_requested:
             self.save()
             raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
-        soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every / 10)
+        soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every * AT_EPOCH_END)
         if self.save_requested or soon:
             self.save_requested = False
             self._save_in_background(arrays(), facts())

@@ -520,7 +520,7 @@ def test_a_difference_that_is_equal_in_all_parts_is_certain_however_much_the_par
 
 def test_the_interval_is_that_of_the_normal_approximation(rng):
     """With independent differences, half of it is 1.96 standard errors of the mean log-ratio."""
-    differences = rng.normal(2.0, 20.0, 400)
+    differences = rng.normal(10.0, 20.0, 400)
     found = report.above_best(lines_of(nce=np.full(400, 500.0), hs=500 + differences))["hs"]
     mean, half = (float(part) / 100 for part in found.replace("%", "").split(" ± "))
     ratio = math.exp(differences.mean() / 100)

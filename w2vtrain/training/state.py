@@ -3,6 +3,7 @@
 Nothing here trains, and nothing opens a file.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,8 @@ from w2vtrain.errors import DataError
 from w2vtrain.system.json_text import record
 from w2vtrain.training.fingerprint import Fingerprint
 
-MOST = 2**63
-"""No count or number of seconds of a run is as large as this."""
+MAX_COUNT = 2**63 - 1
+"""The largest count that a run can have."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,10 @@ class Saved:
 
 
 def _checked(state: State, start: str) -> State:
-    """Return a state. Raise DataError if a number in it is negative, which only a loss may be, or far too large."""
+    """Return a state. Raise DataError if a number is negative, which only a loss may be, too large, or not finite."""
     for name, value in _numbers(state):
-        if not -MOST < value < MOST or (value < 0 and name != "loss"):
+        is_possible = math.isfinite(value) if isinstance(value, float) else value <= MAX_COUNT
+        if not is_possible or (value < 0 and name != "loss"):
             raise DataError(f"{start}: {name} is {value!r}")
     if state.last and (state.last.loss is None) != (state.last.examples == 0):
         raise DataError(f"{start}: an epoch of {state.last.examples:,} examples has the loss {state.last.loss}")

@@ -77,9 +77,9 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
     others = ", ".join(f"{one.vocabulary:,} ({one.text})" for one in studies_for(need, studies()) if one is not study)
     echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
-    source = f"measured   with {study.vocabulary:,} words ({study.text})" + f"; there are runs with {others}" * bool(
-        others
-    )
+    source = f"measured   with {study.vocabulary:,} words ({study.text})"
+    if others:
+        source += f"; there are runs with {others}"
     echo(textwrap.fill(source, WIDTH, subsequent_indent=" " * 11) + "\n")
     show(study, need, runs, seconds)
     echo("\n" + textwrap.fill(" ".join(notes(study, need, seconds)), WIDTH))

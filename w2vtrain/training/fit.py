@@ -114,7 +114,7 @@ def fit(
             learner.start(inputs.start)
         if prepare:
             prepare(learner.engine)
-        learner.resume(corpus, inputs.start)
+        learner.resume(corpus)
         team.run.keep(ids.vocabulary)
         learner.train()
     return learner.model()
@@ -146,8 +146,8 @@ def _read(
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: what training continues from, until the end of an epoch; fingerprint: of what was read, if the run
-    saves checkpoints;
+    state: what training continues from, until the end of an epoch; origin: the model that it started
+    from; fingerprint: of what was read, if the run saves checkpoints;
     subwords: the input rows of words, or None if each has one.
     """
 
@@ -159,6 +159,7 @@ class _Learner:
         self.record, self.run, self.probe = record, team.run, probe
         self.started = time.monotonic()
         self.state = State()
+        self.origin: Origin | None = None
         self.fingerprint: Fingerprint | None = None
         self.subwords = subwords_of(settings, ids.vocabulary.words)
         self.architecture = architecture_of(settings, ids.vocabulary.words)
@@ -197,6 +198,7 @@ class _Learner:
     def start(self, start: WarmStart) -> None:
         """Start from the weights of a trained model, and record it."""
         self.record.init_from = start.copy_to(self.engine, self.settings, self.ids.vocabulary.words)
+        self.origin = Origin(start.name, start.sha256)
         self.events.started(self.record.init_from)
 
     def train(self) -> None:
@@ -282,13 +284,13 @@ class _Learner:
         assert self.fingerprint, "the run saves checkpoints"
         return asdict(Saved(state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts()))
 
-    def resume(self, corpus: Source, start: WarmStart | None) -> None:
+    def resume(self, corpus: Source) -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
 
         Raise DataError if the checkpoint does not fit this run.
         """
         if self.run.saves:
-            self.fingerprint = Fingerprint.of(corpus, self.ids, start and Origin(start.name, start.sha256))
+            self.fingerprint = Fingerprint.of(corpus, self.ids, self.origin)
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return

@@ -64,7 +64,7 @@ def speeds(results: list[Result]) -> str:
     above = above_best(contenders)
     is_paired = set(above.values()) != {"-"}  # earlier results have no parts
     head = [
-        "objective", "rate", "epochs", "words/s", "training", "scoring", "perplexity", *["above best"] * is_paired,
+        "objective", "rate", "epochs", "words/CPU s", "training", "scoring", "perplexity", *["above best"] * is_paired,
         "unnormalized", "log Z", "variance of log Z", "output parameters", "peak MiB", *scores,
     ]  # fmt: skip
     return markdown([head, *(_speed_row(line, base, [above[line.name]] * is_paired, scores) for line in contenders)])
@@ -77,7 +77,7 @@ def _speed_row(line: Line, base: Line | None, above: list[str], scores: list[str
         f"`{line.name}`",
         ", ".join(f"{alpha:g}" for alpha in sorted({r["job"]["settings"]["alpha"] for r in line.results})),
         f"{line.mean(epochs_of):.3g}",
-        number(line.mean(lambda r: r["words_per_second"]) or 0, 0),
+        number(line.mean(lambda r: r["words_per_cpu_second"]) or 0, 0),
         ranged(training_ratios(line, base), factor, statistics.median),
         _scoring(line),
         line.text(lambda r: r["test"]["perplexity"]),

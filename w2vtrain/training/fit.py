@@ -146,9 +146,9 @@ def _read(
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: what training continues from, until the end of an epoch; origin: the model that it started
-    from; fingerprint: of what was read, if the run saves checkpoints;
-    subwords: the input rows of words, or None if each has one.
+    state: what training continues from, until the end of an epoch; origin: the model that it started from;
+    fingerprint: of what was read, if the run saves checkpoints; subwords: the input rows of words, or None if each has
+    one.
     """
 
     def __init__(

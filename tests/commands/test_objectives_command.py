@@ -26,7 +26,7 @@ def test_objectives_lists_all_by_group_and_gives_advice(w2vtrain_here, tmp_path)
     assert (
         " ".join(listed.split()).count("hs Hierarchical softmax over a binary tree of the words (Morin & Bengio") == 1
     )
-    assert "word vectors\n      67,790   40 s  neg " in answers
+    assert "word vectors\n      67,790  English   40 s  neg " in answers
     assert max(map(len, lines)) <= 80
     assert "Others" not in out
     assert "σ" not in out
@@ -129,7 +129,7 @@ def test_advice_for_a_text_counts_its_words_and_gives_a_command_that_runs(w2vtra
     assert code == 0
     shown, command = out.split("\nw2vtrain ")
     assert "\n  hs " in shown
-    assert "measured   with 10,000 words;" in shown
+    assert "measured   with 10,000 words (Penn Treebank);" in shown
     assert max(map(len, out.splitlines())) <= 80
     words = shlex.split(command.replace("\\\n", " "))
     settings = dict(itertools.pairwise(words))

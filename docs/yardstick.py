@@ -264,7 +264,7 @@ def machine() -> str:
     return f"{facts['cores']} cores of {facts['processor']}, {facts['blas']}, on {facts['date']}"
 
 
-STUDIES = ("ptb", "trees", "candidates", "enwiki", "allwords", "phrases", "vectors")
+STUDIES = ("ptb", "trees", "clusters", "candidates", "enwiki", "allwords", "phrases", "vectors")
 """The names of the studies, which are the folders of the template's commands."""
 
 

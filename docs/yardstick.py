@@ -274,7 +274,9 @@ def machine() -> str:
     return "; ".join([first, *(f"for {' and '.join(studies_of[text])}: {text}" for text in others)])
 
 
-STUDIES = ("ptb", "trees", "noise", "candidates", "enwiki", "allwords", "phrases", "german", "vectors")
+STUDIES = (
+    "ptb", "trees", "clusters", "noise", "candidates", "enwiki", "allwords", "phrases", "german", "vectors",
+)  # fmt: skip
 """The names of the studies, which are the folders of the template's commands."""
 
 

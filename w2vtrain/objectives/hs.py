@@ -82,6 +82,7 @@ class Hierarchical(NamedTuple):
 
     tree: huffman; balanced; cluster, which clusters the word vectors of an earlier run (option `vectors`), as Mnih &
     Hinton 2008 did; or the name of a file with one word per line and its path, the turns 0 and 1 from the root.
+    Cluster output vectors: in a language model, words with similar ones follow similar contexts.
     """
 
     start: np.ndarray  # (V+1,) int64, as in Tree

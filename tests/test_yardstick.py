@@ -180,6 +180,24 @@ def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_pat
     assert json.loads(machines.read_text()) == {"one": {"cores": 99}}, "what was measured before keeps its machine"
 
 
+def test_studies_of_another_machine_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
+    one, other = ({"cores": 2, "processor": name, "blas": "b", "date": "d"} for name in ("X", "Y"))
+    (tmp_path / "machines.json").write_text(json.dumps({"a": other, "b": one, "c": one}))
+    assert yardstick.machine() == "2 cores of X, b, on d; for a: 2 cores of Y, b, on d"
+
+
+def test_the_table_has_differences_from_the_best_if_the_test_text_was_scored_in_parts():
+    results = [run("softmax", 1, 1.0, 100.0), run("hs", 1, 1.0, 120.0)]
+    head = cells(yardstick.speeds(results))[0]
+    assert "above best" not in head
+    for result, loss in zip(results, (460.0, 480.0), strict=True):
+        result["test"]["parts"] = [[100, loss], [100, loss]]
+    head, _, softmax, hs = cells(yardstick.speeds(results))
+    place = head.index("above best")
+    assert (softmax[place], hs[place]) == ("-", "+22.1% ± 0.0%")
+
+
 def test_seeds_trained_at_different_rates_are_told():
     results = [run("is", 1, 1.0, 100.0), run("is", 2, 1.0, 110.0)]
     results[1]["job"]["settings"]["alpha"] = 0.05

@@ -180,6 +180,28 @@ def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_pat
     assert json.loads(machines.read_text()) == {"one": {"cores": 99}}, "what was measured before keeps its machine"
 
 
+def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatch, capsys):
+    results = [run("softmax", 1, 90.0, 100.0), run("hs", 1, 1.0, 120.0)]
+    for result in results:
+        result["job"]["settings"] |= {"epochs": 2, "seconds": None, "threads": 1}
+    for name in ("docs", "configs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    (tmp_path / "letters.txt").write_text("one two three\n" * 50_000)
+    (tmp_path / "docs/_objectives.md").write_text(
+        "```sh\n# takes 1 second\nfalse -o enwiki --objectives neg\n```\n\n```sh\n# takes 1 second\n"
+        "test -s german.end.txt -a -s german.curve.txt -a -d configs || exit 9  # -o german --objectives\n"
+        "mkdir german\ncp ../../../results.json german/compare.json\n```\n"
+    )
+    monkeypatch.setattr(objective_runs, "ROOT", tmp_path)
+    monkeypatch.setattr(objective_runs, "MEASURED", tmp_path / "docs/measured")
+    objective_runs.measure_other(tmp_path / "letters.txt")
+    said = capsys.readouterr().out
+    assert "| `hs` " in said
+    assert "letters" in said.split("text    within")[1]
+    assert not (tmp_path / "docs/measured").exists()
+
+
 def test_studies_of_another_machine_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
     one, other = ({"cores": 2, "processor": name, "blas": "b", "date": "d"} for name in ("X", "Y"))

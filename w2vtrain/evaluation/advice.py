@@ -17,6 +17,8 @@ VECTORS = "vectors"
 FAST, NEARLY, SMALL = 5, 0.1, 0.5
 """What counts as fast scoring, as nearly normalized, and as few output parameters: at least this multiple of a full
 softmax's speed, at most this variance of log Z, and at most this share of one full row per word."""
+NO_MODELS = ("neg", "block-neg")
+"""Objectives whose scores are not those of a language model, so that their perplexity is high by design."""
 BUDGETS = (2.0, 10.0, 40.0, 100.0, math.inf)
 """CPU seconds of training for which the decision table has an answer."""
 
@@ -54,7 +56,7 @@ class Study(NamedTuple):
 
 NEEDS: dict[str, tuple[str, Callable[[MeasuredRun], bool]]] = {
     "vectors": ("word vectors", lambda _: True),
-    "probabilities": ("probabilities of words", lambda _: True),
+    "probabilities": ("probabilities of words", lambda run: run.use.split()[0] not in NO_MODELS),
     "fast-scores": (
         "nearly normalized scores, without scoring every word",
         lambda run: run.scoring >= FAST and run.variance <= NEARLY,

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +31,7 @@ ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
 COMMAND = re.compile(r"^```sh\n# takes [^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HELD_OUT, CURVE = 300_000, 30_000
-"""Bytes at the end of the text of ENWIKI that are held out for testing, and bytes before them for the curves."""
+"""Bytes at the end of a text that are held out for testing, and bytes before them for the curves."""
 KEPT = (
     "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes", "vocabulary", "corpus_words",
     "width", "test", "scoring", "scores", "failed",
@@ -62,8 +63,10 @@ def divide(folder: Path, name: str, text: Path) -> None:
     if (folder / f"{name}.end.txt").exists():
         return
     whole = text.read_bytes()
-    test = whole.rindex(b"\n", 0, len(whole) - HELD_OUT) + 1
-    curve = whole.rindex(b"\n", 0, test - CURVE) + 1
+    test = whole.rfind(b"\n", 0, max(0, len(whole) - HELD_OUT)) + 1
+    curve = whole.rfind(b"\n", 0, max(0, test - CURVE)) + 1
+    if curve < HELD_OUT:
+        sys.exit(f"{text}: a text of at least {2 * (HELD_OUT + CURVE):,} bytes, with a paragraph per line, is needed")
     parts = {name: whole[:curve], f"{name}.curve": whole[curve:test], f"{name}.end": whole[test:]}
     for part_name, part in parts.items():
         (folder / "part").write_bytes(part)
@@ -166,8 +169,13 @@ def measure_page(ptb: str, enwiki: str, german: str) -> None:
 
 
 def measure_other(corpus: Path) -> None:
-    """Compare the objectives on any text, by the page's command for German, and print its own decision table."""
-    folder = ROOT / "build/objectives" / f"of {corpus.stem}"
+    """Compare the objectives on any text, by the page's command for German, and print its own decision table.
+
+    The folder belongs to this text as it is now, so that no results of another one are taken for its own.
+    """
+    status = corpus.stat()
+    version = zlib.crc32(f"{corpus.resolve()} {status.st_size} {status.st_mtime_ns}".encode())
+    folder = ROOT / "build/objectives" / f"{corpus.stem}-{version:08x}"
     folder.mkdir(parents=True, exist_ok=True)
     divide(folder, "german", corpus)
     (folder / "configs").unlink(missing_ok=True)

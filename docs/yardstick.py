@@ -214,7 +214,7 @@ class Figures(Mapping[str, str]):
         "epochs": (epochs_of, "{:.3g}".format),
         "cpu": (cpu_seconds, "{:,.3g}".format),
         "seconds": (lambda r: r["seconds"]["training"], "{:,.3g}".format),
-        "words": (lambda r: r["words_per_second"], "{:,.0f}".format),
+        "words": (lambda r: r["words_per_cpu_second"], "{:,.0f}".format),
         "gflops": (lambda r: r["words_per_cpu_second"] * r["vocabulary"] * r["width"] * 6e-9, "{:,.0f}".format),
         "parameters": (parameter_share, "{:.0%}".format),
         "analogies": (lambda r: r["scores"].get("analogies"), "{:.3f}".format),
@@ -271,13 +271,16 @@ def machine() -> str:
         text = f"{facts['cores']} cores of {facts['processor']}, {facts['blas']}, on {facts['date']}"
         studies_of.setdefault(text, []).append(study)
     first, *others = sorted(studies_of, key=lambda text: -len(studies_of[text]))
-    return "; ".join([first, *(f"for {' and '.join(studies_of[text])}: {text}" for text in others)])
+    named = {text: ", ".join(STUDIES.get(study, study) for study in studies_of[text]) for text in others}
+    return "; ".join([first, *(f"for {named[text]}: {text}" for text in others)])
 
 
-STUDIES = (
-    "ptb", "trees", "clusters", "noise", "candidates", "enwiki", "allwords", "phrases", "german", "vectors",
-)  # fmt: skip
-"""The names of the studies, which are the folders of the template's commands."""
+STUDIES = {
+    "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
+    "noise": "noise words", "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
+    "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
+}  # fmt: skip
+"""What each study is about, by its name, which is the folder of the template's command."""
 
 
 def is_complete() -> bool:
@@ -302,10 +305,10 @@ def summary() -> list[Result]:
 
 def study_of(study: str, text: str, results: list[Result]) -> Result:
     """Return the fields of a `Study` of a text."""
-    settings = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+    settings, first = tomllib.loads(CONFIG.read_text(encoding="utf-8")), next(r for r in results if "test" in r)
     model = {name: value for name, value in settings.items() if name not in ("objective", "epochs", "min_count")}
     return {
-        "name": study, "text": text, "vocabulary": results[0]["vocabulary"], "words": results[0]["corpus_words"],
+        "name": study, "text": text, "vocabulary": first["vocabulary"], "words": first["corpus_words"],
         "settings": {} if study == VECTORS else model,
         "runs": [_summarized(study, line) for line in lines(results) if line.results],
     }  # fmt: skip

@@ -1,7 +1,6 @@
 """The output of a run: a bar on a terminal, plain lines elsewhere, JSON in its log."""
 
 import json
-import math
 import os
 import re
 import struct
@@ -120,7 +119,7 @@ def test_an_epoch_without_an_example_has_no_loss(capsys, tmp_path):
     with log_to(tmp_path / "log") as log:
         run = Console(every=0, log=log)
         run.events().training(progress(500, loss=0.0, examples=0))
-        run.events().epoch(Epoch(1, math.nan, 0, 500, 9.0), None)
+        run.events().epoch(Epoch(1, None, 0, 500, 9.0), None)
     line, end = capsys.readouterr().err.splitlines()
     assert re.search(r"  no example  \d+ MiB  ETA", line)
     assert end == "epoch 1 done, 9.0 s: no example"

@@ -506,16 +506,17 @@ def test_a_range_of_negative_figures_has_no_double_minus():
 
 def lines_of(**losses):
     """Return contenders of one seed, with these losses (P,) of parts with 100 predictions each."""
-    return [
-        report.Line(name, [{"test": {"parts": [[100, float(loss)] for loss in values]}}])
-        for name, values in losses.items()
-    ]
+    found = []
+    for name, values in losses.items():
+        perplexity = math.exp(min(700, np.mean(values) / 100))
+        found.append(report.Line(name, [{"test": {"perplexity": perplexity, "parts": [[100, x] for x in values]}}]))
+    return found
 
 
 def test_a_difference_that_is_equal_in_all_parts_is_certain_however_much_the_parts_differ(rng):
     losses = rng.uniform(300, 900, 80)
     found = report.above_best(lines_of(nce=losses, hs=losses + 100 * math.log(1.25)))
-    assert found == {"nce": "-", "hs": "+25.0% ± 0.0%"}
+    assert found == {"nce": "best", "hs": "+25.0% ± 0.0%"}
 
 
 def test_the_interval_is_that_of_the_normal_approximation(rng):
@@ -528,10 +529,15 @@ def test_the_interval_is_that_of_the_normal_approximation(rng):
     assert half == pytest.approx(1.96 * ratio * differences.std() / 100 / math.sqrt(400), rel=0.1, abs=6e-4)
 
 
-def test_contenders_without_parts_or_with_other_predictions_are_not_compared(rng):
-    nce, hs, neg, char = lines_of(nce=[500, 400], hs=[510, 430], neg=[500.0], char=[9.0, 9.0])
+def test_only_contenders_with_the_same_parts_as_the_best_are_compared():
+    lines = lines_of(nce=[500] * 12, hs=[510] * 12, neg=[900] * 11, char=[800] * 12, huge=[1e6] * 12)
+    nce, hs, neg, char, _ = lines
     char.results[0]["test"]["parts"] = None
-    diverged = report.Line("diverged", [{"test": {"parts": [[100, None], [100, 3.0]]}}])
-    found = report.above_best([nce, hs, neg, char, diverged])
-    assert found["hs"].startswith("+22.1% ±")
-    assert {found[name] for name in ("nce", "neg", "char", "diverged")} == {"-"}
+    neg.results[0]["test"]["parts"][0][1] = None  # JSON has no infinity
+    assert report.above_best(lines) == {
+        "nce": "best", "hs": "+10.5% ± 0.0%", "neg": "-", "char": "-", "huge": "-",
+    }  # fmt: skip
+    nce.results[0]["test"]["parts"] = None
+    assert set(report.above_best([nce, hs]).values()) == {"-"}, "the best was not scored in parts"
+    assert set(report.above_best(lines_of(nce=[500.0], hs=[510.0])).values()) == {"-"}, "one part says nothing"
+    assert report.above_best([]) == {}

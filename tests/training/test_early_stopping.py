@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from reference import first_lines
 
+from w2vtrain.commands.console import Console
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import DataError
@@ -38,7 +39,7 @@ def learned_in(epoch, examples=7):
 
 def saved(facts):
     """Return what a checkpoint says that has these facts about early stopping."""
-    rest = {"state": asdict(State()), "corpus": asdict(Fingerprint(1, 2, [])), "epochs": []}
+    rest = {"state": asdict(State(epoch=9)), "corpus": asdict(Fingerprint(1, 2, [])), "epochs": []}
     return Saved.read({**rest, **facts}, "damaged")
 
 
@@ -122,7 +123,7 @@ class Recorder(RunFolder):
         self.kept = Checkpoint(1, {name: array.copy() for name, array in arrays().items()}, about(), [])
 
 
-def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path):
+def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
     """If it is resumed, it trains no further."""
     first_lines(60, tmp_path / "text.txt")
     text = [str(tmp_path / "text.txt")]
@@ -132,11 +133,15 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path):
     learned = len(model.record["epochs"])
     assert 1 < learned < 30
     assert run.saved[-2:] == [(True, learned, learned - 1), (False, learned, learned)]
-    assert run.kept.saved().state.is_over
+    state = run.kept.saved().state
+    assert (state.is_over, state.current(30)) == (True, learned)
     assert model.record["best_epoch"] == learned - 1
-    resumed = Recorder(tmp_path)
+    resumed, said = Recorder(tmp_path), []
     resumed.checkpoint = run.kept
-    again = fit(Inputs(text, text), settings, team=Team(resumed))
+    console = Console(every=0, log=lambda event: said.append(event))
+    again = fit(Inputs(text, text), settings, events=console.events(), team=Team(resumed))
+    assert [(event["event"], event["epoch"]) for event in said if event["event"] == "resumed"] == [("resumed", learned)]
+    assert f"from a checkpoint after epoch {learned}, with which patience ran out" in capsys.readouterr().err
     assert again.record["epochs"] == model.record["epochs"]
     assert again.record["best_epoch"] == learned - 1
     np.testing.assert_array_equal(again.input, model.input)

@@ -22,8 +22,8 @@ GRANTED = 0.85
 """Share of the CPU time available to the training threads below which the machine counts as busy."""
 SHORT = 0.5
 """Seconds that threads may lose at their start and end, however short training is."""
-RESAMPLES = 2000
-"""Texts that the bootstrap draws."""
+RESAMPLES, MIN_PARTS = 2000, 10
+"""Texts that the bootstrap draws, and the fewest parts of the test text with which it says anything."""
 COLUMNS = 80
 """Width of the table for a terminal."""
 
@@ -97,15 +97,19 @@ def above_best(contenders: Sequence[Line]) -> dict[str, str]:
 
     The interval is that of a paired bootstrap over parts of the test text, of about a thousand words each: it says
     which differences another text of this kind would show, too, where the range over seeds says which another training
-    would. "-" for the best itself, and for contenders whose text was not scored in parts.
+    would. "-" for contenders whose text was not scored in the same parts, and for all if that is the best.
     """
+    found = dict.fromkeys((line.name for line in contenders), "-")
+    means = {line.name: line.mean(lambda r: r["test"]["perplexity"]) for line in contenders}
     losses = {line.name: _part_losses(line) for line in contenders}
-    known = {name: parts for name, parts in losses.items() if parts is not None}
-    if not known:
-        return dict.fromkeys(losses, "-")
-    best = min(known, key=lambda name: float(known[name][:, 1].sum() / known[name][:, 0].sum()))
-    same = {name for name, parts in known.items() if np.array_equal(parts[:, 0], known[best][:, 0])} - {best}
-    return {name: _difference(known[name], known[best]) if name in same else "-" for name in losses}
+    best = min((mean, name) for name, mean in means.items() if mean is not None)[1] if any(means.values()) else ""
+    theirs = losses.get(best)
+    if theirs is None:
+        return found
+    for name, mine in losses.items():
+        if mine is not None and np.array_equal(mine[:, 0], theirs[:, 0]):
+            found[name] = "best" if name == best else _difference(mine, theirs)
+    return found
 
 
 def _part_losses(line: Line) -> np.ndarray | None:
@@ -114,16 +118,21 @@ def _part_losses(line: Line) -> np.ndarray | None:
     if not parts or len(parts) < len(line.results) or len({one.shape for one in parts}) > 1:
         return None
     mean: np.ndarray = np.mean(parts, axis=0)
-    return mean if np.isfinite(mean).all() else None
+    mean = mean[mean[:, 0] > 0]
+    return mean if len(mean) >= MIN_PARTS and np.isfinite(mean).all() else None
 
 
 def _difference(parts: np.ndarray, best: np.ndarray) -> str:
     """Return the relative difference of two perplexities and half of its 95% interval, as text."""
     counts, differences = best[:, 0], parts[:, 1] - best[:, 1]
     drawn = np.random.default_rng(1).integers(len(counts), size=(RESAMPLES, len(counts)))
-    ratios = np.exp(differences[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
+    with np.errstate(over="ignore"):
+        ratios = np.exp(differences[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
+        ratio = float(np.exp(differences.sum() / counts.sum()))
+    if not np.isfinite(ratios).all():
+        return "-"
     low, high = np.quantile(ratios, (0.025, 0.975))
-    return f"{np.exp(differences.sum() / counts.sum()) - 1:+.1%} ± {(high - low) / 2:.1%}"
+    return f"{ratio - 1:+.1%} ± {(high - low) / 2:.1%}"
 
 
 def scoring_ratios(line: Line) -> list[float]:

@@ -72,14 +72,15 @@ def _unknown(values: Any, kept: Any, path: str = "") -> Iterator[str]:
     """Yield the paths of the fields of parsed JSON that what it was converted to does not have."""
     if isinstance(kept, list):
         for place, (value, one) in enumerate(zip(values, kept, strict=True)):
-            yield from _unknown(value, one, f"{path}[{place}].")
+            yield from _unknown(value, one, f"{path}[{place}]")
     elif is_dataclass(kept):
         names = {field.name for field in fields(kept)}
         for name, value in values.items():
+            here = f"{path}.{name}" if path else name
             if name in names:
-                yield from _unknown(value, getattr(kept, name), f"{path}{name}.")
+                yield from _unknown(value, getattr(kept, name), here)
             else:
-                yield path + name
+                yield here
 
 
 def json_digest(value: Any) -> str:

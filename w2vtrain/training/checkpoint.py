@@ -31,7 +31,7 @@ from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_pas
 from w2vtrain.training.journal import Journal, OtherSchema
 from w2vtrain.training.state import Saved
 
-SCHEMA = 3
+SCHEMA = 4
 KEPT_CHECKPOINTS = 2
 STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")

@@ -239,8 +239,9 @@ def _memory(
 ) -> None:  # fmt: skip
     """Fill in memory. used: bytes of the process while it trains or scores, without copies of weights.
 
-    A checkpoint is due after each epoch with held-out text, otherwise only in longer runs. It is written in the
-    background, from a copy, if there is enough memory for it, as in `RunFolder`.
+    A checkpoint is due after each epoch with held-out text, otherwise only in longer runs: here in half the time that
+    `RunFolder` waits, because the time is an estimate, and memory must not be short. It is written in the background,
+    from a copy, if there is enough memory for it, as in `RunFolder`.
     """
     result.weights = sum(array.values.nbytes for array in engine.arrays()) + footprint.best
     result.weights += footprint.state * bool(inputs.start)

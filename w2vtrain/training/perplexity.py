@@ -73,10 +73,10 @@ def score(
 def score_parts(
     scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
 ) -> tuple[PerplexityScore, np.ndarray | None]:
-    """Return what `score` does, and for each of P parts of the text, in its order, the predictions and their loss.
+    """Return what `score` does, and for each of the text's C chunks, in its order, the predictions and their loss.
 
-    parts (P, 2) float64: predictions, and the sum of their negative log-probabilities, so that two models can be
-    compared part by part; None if log Z is computed once per context word or for a sample only.
+    parts (C, 2) float64: predictions, and the sum of their negative log-probabilities, so that two models can be
+    compared chunk by chunk; None if log Z is computed once per context word or for a sample only.
     """
     work = _Work(scorer, layer, windows, text)
     sums, seconds = run_units(work.kinds(), threads, watch or Watch())
@@ -91,7 +91,9 @@ def score_parts(
     variance, exact = max(0.0, z2 / normalized - mean**2), raw / n - mean
     bits = -exact / math.log(2)
     error = math.sqrt(variance / normalized) if normalized < n else 0.0
-    parts = None if work.by_word or work.sampled else np.stack([sums[:, 0], sums[:, 3] - sums[:, 1]], axis=1)
+    parts = None
+    if not (work.by_word or work.sampled):  # the units are parts of chunks, chunk by chunk
+        parts = np.stack([sums[:, 0], sums[:, 3] - sums[:, 1]], axis=1).reshape(len(text.words), -1, 2).sum(axis=1)
     found = PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
     return found, parts
 

@@ -79,6 +79,10 @@ class State:
         """Return the state that parsed JSON describes. Raise DataError, which begins with `start`, if none."""
         return _checked(record(values, cls, start), start)
 
+    def current(self, epochs: int) -> int:
+        """Return the number of the epoch that the run is in, counted from 1, or of the last one if it is over."""
+        return self.epoch if self.is_over else min(self.epoch + 1, epochs)
+
     def after(self, epoch: Epoch) -> "State":
         """Return the state after `epoch` is completed."""
         return State(
@@ -96,8 +100,8 @@ class State:
 class Saved:
     """What a checkpoint stores besides arrays.
 
-    corpus: what was read; epochs: the entries of the model's record; finished, scoring,
-    lowest, waited and best: see EarlyStopping, which has `scoring` as `seconds`, and `best` if its weights are stored.
+    corpus: what was read; epochs: the entries of the model's record; finished, lowest, waited: see EarlyStopping;
+    scoring: its `seconds`; best: whether its best weights are stored.
     """
 
     state: State
@@ -114,8 +118,13 @@ class Saved:
         """Return what parsed JSON describes. Raise DataError, which begins with `start`, if a field does not fit."""
         saved = record(values, cls, start)
         _checked(saved.state, start)
-        if min(saved.finished, saved.waited) < 0:
-            raise DataError(f"{start}: a number of epochs is negative")
+        if not 0 <= saved.waited <= saved.finished <= saved.state.epoch:
+            raise DataError(
+                f"{start}: waited {saved.waited}, finished {saved.finished}, epoch {saved.state.epoch}: they must not"
+                " decrease"
+            )
+        if min(saved.scoring, 0.0 if saved.lowest is None else saved.lowest) < 0:
+            raise DataError(f"{start}: scoring or lowest is negative")
         return saved
 
 

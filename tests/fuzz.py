@@ -7,6 +7,7 @@ takes longer than SLOWEST seconds. libFuzzer then exits with a nonzero code and 
 
 import argparse
 import bz2
+import ctypes
 import gzip
 import hashlib
 import inspect
@@ -579,6 +580,9 @@ def fuzz(read, flags):
             resource.setrlimit(resource.RLIMIT_AS, before)  # reporting the error takes memory, too
             raise
 
+    # libFuzzer calls exit() with the GIL held. That waits for pyarrow's threads, one of which may wait for the GIL.
+    libc = ctypes.CDLL(None)
+    libc.on_exit(ctypes.cast(libc._exit, ctypes.c_void_p), None)
     allow_more()
     atheris.Setup([sys.argv[0], *flags], one_input, custom_mutator=lambda *about: mutated(atheris.Mutate, *about))
     atheris.Fuzz()

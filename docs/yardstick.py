@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import published
 from published import MISSING
 
-from w2vtrain.evaluation.advice import VECTORS
+from w2vtrain.evaluation.advice import NO_MODELS, VECTORS
 from w2vtrain.evaluation.contenders import contenders, without_budget
 from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
@@ -38,9 +38,6 @@ from w2vtrain.evaluation.report import (
 )  # fmt: skip
 
 MEASURED = Path(__file__).parent / "measured"
-NOT_MODELS = ("neg(alpha=0.05)", "block-neg(alpha=0.05)")
-"""Contenders whose perplexity is high by design, which would stretch the picture."""
-
 DIGITS = 6
 """Significant digits of what is kept: one more than any table shows."""
 EPOCHS = (1, 2, 4, 8)
@@ -186,7 +183,7 @@ def picture(results: list[Result], path: Path) -> None:
         length = min((len(points) for points in seeds.values()), default=0)
         columns = [[points[k] for points in seeds.values()] for k in range(length)]
         seconds, perplexity = ([statistics.mean(p[k] for p in column) for column in columns] for k in (0, 1))
-        if length and name not in NOT_MODELS:
+        if length and name.partition("(")[0] not in NO_MODELS:  # their perplexity would stretch the picture
             curves.append((name, seconds, perplexity))
     draw(curves, "Penn Treebank: each point is a complete run", "CPU seconds of training", path)
 

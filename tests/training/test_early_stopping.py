@@ -134,7 +134,7 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
     assert 1 < learned < 30
     assert run.saved[-2:] == [(True, learned, learned - 1), (False, learned, learned)]
     state = run.kept.saved().state
-    assert (state.is_over, state.current(30)) == (True, learned)
+    assert (state.is_over, state.current) == (True, learned)
     assert model.record["best_epoch"] == learned - 1
     resumed, said = Recorder(tmp_path), []
     resumed.checkpoint = run.kept

@@ -308,8 +308,8 @@ class Console:
 
     def _resumed(self, state: State) -> None:
         self.resumed = True
-        self._log("resumed", epoch=state.epoch + (not state.is_over), chunks=state.chunks)
-        place = f"in epoch {state.epoch + 1}, after {state.chunks:,} of its chunks"
+        self._log("resumed", epoch=state.current, chunks=state.chunks)
+        place = f"in epoch {state.current}, after {state.chunks:,} of its chunks"
         if state.is_over:
             place = f"after epoch {state.epoch}, with which patience ran out"
         self.say(f"resumed     from a checkpoint {place}")

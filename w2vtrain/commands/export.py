@@ -65,8 +65,8 @@ def export(
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
     vocabulary = kept_vocabulary(folder)
     saved = checkpoint.saved()
-    epoch, epochs, is_over = saved.state.epoch, settings.epochs, saved.state.is_over
-    where = "at the end of training" if is_over or epoch >= epochs else f"in epoch {epoch + 1} of {epochs}"
+    state, epochs = saved.state, settings.epochs
+    where = "at the end of training" if state.has_ended(epochs) else f"in epoch {state.current} of {epochs}"
     if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
     rows: NDArray[np.float32] | Combined = vectors_of(checkpoint, saved.best, settings, vocabulary.words)

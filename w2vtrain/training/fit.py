@@ -214,7 +214,7 @@ class _Learner:
             self.save(state)
             if self.probe and self.probe.due():
                 self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
-            if state.is_over or state.epoch == self.schedule.epochs:
+            if state.has_ended(self.schedule.epochs):
                 break
         check_finite(self.engine.weights(), self.schedule.alpha, self.state.epoch)
         self.check_loss()

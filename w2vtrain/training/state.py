@@ -79,9 +79,14 @@ class State:
         """Return the state that parsed JSON describes. Raise DataError, which begins with `start`, if none."""
         return _checked(record(values, cls, start), start)
 
-    def current(self, epochs: int) -> int:
-        """Return the number of the epoch that the run is in, counted from 1, or of the last one if it is over."""
-        return self.epoch if self.is_over else min(self.epoch + 1, epochs)
+    @property
+    def current(self) -> int:
+        """The number of the epoch that the run is in, counted from 1, or of the last one if patience has run out."""
+        return self.epoch + (not self.is_over)
+
+    def has_ended(self, epochs: int) -> bool:
+        """Return whether all epochs are complete, or patience has run out."""
+        return self.is_over or self.epoch >= epochs
 
     def after(self, epoch: Epoch) -> "State":
         """Return the state after `epoch` is completed."""
@@ -120,8 +125,8 @@ class Saved:
         _checked(saved.state, start)
         if not 0 <= saved.waited <= saved.finished <= saved.state.epoch:
             raise DataError(
-                f"{start}: waited {saved.waited}, finished {saved.finished}, epoch {saved.state.epoch}: they must not"
-                " decrease"
+                f"{start}: waited is {saved.waited}, finished {saved.finished} and epoch {saved.state.epoch}; each must"
+                " be at least the one before it"
             )
         if min(saved.scoring, 0.0 if saved.lowest is None else saved.lowest) < 0:
             raise DataError(f"{start}: scoring or lowest is negative")

@@ -82,7 +82,7 @@ def _so_far(folder: Path, state: State, settings: Settings) -> dict[str, Any]:
     done = 1.0 if state.is_over else min(1.0, done)
     left = spent * (1 - done) / done if done else None
     return {
-        "epoch": state.current(settings.epochs), "progress": done, "seconds": spent, "seconds_left": left,
+        "epoch": min(state.current, settings.epochs), "progress": done, "seconds": spent, "seconds_left": left,
     }  # fmt: skip
 
 

@@ -192,7 +192,7 @@ class Course:
 
     def has_ended(self) -> bool:
         """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
-        return self.state.is_over or self.state.epoch >= self.schedule.epochs or self.clock.is_over()
+        return self.state.has_ended(self.schedule.epochs) or self.clock.is_over()
 
     def open(self) -> tuple[Order, Tally, int]:
         """Start the clock. Return the order of the epoch, the sums, and the words of the run learned so far."""

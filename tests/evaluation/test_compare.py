@@ -91,7 +91,7 @@ def found(job, perplexity=100.0):
 def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatch):
     trained, said = [], []
 
-    def train(job, say):
+    def train(job, run, say):
         trained.append(job.name)
         if len(trained) == 3:
             raise KeyboardInterrupt
@@ -130,7 +130,7 @@ def test_a_contender_may_have_its_own_architecture(tmp_path):
 def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
     trained = []
 
-    def train(job, say):
+    def train(job, run, say):
         trained.append((job.name, job.settings["seconds"]))
         return found(job, 100.0 + abs(job.settings["alpha"] - 0.1))
 
@@ -157,7 +157,7 @@ def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
 def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
     together, said = threading.Barrier(2, timeout=300), []
 
-    def train(job, say):
+    def train(job, run, say):
         together.wait()  # raises BrokenBarrierError unless two jobs run at the same time
         return found(job, 100.0 + job.settings["seed"])
 
@@ -172,7 +172,7 @@ def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
 def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
     begun, noticed = [], threading.Event()
 
-    def train(job, say):
+    def train(job, run, say):
         begun.append(job.name)
         if job.name == "neg seed 1":
             raise ConfigError(f"{job.name}: no")
@@ -195,7 +195,7 @@ def test_a_rate_that_is_given_twice_is_tried_once(tmp_path):
 def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, monkeypatch):
     trained = []
 
-    def train(job, say):
+    def train(job, run, say):
         rate = job.settings["alpha"]
         trained.append((job.name, rate, job.settings["min_alpha"]))
         if not job.brief and rate > 0.06:
@@ -217,7 +217,7 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
 
 
 def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
-    def train(job, say):
+    def train(job, run, say):
         if job.settings["objective"] == "neg":
             return {"failed": "training diverged", "exit_code": 76}
         return found(job)
@@ -234,7 +234,7 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
 
 
 def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypatch):
-    def train(job, say):
+    def train(job, run, say):
         failed = job.settings["objective"] == "neg" and job.settings["seed"] == 2
         return {"failed": "training diverged", "exit_code": 76} if failed else found(job)
 
@@ -257,7 +257,7 @@ def test_options_of_the_settings_apply_to_their_objective(tmp_path):
 
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_the_table_in_the_terminal_fits_80_columns(tmp_path, monkeypatch, seeds):
-    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job, 1234.5 * job.settings["seed"]))
+    monkeypatch.setattr(compare, "_train_apart", lambda job, run, say: found(job, 1234.5 * job.settings["seed"]))
     long = "softmax, infrequent-norm(likelihood=full, alpha=0.04), nce(negative=25, ns_exponent=0.75, alpha=0.1)"
     results = compare.train_all(comparison(tmp_path, contenders=contenders(long), seeds=seeds), lambda _: None)
     text = report.plain(results)
@@ -324,6 +324,73 @@ def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
     assert points[0]["perplexity"] != points[-1]["perplexity"]
 
 
+@pytest.mark.parametrize("interrupted", ["scored", "scoring"])
+def test_an_interrupted_job_continues_where_it_was(tmp_path, monkeypatch, interrupted):
+    """Killed while the curve or the test text is scored, it has the result of a job that nothing interrupted."""
+    found = job(tmp_path, "hs", epochs=4, alpha=0.1)
+    whole = trial.train(found, folder=tmp_path / "whole.run")
+    calls, before = count(), getattr(owner := trial.Curve if interrupted != "scoring" else trial, interrupted)
+
+    def killed(*args):
+        if next(calls) == (0 if interrupted == "scoring" else 2):
+            raise KeyboardInterrupt
+        return before(*args)
+
+    folder = tmp_path / "job.run"
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, interrupted, killed)
+        with pytest.raises(KeyboardInterrupt):
+            trial.train(found, folder=folder)
+    resumed = []
+    monkeypatch.setattr(trial.Curve, "resumed", spied(trial.Curve.resumed, resumed))
+    again = trial.train(found, folder=folder)
+    assert [state.epoch for _, state in resumed] == [{"scored": 3, "scoring": 4}[interrupted]]
+    assert {**again["test"], "seconds": 0} == {**whole["test"], "seconds": 0}
+    assert [point["perplexity"] for point in again["curve"]] == [point["perplexity"] for point in whole["curve"]]
+    assert [epoch["loss"] for epoch in again["epochs"]] == [epoch["loss"] for epoch in whole["epochs"]]
+    assert again["curve"][-1]["seconds"] == pytest.approx(report.cpu_seconds(again))
+
+
+def spied(function, calls):
+    """Return a function that also notes its arguments."""
+
+    def noted(*args):
+        calls.append(args)
+        return function(*args)
+
+    return noted
+
+
+def test_a_timed_job_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatch):
+    """The CPU seconds of training go on where they were, and no fraction of the limit is scored twice."""
+    found = job(tmp_path, "softmax", seconds=0.6, epochs=1000)
+    folder, add = tmp_path / "job.run", trial.Curve.add
+    ticks = count()
+    clock = SimpleNamespace(monotonic=time.process_time, thread_time=lambda: 0.02 * next(ticks))
+    monkeypatch.setattr("w2vtrain.training.trainer.time", clock)
+    monkeypatch.setattr("w2vtrain.training.run_folder.AT_EPOCH_END", 0.0)  # a checkpoint at each pause
+
+    def killed(curve, perplexity):
+        add(curve, perplexity)
+        if len(curve.points) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trial.Curve, "add", killed)
+        with pytest.raises(KeyboardInterrupt):
+            trial.train(found, folder=folder)
+    resumed = []
+    monkeypatch.setattr(trial.Curve, "resumed", spied(trial.Curve.resumed, resumed))
+    again = trial.train(found, folder=folder)
+    [(_, state)] = resumed
+    seconds = [point["seconds"] for point in again["curve"]]
+    assert 0 < state.cpu < 0.6
+    assert any(moment <= state.cpu for moment in seconds)
+    assert seconds == sorted(set(seconds))
+    assert len(seconds) <= len(trial.FRACTIONS) + 1
+    assert seconds[-1] == pytest.approx(report.cpu_seconds(again))
+
+
 def test_identical_scorers_are_marked(timed, tmp_path):
     """The softmax does what its reference does; hierarchical softmax scores only a path."""
     assert timed["scoring"]["same"]
@@ -358,7 +425,7 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
 
 
 def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "_train_apart", lambda job, say: found(job, 100.0 * job.settings["seed"]))
+    monkeypatch.setattr(compare, "_train_apart", lambda job, run, say: found(job, 100.0 * job.settings["seed"]))
     results = compare.train_all(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
     head, softmax, neg = report.table(results)
     line = dict(zip(head, neg, strict=True))

@@ -1,7 +1,7 @@
 """Compare objectives, each trained by the same program on the same text within the same budget.
 
-Every job runs in its own process: see trial.py. Its result is kept in a file, so that an interrupted comparison can
-resume. report.py turns the results into tables and plots.
+Every job runs in its own process: see trial.py. Its result is kept in a file, and until then its checkpoints are kept
+in a folder beside it, so that an interrupted comparison can resume. report.py turns the results into tables and plots.
 """
 
 import json
@@ -24,6 +24,7 @@ from w2vtrain.system.children import each, run_child
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
+from w2vtrain.system.storage import remove_tree
 from w2vtrain.training.fit import effective
 
 TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
@@ -161,7 +162,7 @@ def _perplexity(kept: dict[str, Any]) -> float:
 
 
 def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "") -> dict[str, Any]:
-    """Return the result of a job: from its file if that exists, otherwise by training now.
+    """Return the result of a job: from its file if that exists, otherwise by training now, or to the end.
 
     number: the prefix of the message about the result.
 
@@ -175,10 +176,12 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
         if not complete(kept):
             raise DataError(f"{path}: some figures are missing or are not numbers{REMEDY}")
         return kept
-    trained = {"job": asdict(job), **_train_apart(job, lambda text: say(f"{number}{job.name}: {text}"))}
     folder.mkdir(parents=True, exist_ok=True)
+    run = path.with_suffix(".run")
+    trained = {"job": asdict(job), **_train_apart(job, run, lambda text: say(f"{number}{job.name}: {text}"))}
     with atomic_write(path) as file:
         file.write(json_text(trained, indent=True).encode() + b"\n")
+    remove_tree(run)
     say(f"{number}{job.name}: {_described(trained) if 'test' in trained else trained['failed']}")
     return trained
 
@@ -201,15 +204,19 @@ def _described(kept: dict[str, Any]) -> str:
     return f"{text}; {warning}" if (warning := report.busy([kept])) else text
 
 
-def _train_apart(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
-    """Train in a new process; return the result. say: is called with the estimate of the time of scoring."""
+def _train_apart(job: Job, run: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """Train in a new process; return the result.
+
+    run: the folder of the checkpoints; say: is called with the estimate of the time of scoring.
+    """
+    task = json_text({"job": asdict(job), "folder": str(run)}).encode()
 
     def heard(line: bytes) -> None:
         if line.startswith(b'{"event":'):
             say(f"scoring will take about {json.loads(line)['seconds']:,.1f} s")
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        code, last = run_child(child, json_text(asdict(job)).encode(), folder, heard)
+        code, last = run_child(child, task, folder, heard)
     try:
         trained: dict[str, Any] = json.loads(last)
     except ValueError:
@@ -229,7 +236,7 @@ def describe_comparison(folder: Path) -> dict[str, Any] | None:
     """
     written = [name for name in REPORTS if (folder / name).exists()]
     results = sorted(f"{RUNS}/{path.name}" for path in (folder / RUNS).glob("*.json") if _is_result(path))
-    if not results:
+    if not results and not any((folder / RUNS).glob("*.run/config.json")):
         return None
     status = "complete" if "compare.json" in written else "unfinished"
     files = ", ".join([*written, *results])

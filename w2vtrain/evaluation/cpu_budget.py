@@ -16,7 +16,8 @@ from w2vtrain.training.trainer import Clock, Slice, train
 class CpuBudget(Team):
     """This process alone; the schedule's `seconds` are CPU seconds of all learning threads.
 
-    cpu: the CPU seconds of learning so far, without waiting and scoring; also counted if there is no limit.
+    cpu: the CPU seconds of learning so far, without waiting and scoring, including those before a run was resumed; also
+    counted if there is no limit.
     """
 
     cpu = 0.0
@@ -25,7 +26,8 @@ class CpuBudget(Team):
         self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train; the parameters and what is yielded are those of training.trainer.train."""
-        return train(engine, text, schedule, events, state, pause, CpuClock(self, schedule.seconds))
+        self.cpu = state.cpu
+        return train(engine, text, schedule, events, state, pause, CpuClock(self, schedule.seconds, state.timed))
 
 
 class CpuClock(Clock):
@@ -34,10 +36,10 @@ class CpuClock(Clock):
     learned, dealt: the words that threads have learned, and those that they were given; ended: a slice was refused.
     """
 
-    def __init__(self, budget: CpuBudget, limit: float | None) -> None:
+    def __init__(self, budget: CpuBudget, limit: float | None, learned: int = 0) -> None:
         super().__init__(limit)
         self.budget, self.lock = budget, threading.Lock()
-        self.learned, self.dealt, self.ended = 0, 0, False
+        self.learned, self.dealt, self.ended = learned, learned, False
 
     def used(self) -> float:
         """Return the CPU seconds of learning so far."""

@@ -1,6 +1,7 @@
 """Train one contender of a comparison and score it, in its own process, so that its peak memory can be measured.
 
-compare.py decides what is trained and keeps the results. Budgets are CPU seconds of training: see cpu_budget.py.
+compare.py decides what is trained and keeps the results. Budgets are CPU seconds of training: see cpu_budget.py. A long
+run saves checkpoints, so that an interrupted comparison continues inside a run.
 """
 
 import json
@@ -22,6 +23,8 @@ from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit, perplexity_parts
@@ -30,11 +33,15 @@ from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import PerplexityScore, paces, score
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.record import bounded
-from w2vtrain.training.state import Epoch
+from w2vtrain.training.run import Run
+from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.state import Epoch, State
 from w2vtrain.training.units import Interrupted, Watch
 
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 """Fractions of a time limit after which held-out text is scored; it is scored at the end, too."""
+CURVE = "curve.json"
+"""The file in a run's folder with the points of its curve so far."""
 ROUNDS, TURN = 7, 0.1
 """Rounds in which the speed of scoring is compared with a softmax's, and the CPU seconds of each of both turns."""
 
@@ -60,12 +67,14 @@ class Job:
 def child(task: bytes) -> None:
     """Train and score a job, given as JSON; write the events and the result to standard output as lines of JSON.
 
-    The only event is {"event": "scoring", "seconds": what all scoring of the run will take}.
+    task: {"job", "folder": that of the run's checkpoints}. The only event is {"event": "scoring", "seconds": what all
+    scoring of the run will take}.
     """
-    job = Job(**json.loads(task))
+    given = json.loads(task)
     try:
         with shell_spelling():  # `compare` shows the message
-            result = train(job, lambda seconds: tell({"event": "scoring", "seconds": seconds}))
+            announce = lambda seconds: tell({"event": "scoring", "seconds": seconds})  # noqa: E731
+            result = train(Job(**given["job"]), announce, Path(given["folder"]))
     except W2VError as error:
         result = {"failed": str(error), "exit_code": error.exit_code}
     tell(result)
@@ -78,13 +87,16 @@ class Curve:
     scoring, it estimates how long all scoring will take, and calls `announce` with the seconds.
 
     text: the held-out text, once the corpus has been read; points: {"seconds", "perplexity"}, with the CPU seconds of
-    training so far; spent: seconds of scoring.
+    training so far; they are kept in `folder`, if there is one, for the case that the run is resumed; spent: seconds of
+    scoring.
     """
 
     text: Text
 
-    def __init__(self, settings: Settings, job: Job, announce: Callable[[float], None]) -> None:
-        self.settings, self.job, self.announce = settings, job, announce
+    def __init__(
+        self, settings: Settings, job: Job, announce: Callable[[float], None], folder: Path | None = None
+    ) -> None:  # fmt: skip
+        self.settings, self.job, self.announce, self.folder = settings, job, announce, folder
         limit = None if job.brief else settings.seconds
         self.coming = [limit * fraction for fraction in FRACTIONS] if limit else []
         self.estimated, self.spent, self.budget = job.brief, 0.0, CpuBudget()
@@ -94,9 +106,26 @@ class Curve:
         """Encode the held-out text."""
         self.text = heldout_text([self.job.heldout], self.settings, ids.vocabulary)[0]
 
+    def resumed(self, state: State) -> None:
+        """Take over the points from before this state of a run that was interrupted."""
+        assert self.folder, "the run saves checkpoints"
+        self.budget.cpu = state.cpu
+        self.coming = [moment for moment in self.coming if moment > state.cpu]
+        with suppress(OSError, ValueError, KeyError, TypeError):  # a curve with a gap is better than no result
+            points = json.loads((self.folder / CURVE).read_bytes())
+            self.points = [
+                {name: float(point[name]) for name in ("seconds", "perplexity")}
+                for point in points
+                if point["seconds"] <= state.cpu
+            ]
+
     def add(self, perplexity: float) -> None:
-        """Add a point."""
-        self.points = bounded([*self.points, {"seconds": self.budget.cpu, "perplexity": perplexity}])
+        """Add a point, in place of that of the same moment."""
+        earlier = [point for point in self.points if point["seconds"] < self.budget.cpu]
+        self.points = bounded([*earlier, {"seconds": self.budget.cpu, "perplexity": perplexity}])
+        if self.folder:
+            with atomic_write(self.folder / CURVE, force=True) as file:
+                file.write(json_text(self.points).encode())
 
     def scored(self, _: Epoch, score: PerplexityScore | None) -> None:
         """Add a point after an epoch whose held-out text was scored."""
@@ -143,15 +172,31 @@ class Curve:
         self.announce(self.expected(predictor) * times + 2 * (ROUNDS + 1) * turn(self.settings))
 
 
-def train(job: Job, announce: Callable[[float], None] = lambda seconds: None) -> dict[str, Any]:
+def train(
+    job: Job, announce: Callable[[float], None] = lambda seconds: None, folder: Path | None = None
+) -> dict[str, Any]:
     """Train one job in this process; return its measurements and scores.
 
-    announce: is called before the first scoring with the seconds that all scoring will take.
+    announce: is called before the first scoring with the seconds that all scoring will take; folder: for checkpoints,
+    from which the same call continues after this process was killed. A brief job saves none.
     """
     settings = Settings(**job.settings)
+    if folder is None or job.brief:
+        return _train(job, settings, Curve(settings, job, announce))
+    run = RunFolder(folder, allow_changed=True, background=False)  # copies of arrays would count as memory of the job
+    request = {"sources": job.sources, "heldout": [job.heldout], "comparison": job.name}
+    with run.held():
+        run.read(settings, {"cwd": str(Path.cwd()), "request": request}, anew=True)
+        run.begin_outputs({}, complete=False)
+        return _train(job, settings, Curve(settings, job, announce, folder), run)
+
+
+def _train(job: Job, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
     timed, threads = settings.seconds is not None, int(settings.threads)
-    curve = Curve(settings, job, announce)
-    inputs, events = Inputs(job.sources, [] if timed else [job.heldout]), Events(read=curve.read, epoch=curve.scored)
+    inputs = Inputs(job.sources, [] if timed else [job.heldout])
+    events = Events(read=curve.read, epoch=curve.scored, resumed=curve.resumed)
+    if run:
+        curve.budget.begin(run)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
     started, seconds = time.monotonic(), model.record["seconds"]
     score, parts, coverage = perplexity_parts(model, [job.test or job.heldout], threads, phrases=settings.phrases)

@@ -62,21 +62,20 @@ class RunFolder(Run):
     """A run with a folder for its checkpoints.
 
     every: seconds between checkpoints; wait_for_disk: on a full disk, warn and continue without a checkpoint; cache:
-    the folder in which ranks share the encoded corpus, by default the run folder.
-
-    Checkpoints are written in the background, one at a time, from copies of the arrays. If there is not enough memory
-    for copies, training waits until the checkpoint is written.
+    the folder in which ranks share the encoded corpus, by default the run folder; background: write checkpoints while
+    training continues, one at a time, from copies of the arrays. If there is not enough memory for copies, training
+    waits nevertheless until the checkpoint is written.
     """
 
     saves = True
 
     def __init__(
         self, folder: Path, every: float = 600.0, wait_for_disk: bool = False, cache: Path | None = None,
-        allow_changed: bool = False,
+        allow_changed: bool = False, background: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
         self.folder, self.every, self.wait_for_disk = folder, every, wait_for_disk
-        self.cache, self.allow_changed = cache, allow_changed
+        self.cache, self.allow_changed, self.background = cache, allow_changed, background
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
         self.is_new = self.starts_over = False  # set by `read`: it had no config.json; its checkpoints are of no use
@@ -264,7 +263,7 @@ class RunFolder(Run):
         soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every * AT_EPOCH_END)
         if self.save_requested or soon:
             self.save_requested = False
-            self._save_in_background(arrays(), facts())
+            self._save_soon(arrays(), facts())
 
     def _check_writer(self, timeout: float | None = None) -> None:
         """Raise the error of the last checkpoint, unless a warning is enough: see `_skip_or_raise`."""
@@ -293,8 +292,8 @@ class RunFolder(Run):
             checkpoint.save(self.folder, self.number, arrays(), facts(), self._description)
             self.last, self.unsaved = time.monotonic(), None
 
-    def _save_in_background(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
-        if sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
+    def _save_soon(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
+        if not self.background or sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
             try:
                 self.save()
             except (WriteError, OutputError) as error:

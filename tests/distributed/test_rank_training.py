@@ -167,7 +167,7 @@ def test_run_that_a_signal_stops_on_any_rank_continues_to_the_same_bytes(ranks, 
 
 def test_number_and_time_of_checkpoints_do_not_change_the_result(ranks, monkeypatch):
     run = ranks()
-    monkeypatch.setattr(RunFolder, "_save_in_background", lambda self, *_: self.save())
+    monkeypatch.setattr(RunFolder, "_save_soon", lambda self, *_: self.save())
     assert same(run(2, every=0)[0][1], ranks("b")(2)[0][1])
     assert checkpoint.numbers(run.folder)[-1] > run.settings.epochs
 
@@ -218,7 +218,7 @@ def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monk
 
 def test_not_a_number_on_one_rank_ends_all_and_keeps_the_last_checkpoint(ranks, monkeypatch):
     run = ranks()
-    monkeypatch.setattr(RunFolder, "_save_in_background", lambda self, *_: self.save())
+    monkeypatch.setattr(RunFolder, "_save_soon", lambda self, *_: self.save())
 
     def act(rank, call, engine, _):
         if (rank, call) == (1, 15):

@@ -463,11 +463,11 @@ def test_resume_ignores_the_cache_folder_named_in_a_run_folder(w2vtrain, stopped
     """It uses the default unless the command line names a folder."""
     from w2vtrain.training import inputs as pipeline
 
-    folders, encode = [], pipeline.encode
+    folders, read = [], pipeline.read
     monkeypatch.setattr(
         pipeline,
-        "encode",
-        lambda *about, folder, **more: (folders.append(folder), encode(*about, folder=folder, **more))[1],
+        "read",
+        lambda *about, folder, **more: (folders.append(folder), read(*about, folder=folder, **more))[1],
     )
     other = tmp_path / "other"
     other.mkdir()

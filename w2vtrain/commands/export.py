@@ -87,6 +87,5 @@ def export(
 
 def chosen_for(about: dict[str, Any]) -> Export:
     """Return the --export of the `fit` that began a run, "auto" if the description of the run does not say."""
-    request = about.get("request")
-    export: Any = request.get("export") if isinstance(request, dict) else None
+    export: Any = about["request"].get("export")
     return export if export in get_args(Export) else "auto"

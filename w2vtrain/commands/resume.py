@@ -72,7 +72,7 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     from w2vtrain.training.journal import CONFIG, REMEDY
 
     damaged = f"{run}: its {CONFIG} is damaged"
-    if isinstance(description["request"], dict) and "comparison" in description["request"]:
+    if "comparison" in description["request"]:
         raise DataError(f"{run}: is part of a comparison: repeat the `compare` command, which continues it")
     try:
         settings = validated(description["settings"])

@@ -75,12 +75,10 @@ def read_run(path: str | Path, name: str | None = None) -> RunLog:
 
 def _add_folder(run: RunLog, folder: Path) -> None:
     """Add the epochs of the newest checkpoint."""
-    settings: Any = stored(folder).description.get("settings")
+    settings = stored(folder).description["settings"]
     newest = checkpoint.newest_facts(folder)
     if newest is None:
         raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
-    if not isinstance(settings, dict):
-        raise DataError(f"{folder}: config.json has no settings")
     _add_epochs(run, settings, _list(newest[1], "epochs", str(folder)), str(folder))
 
 

@@ -37,7 +37,7 @@ def verdict(subject: Subject) -> str:
         change = "fell" if losses[-1] < losses[0] else "rose"
         parts.append(f"the mean loss {change} from {losses[0]:.3f} to {losses[-1]:.3f}")
     best = subject.fact("best_epoch", of=int)
-    scored = heldout(epochs[best - 1]) if best and best <= len(epochs) else None
+    scored = heldout(epochs[best - 1]) if best and 0 < best <= len(epochs) else None
     if scored:
         parts.append(f"held-out perplexity {scored:,.0f}, lowest in epoch {best}")
     return "; ".join(parts) + "."

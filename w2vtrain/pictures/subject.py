@@ -107,17 +107,13 @@ def _unfinished(path: str, log: str | None) -> Subject:
     """Return what the folder of an unfinished run has: its newest checkpoint, and the vocabulary."""
     folder = Path(path)
     journal, status = stored(folder, InputMissing), describe_run(path)
-    request: Any = journal.description.get("request")
-    request = request if isinstance(request, dict) else {}
-    settings: Any = journal.description.get("settings")
-    cwd, named = journal.description.get("cwd"), request.get("log_json")
-    if log is None and isinstance(cwd, str) and isinstance(named, str) and Path(cwd, named).is_file():
+    cwd, request, settings = (journal.description[name] for name in ("cwd", "request", "settings"))
+    named = request.get("log_json")
+    if log is None and isinstance(named, str) and Path(cwd, named).is_file():
         log = str(Path(cwd, named))
-    subject = Subject(
-        path, "run folder", None, settings if isinstance(settings, dict) else {},
-        {"origins": request.get("origins")}, status, str(request.get("command") or ""), read_log(log) if log else [],
-        log or path,
-    )  # fmt: skip
+    origins, command = {"origins": request.get("origins")}, str(request.get("command") or "")
+    entries = read_log(log) if log else []
+    subject = Subject(path, "run folder", None, settings, origins, status, command, entries, log or path)
     try:
         checkpoint = newest(folder)
         if checkpoint is None:

@@ -122,10 +122,7 @@ def estimate(
     temporary(saves.encoding).close()  # raises OutputError
     started, corpus = time.monotonic(), Observed(corpus_of(inputs.sources, settings), BLOCKS)
     with count_words(corpus, threads=int(settings.threads), progress=progress) as counted:
-        if inputs.grow and inputs.start:
-            vocabulary = inputs.start.grown(counted, settings)
-        else:
-            vocabulary = inputs.known_words() or counted.vocabulary(settings.min_count, settings.max_vocab)
+        vocabulary = inputs.words(counted, settings)
         counts, stats = counted.counts, counted.stats
         learned = _known(vocabulary, counted.words, counts)
     result = Estimate(

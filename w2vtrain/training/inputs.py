@@ -21,7 +21,7 @@ from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
-from w2vtrain.text.encoded import EncodedCorpus, encode, read
+from w2vtrain.text.encoded import Counted, EncodedCorpus, encode, read
 from w2vtrain.text.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
@@ -66,6 +66,12 @@ class Inputs:
     def known_words(self) -> Vocabulary | None:
         """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""
         return self.vocabulary or (self.start.vocabulary() if self.start else None)
+
+    def words(self, counted: Counted, settings: Settings) -> Vocabulary:
+        """Return the words to train on: the known ones, with `grow` also frequent new ones; or the corpus's own."""
+        if self.grow and self.start:
+            return self.start.grown(counted, settings)
+        return self.known_words() or counted.vocabulary(settings.min_count, settings.max_vocab)
 
 
 def sources_of(texts: Texts) -> Sources:
@@ -138,27 +144,12 @@ def heldout_of(sources: Sources, settings: Settings) -> Source:
 
 
 def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: OnRead) -> EncodedCorpus:
-    """Encode the corpus with the given words, those of the model that the run starts from, or its own.
-
-    With `inputs.grow`, the corpus's frequent new words join those of the model.
-    """
-    threads, end = int(settings.threads), settings.sentence_end
-    if inputs.grow:
-        assert inputs.start
-        with read(corpus, threads=threads, folder=inputs.folder, progress=progress) as counted:
-            words = inputs.start.grown(counted, settings)
-            return counted.encode(words, max_sentence=settings.max_sentence, sentence_end=end)
-    return encode(
-        corpus,
-        min_count=settings.min_count,
-        max_vocab=settings.max_vocab,
-        vocabulary=inputs.known_words(),
-        max_sentence=settings.max_sentence,
-        sentence_end=end,
-        threads=threads,
-        folder=inputs.folder,
-        progress=progress,
-    )
+    """Encode the corpus with the words that `Inputs.words` chooses."""
+    with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=progress) as counted:
+        words = inputs.words(counted, settings)
+        ids = counted.encode(words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)
+        progress(ids.stats.bytes_read, corpus.size, counted.token_count)
+        return ids
 
 
 def text_of(ids: EncodedCorpus, settings: Settings) -> Text:

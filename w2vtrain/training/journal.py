@@ -100,8 +100,8 @@ class Journal:
         config = record(values, _Config, f"{path} is damaged", REMEDY)
         if not (config.run.isalnum() and len(config.run) <= 64):
             raise DataError(f"{path}: has no valid run id{REMEDY}")
-        description = {name: values.get(name) for name in ("cwd", "request", "settings")}
-        sealed = config.digest == digest({**description, "run": config.run})
+        description = {"cwd": config.cwd, "request": config.request, "settings": config.settings}
+        sealed = config.digest == digest(values)
         return cls(folder, trusted, description, config.run, config.outputs, config.locks, config.complete, sealed)
 
     def save(self) -> None:

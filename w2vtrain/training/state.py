@@ -3,17 +3,20 @@
 Nothing here trains, and nothing opens a file.
 """
 
-import math
-from collections.abc import Iterator
+import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from w2vtrain.errors import DataError
 from w2vtrain.system.json_text import record
 from w2vtrain.training.fingerprint import Fingerprint
 
-MAX_COUNT = 2**63 - 1
-"""The largest count that a run can have."""
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Amount = Annotated[float, Meta(ge=0.0, le=sys.float_info.max)]
+Loss = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+"""The numbers that a checkpoint may have: all are finite, and only a loss may be negative."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,11 @@ class Epoch:
     training time, without the scoring of held-out text.
     """
 
-    epoch: int
-    loss: float | None
-    examples: int
-    words: int
-    seconds: float
+    epoch: Count
+    loss: Loss | None
+    examples: Count
+    words: Count
+    seconds: Amount
 
 
 @dataclass(frozen=True)
@@ -61,17 +64,17 @@ class State:
     although epochs are left, because patience has run out.
     """
 
-    epoch: int = 0
-    chunks: int = 0
-    loss: float = 0.0
-    examples: int = 0
-    seconds: float = 0.0
+    epoch: Count = 0
+    chunks: Count = 0
+    loss: Loss = 0.0
+    examples: Count = 0
+    seconds: Amount = 0.0
     last: Epoch | None = None
-    spent: float = 0.0
-    passed: int = 0
-    learned: int = 0
-    cpu: float = 0.0
-    timed: int = 0
+    spent: Amount = 0.0
+    passed: Count = 0
+    learned: Count = 0
+    cpu: Amount = 0.0
+    timed: Count = 0
     is_over: bool = False
 
     @classmethod
@@ -112,10 +115,10 @@ class Saved:
     state: State
     corpus: Fingerprint
     epochs: list[dict[str, Any]]
-    finished: int
-    scoring: float
-    lowest: float | None
-    waited: int
+    finished: Count
+    scoring: Amount
+    lowest: Annotated[float, Meta(ge=0.0)] | None  # infinity before the first scoring
+    waited: Count
     best: bool
 
     @classmethod
@@ -123,28 +126,17 @@ class Saved:
         """Return what parsed JSON describes. Raise DataError, which begins with `start`, if a field does not fit."""
         saved = record(values, cls, start)
         _checked(saved.state, start)
-        if not 0 <= saved.waited <= saved.finished <= saved.state.epoch:
+        if not saved.waited <= saved.finished <= saved.state.epoch:
             raise DataError(
                 f"{start}: waited is {saved.waited}, finished {saved.finished} and epoch {saved.state.epoch}; each must"
                 " be at least the one before it"
             )
-        if min(saved.scoring, 0.0 if saved.lowest is None else saved.lowest) < 0:
-            raise DataError(f"{start}: scoring or lowest is negative")
         return saved
 
 
 def _checked(state: State, start: str) -> State:
-    """Return a state. Raise DataError if a number is negative, which only a loss may be, too large, or not finite."""
-    for name, value in _numbers(state):
-        is_possible = math.isfinite(value) if isinstance(value, float) else value <= MAX_COUNT
-        if not is_possible or (value < 0 and name != "loss"):
-            raise DataError(f"{start}: {name} is {value!r}")
-    if state.last and (state.last.loss is None) != (state.last.examples == 0):
-        raise DataError(f"{start}: an epoch of {state.last.examples:,} examples has the loss {state.last.loss}")
+    """Return a state. Raise DataError if the last epoch has a loss without examples, or examples without a loss."""
+    last = state.last
+    if last and (last.loss is None) != (last.examples == 0):
+        raise DataError(f"{start}: an epoch of {last.examples:,} examples has the loss {last.loss}")
     return state
-
-
-def _numbers(state: State) -> Iterator[tuple[str, float]]:
-    """Yield the name and value of every number in a state and in the record of its last epoch."""
-    for part in filter(None, (state, state.last)):
-        yield from ((name, value) for name, value in vars(part).items() if isinstance(value, int | float))

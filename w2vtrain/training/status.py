@@ -41,16 +41,15 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     journal = stored(folder, InputMissing)
     process = holder(folder / checkpoint.LOCK, journal.trusted)
     status = "running" if process else "complete" if journal.complete else "stopped"
-    request: Any = journal.description.get("request")
+    request, settings = journal.description["request"], journal.description["settings"]
     names = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
-    outputs = [str(request[name]) for name in names if request.get(name)] if isinstance(request, dict) else []
+    outputs = [str(request[name]) for name in names if request.get(name)]
     described: dict[str, Any] = {"path": str(path), "kind": "run folder", "status": status}
     if process:
         described["process"] = process
-    settings: Any = journal.description.get("settings")
     command = f"w2vtrain resume {shlex.quote(str(path))}"
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
-        if isinstance(settings, dict) and isinstance(name := settings.get(kind), str) and is_code(name):
+        if isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(name)}"
     return described | _progress(folder, settings) | {"outputs": outputs, "command": command, "settings": settings}
 

@@ -26,7 +26,7 @@ def settings_of(folder: Path, journal: Journal) -> Settings:
         require(settings.objective, settings.architecture, cwd)
     except CodeNotAllowed:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
+    except (ValueError, ConfigError) as error:
         raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
     return replace(settings, architecture=placed(settings.architecture, cwd))
 

@@ -247,8 +247,8 @@ MUTANTS = (
         "        pass\n    except", "training/test_disks.py::test_a_saved_checkpoint_survives_a_power_loss",
     ),
     Mutant(
-        "digest-of-checkpoint", "training/checkpoint.py", "_digest(state) != manifest.sha256",
-        "not _digest(state)", "training/test_checkpoint.py::test_a_flipped_bit_is_always_detected",
+        "digest-of-checkpoint", "training/checkpoint.py", "checksum(state)[0] != manifest.sha256",
+        "not checksum(state)", "training/test_checkpoint.py::test_a_flipped_bit_is_always_detected",
     ),
     Mutant(
         "checkpoint-that-is-a-link", "training/checkpoint.py", " if not entry.is_symlink()]", "]",

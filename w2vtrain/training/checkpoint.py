@@ -9,7 +9,6 @@ kept. The manifest also records the run's request and settings with their own di
 changed elsewhere is detected.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -24,6 +23,7 @@ import numpy as np
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, W2VError, WriteError, reason, spelled
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write, temporary_name
+from w2vtrain.system.folders import checksum
 from w2vtrain.system.json_text import json_digest, json_object, json_text, record
 from w2vtrain.system.locks import Lock, check_lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
@@ -98,7 +98,7 @@ def save(
     try:
         temporary.mkdir(0o775)
         write_safetensors(temporary / STATE, arrays, {"about": json_text(facts)})
-        size, digest = (temporary / STATE).stat().st_size, _digest(temporary / STATE)
+        digest, size = checksum(temporary / STATE)
         values = {"schema": SCHEMA, "number": number, "bytes": size, "sha256": digest, "run": dict(request or {})}
         manifest = sealed(values).encode()
         with atomic_write(temporary / MANIFEST, size=len(manifest)) as file:
@@ -175,7 +175,7 @@ def _read(folder: Path, number: int) -> tuple[dict[str, np.ndarray], dict[str, A
         raise DataError(f"{state} cannot be used: {reason(error)}") from error
     if size != manifest.bytes:
         raise DataError(f"{state}: has {size:,} bytes, but its manifest says {manifest.bytes:,}")
-    if _digest(state) != manifest.sha256:
+    if checksum(state)[0] != manifest.sha256:
         raise DataError(f"{state}: damaged: its checksum differs from the manifest's")
     try:
         with open_safetensors(state) as box:
@@ -210,11 +210,6 @@ def sealed(manifest: dict[str, Any]) -> str:
 
 def _seal(manifest: dict[str, Any]) -> str:
     return json_digest({name: value for name, value in manifest.items() if name != "digest"})
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def remove(folder: Path, number: int) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import Stopped, W2VError
-from w2vtrain.system.files import Claim
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.space import Footprint
@@ -39,20 +38,16 @@ class Phase(Enum):
 class Run:
     """A run that keeps nothing on disk: that of a caller in Python, or of a rank other than 0.
 
-    saves: whether there are checkpoints; id: in the log and in lock files; claim, claim_log: record that the run writes
-    a file, see `files.atomic_write`; warn, alarm: called with lines about storage problems, and about results that have
-    to wait for disk space; stop_requested, save_requested: what signals have asked for; checkpoint: the state to resume
-    from, or None; allow_changed: start over if the corpus has changed since then; results: the sizes of what the run
-    will write.
+    saves: whether there are checkpoints; id: in the log and in lock files, empty without a folder; warn, alarm: called
+    with lines about storage problems, and about results that have to wait for disk space; stop_requested,
+    save_requested: what signals have asked for; checkpoint: the state to resume from, or None; allow_changed: start
+    over if the corpus has changed since then; results: the sizes of what the run will write.
     """
 
     saves = False
-    id = ""
-    claim: Claim | None = None
-    claim_log: Claim | None = None
 
     def __init__(self) -> None:
-        self.phase = Phase.STARTING
+        self.phase, self.id = Phase.STARTING, ""
         self.stop_requested = self.save_requested = False
         self.checkpoint: Checkpoint | None = None
         self.allow_changed = False
@@ -71,6 +66,12 @@ class Run:
     def owns(self, path: str) -> bool:
         """Return whether the run has written this file, so that it may be overwritten without --force."""
         return False
+
+    def claim(self, target: Path, temporary: Path) -> None:
+        """Record that the run writes a file: see `files.atomic_write`."""
+
+    def claim_log(self, target: Path, temporary: Path) -> None:
+        """Record that the run writes a log."""
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         """Return whether the run had written all these outputs before it was killed."""

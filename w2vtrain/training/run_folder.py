@@ -30,7 +30,7 @@ from w2vtrain.errors import (
     shown,
     spelled,
 )
-from w2vtrain.system.files import Claim, atomic_write, disk_is_full
+from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.storage import remove_file, remove_tree
@@ -110,20 +110,13 @@ class RunFolder(Run):
         assert self._journal is not None, "`read` has not been called"
         return self._journal
 
-    @property
-    def id(self) -> str:  # type: ignore[override]
-        """The run's id."""
-        return self.journal.run
-
-    @property
-    def claim(self) -> Claim:  # type: ignore[override]
+    def claim(self, target: Path, temporary: Path) -> None:
         """See Journal."""
-        return self.journal.claim
+        self.journal.claim(target, temporary)
 
-    @property
-    def claim_log(self) -> Claim:  # type: ignore[override]
+    def claim_log(self, target: Path, temporary: Path) -> None:
         """See Journal."""
-        return self.journal.claim_log
+        self.journal.claim_log(target, temporary)
 
     def owns(self, path: str) -> bool:
         """Return whether the run has written this file: see Journal."""
@@ -156,6 +149,7 @@ class RunFolder(Run):
         self._journal, self.is_new = Journal(self.folder, trusted, now), before is None
         if before:
             self._compare(before, now, anew)
+        self.id = self.journal.run
         self.checkpoint = None if self.starts_over else checkpoint.load(self.folder)
         self.number = self.checkpoint.number if self.checkpoint else 0
 

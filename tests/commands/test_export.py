@@ -209,7 +209,7 @@ def test_export_still_works_after_a_refused_resume(stopped):
 def test_export_takes_a_newer_checkpoint_if_one_vanishes_while_it_is_read(stopped, monkeypatch):
     """The run has written other checkpoints in the meantime, and the newest of them is used."""
     folder = stopped("--checkpoint-every", "0")
-    run, digest, calls = folder / "v.bin.run", checkpoint._digest, []
+    run, digest, calls = folder / "v.bin.run", checkpoint.checksum, []
     first, last = checkpoint.numbers(run)
 
     def gone(path):
@@ -222,7 +222,7 @@ def test_export_takes_a_newer_checkpoint_if_one_vanishes_while_it_is_read(stoppe
             checkpoint.remove(run, first)
         return digest(path)
 
-    monkeypatch.setattr(checkpoint, "_digest", gone)
+    monkeypatch.setattr(checkpoint, "checksum", gone)
     done = CliRunner().invoke(cli, ["export", str(run), "-o", "v.txt"])
     assert done.exception is None, done.output
     assert f"checkpoint {last + 2}," in done.output

@@ -31,8 +31,8 @@ from w2vtrain.text.table_formats.arrow import REPEATED_BYTES
 from w2vtrain.text.tables import Tables
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training import inputs
-from w2vtrain.training.checkpoint import locked
 from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.folder import locked
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
 

@@ -13,6 +13,7 @@ from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint
+from w2vtrain.training.folder import locked
 from w2vtrain.training.journal import Journal
 
 ARRAYS = {"input": np.arange(12, dtype=np.float32).reshape(3, 4), "codes": np.array([1, 0], np.uint8)}
@@ -187,22 +188,22 @@ def test_leftovers_of_killed_runs_are_deleted(tmp_path):
         (tmp_path / name / "file").write_text("x")
     (tmp_path / ".config.json.tmp-123-0123abcd").write_text("half")
     Journal(tmp_path, trust(tmp_path), {"request": {}, "settings": {}}).save()
-    with checkpoint.locked(tmp_path):
+    with locked(tmp_path):
         left = sorted(path.name for path in tmp_path.iterdir())
     assert left == [".tmp-mine", "ckpt-000004", "config.json", "lock", "notes"]
 
 
 def test_a_second_process_is_refused_the_lock_and_the_error_names_the_first(tmp_path):
-    hold = "import sys; from pathlib import Path; from w2vtrain.training.checkpoint import locked\n"
+    hold = "import sys; from pathlib import Path; from w2vtrain.training.folder import locked\n"
     hold += "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", hold, tmp_path], **pipes) as other:
         assert other.stdout.readline() == "held\n"
         with (
             pytest.raises(OutputError, match=rf"in use by process {other.pid} on \S+ since 20\d\d-"),
-            checkpoint.locked(tmp_path),
+            locked(tmp_path),
         ):
             pass
         other.kill()
-    with checkpoint.locked(tmp_path):
+    with locked(tmp_path):
         assert f"process {os.getpid()} " in (tmp_path / "lock").read_text()

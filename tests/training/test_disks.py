@@ -21,6 +21,7 @@ from w2vtrain.errors import W2VError
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.training import checkpoint
+from w2vtrain.training.folder import locked
 
 
 class Disk:
@@ -197,7 +198,7 @@ def test_a_saved_checkpoint_survives_a_power_loss(tmp_path, monkeypatch):
     folder.mkdir()
     with monkeypatch.context() as patch:
         disk = PowerLoss(patch, folder)
-        with checkpoint.locked(folder / "vectors.run"):
+        with locked(folder / "vectors.run"):
             for k in (1, 2, 3, 4):
                 checkpoint.save(folder / "vectors.run", k, arrays(k), {"k": k})
                 saved.append(len(disk.states))

@@ -16,6 +16,7 @@ from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, journal
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit as pipeline_fit
+from w2vtrain.training.folder import LOCK
 from w2vtrain.training.journal import Journal
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
@@ -381,7 +382,7 @@ def test_a_forced_start_that_is_refused_leaves_the_run_as_it_was(w2vtrain, stopp
     """--force with other settings starts over, but only once all outputs are checked and locked."""
 
     def contents():  # without the lock file, which says when it was taken
-        files = (path for path in stopped.rglob("*") if path.is_file() and path.name != checkpoint.LOCK)
+        files = (path for path in stopped.rglob("*") if path.is_file() and path.name != LOCK)
         return {path: path.read_bytes() for path in files}
 
     before = contents()

@@ -11,8 +11,8 @@ from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Stopped
 from w2vtrain.objectives import engine_of, objectives
 from w2vtrain.training import inputs
-from w2vtrain.training.checkpoint import locked
 from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team

@@ -21,6 +21,7 @@ from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as pipeline_fit
+from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
@@ -335,7 +336,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
     """Kernels do not check bounds, so rows missing from a tampered checkpoint must never be read."""
     settings, _ = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
     text = [str(corpus / "short.txt")]
-    with checkpoint.locked(tmp_path):
+    with locked(tmp_path):
         stopped = RunFolder(tmp_path, every=0.0)
         begin(stopped, settings)
         events = Events(epoch=lambda epoch, score: setattr(stopped, "stop_requested", epoch.epoch == 1))

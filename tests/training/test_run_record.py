@@ -25,6 +25,7 @@ from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, early_stopping, record
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import Journal
 from w2vtrain.training.run import Phase
@@ -345,7 +346,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
     whole = fit(Inputs(text, text), settings)
     place = folder / "run"
     for stop in (1, 2, 3):
-        with checkpoint.locked(place):
+        with locked(place):
             stopped = RunFolder(place, every=1e9)
             begin(stopped, settings)
             scored = []
@@ -361,7 +362,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             state = checkpoint.load(place).facts
             assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
-    with checkpoint.locked(place):
+    with locked(place):
         last = RunFolder(place)
         begin(last, settings)
         model = fit(Inputs(text, text), settings, team=Team(last))
@@ -385,7 +386,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
         return score(*about)
 
     monkeypatch.setattr(early_stopping, "score", scored)
-    with checkpoint.locked(place):
+    with locked(place):
         held = RunFolder(place, every=1e9)
         begin(held, settings)
         fit(Inputs(text, text), settings, team=Team(held))

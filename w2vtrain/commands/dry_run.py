@@ -18,8 +18,8 @@ from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import new_files_in
-from w2vtrain.training.checkpoint import check_lockable
 from w2vtrain.training.estimate import Estimate, Saves, estimate
+from w2vtrain.training.folder import check_lockable
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
 from w2vtrain.user_code import Named

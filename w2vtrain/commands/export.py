@@ -44,8 +44,8 @@ def export(
         from w2vtrain.formats.vectors import check_output, format_of, write_as
         from w2vtrain.objectives import objective_class
         from w2vtrain.training.fingerprint import vocabulary_checksum
+        from w2vtrain.training.folder import kept_vocabulary, stored
         from w2vtrain.training.journal import VOCABULARY
-        from w2vtrain.training.run_folder import kept_vocabulary, stored
         from w2vtrain.training.unfinished import newest, output_vectors_of, settings_of, vectors_of
         from w2vtrain.user_code import Named
     folder = Path(run)

@@ -44,7 +44,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     """
     with imports():
         from w2vtrain.commands.run import carry_out
-        from w2vtrain.training.run_folder import stored
+        from w2vtrain.training.folder import stored
         from w2vtrain.user_code import Named
     folder = Path(run).resolve()
     journal = stored(folder)

@@ -17,8 +17,8 @@ from w2vtrain.formats.sniff import sniff
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.reading import open_input, read_lines
 from w2vtrain.training import checkpoint
+from w2vtrain.training.folder import stored
 from w2vtrain.training.journal import MAX_CONFIG_BYTES
-from w2vtrain.training.run_folder import stored
 from w2vtrain.training.status import is_run_folder
 
 MAX_LINE, MAX_LOG_BYTES = 1 << 20, 256 << 20

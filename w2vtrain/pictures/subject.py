@@ -18,8 +18,8 @@ from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.pictures.run_logs import log_events
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.folder import kept_vocabulary, stored
 from w2vtrain.training.journal import VOCABULARY
-from w2vtrain.training.run_folder import kept_vocabulary, stored
 from w2vtrain.training.state import Saved
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
 from w2vtrain.training.unfinished import newest, settings_of, vectors_of

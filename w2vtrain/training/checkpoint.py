@@ -1,6 +1,6 @@
-"""Save the state of a run as checkpoints, load the newest valid one, and lock the run folder.
+"""Save the state of a run as checkpoints, and load the newest valid one.
 
-This module does not know what the arrays mean or when to save: fit.py and run_folder.py do.
+This module does not know what the arrays mean or when to save: fit.py and run_folder.py do. folder.py locks the folder.
 
 A checkpoint is a folder, RUN/ckpt-000123, that holds `state.safetensors` and `manifest.json`. It is written under a
 temporary name: each file is synced to disk, the manifest with the checksum last, and then the folder is renamed. A run
@@ -12,33 +12,27 @@ changed elsewhere is detected.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, W2VError, WriteError, reason, spelled
+from w2vtrain.errors import DataError, InputMissing, ReadError, W2VError, WriteError, reason
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
-from w2vtrain.system.files import atomic_write, temporary_name
+from w2vtrain.system.files import atomic_write
 from w2vtrain.system.folders import checksum
 from w2vtrain.system.json_text import json_digest, json_object, json_text, record
-from w2vtrain.system.locks import Lock, check_lock
-from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
-from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, read_trusted, require_trust
-from w2vtrain.training.journal import Journal, OtherSchema
+from w2vtrain.system.storage import patiently, remove_tree, sync_folder
+from w2vtrain.system.trust import answering, open_trusted, raise_if_passing, read_trusted, require_trust
 from w2vtrain.training.state import Saved
 
 SCHEMA = 4
 KEPT_CHECKPOINTS = 2
-STATE, MANIFEST, LOCK = "state.safetensors", "manifest.json", "lock"
+STATE, MANIFEST = "state.safetensors", "manifest.json"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
-# Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
-LEFTOVER = re.compile(
-    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-([0-9a-f]{8}){1,2}|\.probe-[0-9a-f]{16}"
-)
 MAX_MANIFEST_BYTES = 16 << 20
 OR_REMOVE = ", or remove this checkpoint to continue from the one before it"
 
@@ -218,100 +212,3 @@ def remove(folder: Path, number: int) -> None:
     with suppress(OSError):
         patiently(lambda: path_of(folder, number).rename(doomed))
         remove_tree(doomed)
-
-
-def has_parts(folder: Path) -> bool:
-    """Return whether a folder has checkpoints, or what is left of some that could not be deleted."""
-    return any(CHECKPOINT_NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
-
-
-def sweep(folder: Path) -> None:
-    """Delete what killed runs left partially written or partially deleted. The caller must hold the lock."""
-    with answering(folder):
-        for entry in list(folder.iterdir()):
-            if LEFTOVER.fullmatch(entry.name):
-                if entry.is_dir():
-                    remove_tree(entry)
-                else:
-                    remove_file(entry)
-
-
-def require_own(folder: Path, trusted: Trusted) -> None:
-    """Raise OutputError or DataError unless a folder is a run folder, is empty, or holds only a killed run's leftovers.
-
-    A run deletes files with fixed names in its folder; in any other folder, those could be the user's files. This check
-    comes before the lock file is created. `RunFolder.read` reads config.json again, because another holder of the lock
-    may have changed it in between.
-    """
-    with suppress(OtherSchema), answering(folder):  # a run of another version: `RunFolder.read` decides
-        if Journal.read(folder, trusted) is not None:
-            return
-        if not is_unused(folder):
-            raise OutputError(
-                f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
-            )
-
-
-def is_unused(folder: Path) -> bool:
-    """Return whether a folder is empty, or has only what a run leaves that is killed before it has a config.json."""
-    return all(entry.name == LOCK or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
-
-
-@contextmanager
-def _creating(folder: Path) -> Iterator[None]:
-    """Raise OutputError if the block cannot create a run folder, or ReadError if that may be possible later."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
-    except OSError as error:
-        raise_if_passing(folder, error)
-        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
-
-
-def check_lockable(folder: Path) -> bool:
-    """Raise the errors of `locked`, but leave nothing behind. Return whether the folder exists."""
-    with _creating(folder):
-        is_there = folder.is_dir()
-        if not is_there:
-            probe = temporary_name(folder)
-            (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
-            probe.rmdir()
-    if is_there:
-        trusted = require_trust(folder, OutputError)
-        require_own(folder, trusted)
-        check_lock(folder / LOCK, str(folder), trusted)
-    return is_there
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold RUN/lock, and create it and the folder if necessary. At the end, delete a folder that holds nothing else.
-
-    Raise OutputError if another process holds the lock; the message says which, and since when. Also raise OutputError
-    if the folder cannot be created or trusted. The operating system releases the lock when its process ends, so a
-    killed run does not block the next one.
-    """
-    with _creating(folder):
-        if not folder.is_dir():
-            folder.mkdir(0o775, exist_ok=True)
-            sync_folder(folder.parent)
-    trusted = require_trust(folder, OutputError)
-    require_own(folder, trusted)
-    lock = Lock(folder / LOCK, str(folder), trusted)
-    try:
-        sweep(folder)
-        yield
-    finally:
-        empty = _holds_only_a_lock(folder)
-        lock.release(remove=empty)
-        if empty:
-            with suppress(OSError):
-                patiently(folder.rmdir)
-
-
-def _holds_only_a_lock(folder: Path) -> bool:
-    for _ in range(2):  # storage that fails once must not leave the lock of a finished run
-        with suppress(OSError):
-            return [entry.name for entry in folder.iterdir()] == [LOCK]
-    return False

@@ -5,7 +5,6 @@ files of a checkpoint, and journal.py the record of the run in config.json.
 """
 
 import json
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -26,18 +25,17 @@ from w2vtrain.errors import (
     Stopped,
     W2VError,
     WriteError,
-    reason,
-    shown,
     spelled,
 )
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.storage import remove_file, remove_tree
-from w2vtrain.system.trust import open_trusted, raise_if_passing, require_trust
+from w2vtrain.system.trust import require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.folder import has_parts, kept_vocabulary, locked, sweep
 from w2vtrain.training.journal import (
     CONFIG,
     CORPUS,
@@ -91,7 +89,7 @@ class RunFolder(Run):
 
         If the block raises an exception, keep the folder if it is needed.
         """
-        with listening(self), checkpoint.locked(self.folder):
+        with listening(self), locked(self.folder):
             try:
                 yield
                 self.remove_shared()
@@ -346,65 +344,13 @@ class RunFolder(Run):
     def finish(self) -> None:
         """Delete the run's files, after the results are written or if there are none.
 
-        config.json is deleted last, so that a run killed here still knows that it had finished. `checkpoint.locked`
+        config.json is deleted last, so that a run killed here still knows that it had finished. `folder.locked`
         deletes the lock and the folder.
         """
         with suppress(OSError, ReadError):  # whatever cannot be deleted is kept together with config.json
             self.start_over()
-            checkpoint.sweep(self.folder)
-            if checkpoint.has_parts(self.folder):
+            sweep(self.folder)
+            if has_parts(self.folder):
                 return
             for name in (VOCABULARY, CONFIG):
                 remove_file(self.folder / name)
-
-
-def kept_vocabulary(folder: Path) -> Vocabulary:
-    """Read a run folder's vocabulary.
-
-    Raise InputMissing if it cannot be opened or trusted, ReadError if not at the moment, DataError if invalid.
-    """
-    path = folder / VOCABULARY
-    try:
-        os.close(open_trusted(path, os.O_RDONLY, require_trust(folder, InputMissing)))
-    except OSError as error:
-        raise_if_passing(path, error)
-        raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
-    try:
-        return Vocabulary.load(path)
-    except InputMissing as error:
-        if isinstance(error.__cause__, OSError):
-            raise_if_passing(path, error.__cause__)
-        raise
-
-
-def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
-    """Read a run folder's config.json.
-
-    Raise InputMissing if the folder does not exist, DataError if it has no config.json or one that was changed by hand,
-    and ReadError if it cannot be read at the moment.
-
-    error: the class of error to raise if the folder cannot be trusted.
-    """
-    try:
-        there, missing = folder.is_dir(), not folder.exists()
-    except OSError as found:
-        raise_if_passing(folder, found)
-        raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
-    if missing:
-        raise InputMissing(f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command")
-    journal = Journal.read(folder, require_trust(folder, error)) if there else None
-    if journal is None and there and checkpoint.is_unused(folder):
-        raise DataError(f"{folder}: this run never began: repeat the fit command")
-    if journal is None:
-        raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
-    if newest := checkpoint.described(folder):
-        number, saved = newest
-        compared = () if journal.sealed else ((), saved.get("request"))  # of a changed file, all settings and fields
-        if changed := changes(saved, journal.description, *compared):
-            raise DataError(
-                f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"
-                " undo the change; to train with other settings, start another run"
-            )
-    if not journal.sealed:
-        raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
-    return journal

@@ -16,9 +16,9 @@ from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
 from w2vtrain.training import checkpoint
+from w2vtrain.training.folder import LOCK, kept_vocabulary, stored
 from w2vtrain.training.inputs import CHUNK_WORDS
 from w2vtrain.training.journal import CONFIG, MAX_CONFIG_BYTES
-from w2vtrain.training.run_folder import kept_vocabulary, stored
 from w2vtrain.training.state import Saved, State
 
 
@@ -39,7 +39,7 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     """
     folder = Path(path)
     journal = stored(folder, InputMissing)
-    process = holder(folder / checkpoint.LOCK, journal.trusted)
+    process = holder(folder / LOCK, journal.trusted)
     status = "running" if process else "complete" if journal.complete else "stopped"
     request, settings = journal.description["request"], journal.description["settings"]
     names = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")

@@ -1,0 +1,176 @@
+"""A run folder as others see it: its lock, what killed runs left in it, and the run that it says it belongs to.
+
+run_folder.py is the run that writes it, journal.py its config.json, and checkpoint.py its checkpoints.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from w2vtrain.errors import DataError, InputMissing, OutputError, W2VError, reason, shown, spelled
+from w2vtrain.system.files import temporary_name
+from w2vtrain.system.locks import Lock, check_lock
+from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
+from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, require_trust
+from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.training import checkpoint
+from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal, OtherSchema, changes
+
+LOCK = "lock"
+# Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
+LEFTOVER = re.compile(
+    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-([0-9a-f]{8}){1,2}|\.probe-[0-9a-f]{16}"
+)
+
+
+def has_parts(folder: Path) -> bool:
+    """Return whether a folder has checkpoints, or what is left of some that could not be deleted."""
+    return any(
+        checkpoint.CHECKPOINT_NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir()
+    )
+
+
+def sweep(folder: Path) -> None:
+    """Delete what killed runs left partially written or partially deleted. The caller must hold the lock."""
+    with answering(folder):
+        for entry in list(folder.iterdir()):
+            if LEFTOVER.fullmatch(entry.name):
+                if entry.is_dir():
+                    remove_tree(entry)
+                else:
+                    remove_file(entry)
+
+
+def require_own(folder: Path, trusted: Trusted) -> None:
+    """Raise OutputError or DataError unless a folder is a run folder, is empty, or holds only a killed run's leftovers.
+
+    A run deletes files with fixed names in its folder; in any other folder, those could be the user's files. This check
+    comes before the lock file is created. `RunFolder.read` reads config.json again, because another holder of the lock
+    may have changed it in between.
+    """
+    with suppress(OtherSchema), answering(folder):  # a run of another version: `RunFolder.read` decides
+        if Journal.read(folder, trusted) is not None:
+            return
+        if not is_unused(folder):
+            raise OutputError(
+                f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
+            )
+
+
+def is_unused(folder: Path) -> bool:
+    """Return whether a folder is empty, or has only what a run leaves that is killed before it has a config.json."""
+    return all(entry.name == LOCK or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
+
+
+@contextmanager
+def _creating(folder: Path) -> Iterator[None]:
+    """Raise OutputError if the block cannot create a run folder, or ReadError if that may be possible later."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
+    except OSError as error:
+        raise_if_passing(folder, error)
+        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
+
+
+def check_lockable(folder: Path) -> bool:
+    """Raise the errors of `locked`, but leave nothing behind. Return whether the folder exists."""
+    with _creating(folder):
+        is_there = folder.is_dir()
+        if not is_there:
+            probe = temporary_name(folder)
+            (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
+            probe.rmdir()
+    if is_there:
+        trusted = require_trust(folder, OutputError)
+        require_own(folder, trusted)
+        check_lock(folder / LOCK, str(folder), trusted)
+    return is_there
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold RUN/lock, and create it and the folder if necessary. At the end, delete a folder that holds nothing else.
+
+    Raise OutputError if another process holds the lock; the message says which, and since when. Also raise OutputError
+    if the folder cannot be created or trusted. The operating system releases the lock when its process ends, so a
+    killed run does not block the next one.
+    """
+    with _creating(folder):
+        if not folder.is_dir():
+            folder.mkdir(0o775, exist_ok=True)
+            sync_folder(folder.parent)
+    trusted = require_trust(folder, OutputError)
+    require_own(folder, trusted)
+    lock = Lock(folder / LOCK, str(folder), trusted)
+    try:
+        sweep(folder)
+        yield
+    finally:
+        empty = _holds_only_a_lock(folder)
+        lock.release(remove=empty)
+        if empty:
+            with suppress(OSError):
+                patiently(folder.rmdir)
+
+
+def _holds_only_a_lock(folder: Path) -> bool:
+    for _ in range(2):  # storage that fails once must not leave the lock of a finished run
+        with suppress(OSError):
+            return [entry.name for entry in folder.iterdir()] == [LOCK]
+    return False
+
+
+def kept_vocabulary(folder: Path) -> Vocabulary:
+    """Read a run folder's vocabulary.
+
+    Raise InputMissing if it cannot be opened or trusted, ReadError if not at the moment, DataError if invalid.
+    """
+    path = folder / VOCABULARY
+    try:
+        os.close(open_trusted(path, os.O_RDONLY, require_trust(folder, InputMissing)))
+    except OSError as error:
+        raise_if_passing(path, error)
+        raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
+    try:
+        return Vocabulary.load(path)
+    except InputMissing as error:
+        if isinstance(error.__cause__, OSError):
+            raise_if_passing(path, error.__cause__)
+        raise
+
+
+def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
+    """Read a run folder's config.json.
+
+    Raise InputMissing if the folder does not exist, DataError if it has no config.json or one that was changed by hand,
+    and ReadError if it cannot be read at the moment.
+
+    error: the class of error to raise if the folder cannot be trusted.
+    """
+    try:
+        there, missing = folder.is_dir(), not folder.exists()
+    except OSError as found:
+        raise_if_passing(folder, found)
+        raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
+    if missing:
+        raise InputMissing(f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command")
+    journal = Journal.read(folder, require_trust(folder, error)) if there else None
+    if journal is None and there and is_unused(folder):
+        raise DataError(f"{folder}: this run never began: repeat the fit command")
+    if journal is None:
+        raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
+    if newest := checkpoint.described(folder):
+        number, saved = newest
+        compared = () if journal.sealed else ((), saved.get("request"))  # of a changed file, all settings and fields
+        if changed := changes(saved, journal.description, *compared):
+            raise DataError(
+                f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"
+                " undo the change; to train with other settings, start another run"
+            )
+    if not journal.sealed:
+        raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
+    return journal

@@ -15,8 +15,9 @@ from w2vtrain.compat.word_choice import share
 from w2vtrain.config import validated
 from w2vtrain.text.encoded import read
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.training.fit import effective, fit, perplexity
+from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.perplexity import perplexity
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 RNG = np.random.default_rng(1)

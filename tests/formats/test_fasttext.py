@@ -18,7 +18,7 @@ from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
 from w2vtrain.formats.fasttext import SHAPE, SIZES, START, Arguments, read_fasttext, write_fasttext
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.subwords import Ngrams
-from w2vtrain.training.fit import perplexity
+from w2vtrain.training.perplexity import perplexity
 
 MADE = Path(__file__).parents[1] / "fasttext"
 NAMES = ["skipgram", "cbow-hs", "whole-words"]

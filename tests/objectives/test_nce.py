@@ -16,7 +16,7 @@ from w2vtrain.evaluation.objective_checks import check
 from w2vtrain.objectives import check_options, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Contexts, Window
 from w2vtrain.probability.sampling import hash_words
-from w2vtrain.training.fit import perplexity
+from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.predictor import model_predictor
 
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])

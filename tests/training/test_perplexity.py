@@ -18,9 +18,9 @@ from w2vtrain.system import parallel
 from w2vtrain.training import perplexity as scoring
 from w2vtrain.training import record, units
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import perplexity
 from w2vtrain.training.inputs import heldout_text
-from w2vtrain.training.predictor import model_predictor
+from w2vtrain.training.perplexity import perplexity
+from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.units import Interrupted, Watch
 
 WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "four"]
@@ -40,6 +40,11 @@ CASES = {
     "softmax": {"objective": "softmax", "architecture": "cbow", "bias": True, "block": 8},
     "selfnorm": {**LM, "objective": "selfnorm", "architecture": "vlbl", "block": 4},
 }
+
+
+def scored(scorer, layer, windows, *more):
+    """Score a text with the parts of a model."""
+    return scoring.score(Predictor(scorer, layer, windows), *more)
 
 
 def sentences(rng, count):
@@ -175,7 +180,7 @@ def test_stalled_scoring_ends_the_run(texts, monkeypatch, threads):
 
 def test_scoring_reports_progress_more_often_than_once_per_chunk(models, texts):
     seen = []
-    perplexity(models("nce"), [str(texts[1])], 2, Events(scoring=lambda done, total: seen.append((done, total))))
+    perplexity(models("nce"), [str(texts[1])], 2, Watch(lambda done, total: seen.append((done, total))))
     parts = seen[-1][1]
     chunks = len(parts_of(models("nce"), texts)[-1].words)
     assert parts > 2 * chunks > 4
@@ -237,14 +242,14 @@ def test_skipgram_score_agrees_with_scoring_every_pair(skipgram, texts, monkeypa
     if getattr(scorer, "affordable", 0):
         monkeypatch.setattr(type(scorer), "affordable", len(text.words) * len(targets))
     raw, log_z = (found.astype(np.float64) for found in scorer.scores(H, targets))
-    found = scoring.score(scorer, layer, windows, text)
+    found = scored(scorer, layer, windows, text)
     assert found.examples == found.normalized == len(targets) > 5_000
     assert found.log_z_error == 0
     assert found.unnormalized == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
     assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
     assert found.log_z_mean == pytest.approx(log_z.mean(), abs=1e-5)
     assert found.log_z_variance == pytest.approx(log_z.var(), abs=1e-5)
-    other = scoring.score(scorer, layer, windows, text, 3)
+    other = scored(scorer, layer, windows, text, 3)
     assert vars(other) | {"seconds": 0} == vars(found) | {"seconds": 0}
 
 
@@ -260,13 +265,13 @@ def test_expensive_log_z_is_estimated_from_a_sample(skipgram, texts, monkeypatch
         second = 48 + np.random.default_rng([chunk, 48]).permutation(48)[:12]
         few = np.concatenate([np.arange(48), second])
         sample += scorer.scores(H[few], targets[few])[1].tolist()
-    found = scoring.score(scorer, layer, windows, text, 2)
+    found = scored(scorer, layer, windows, text, 2)
     assert found.normalized == len(sample) == 60 * chunks < found.examples
     assert found.log_z_mean == pytest.approx(np.mean(sample), abs=1e-5)
     assert found.log_z_variance == pytest.approx(np.var(sample), abs=1e-5)
     assert found.log_z_error == pytest.approx(np.std(sample) / np.sqrt(len(sample)), rel=1e-3)
     monkeypatch.setattr(type(scorer), "affordable", chunks + 1)
-    assert scoring.score(scorer, layer, windows, text, 2).normalized == chunks + 1
+    assert scored(scorer, layer, windows, text, 2).normalized == chunks + 1
 
 
 class Plain:
@@ -291,7 +296,7 @@ def test_log_z_is_computed_once_per_context_word(skipgram, texts):
     scorer, *rest = parts_of(skipgram("neg"), texts)
     plain, grouped = Plain(scorer), Plain(scorer)
     grouped.raw = scorer.raw
-    a, b = scoring.score(plain, *rest), scoring.score(grouped, *rest)
+    a, b = scored(plain, *rest), scored(grouped, *rest)
     assert plain.count == a.examples == b.examples
     assert grouped.count == len(WORDS)
     for name in ("perplexity", "unnormalized", "log_z_mean"):
@@ -338,12 +343,12 @@ def test_a_scorer_is_given_the_contexts_of_the_examples_that_it_scores(models, t
     given, plain = Given(scorer, layer), Plain(scorer)
     given.affordable = plain.affordable = sampled
     plain.raw = scorer.raw
-    a, b = (scoring.score(which, layer, windows, text) for which in (given, plain))
+    a, b = (scored(which, layer, windows, text) for which in (given, plain))
     assert vars(a) | {"seconds": 0} == vars(b) | {"seconds": 0}
     by_word = case.startswith("skipgram") and not sampled
     assert given.scored["scores"] == plain.count > 0
     assert given.scored["raw"] == (a.examples if by_word or sampled else 0)
-    (found,) = scoring.paces([given], layer, windows, text, rounds=2, seconds=0.01)
+    (found,) = scoring.paces(Predictor(given, layer, windows), [], text, rounds=2, seconds=0.01)
     assert len(found) == 2
     assert min(found) > 0
     assert given.scored["log_prob"] > 0
@@ -372,7 +377,7 @@ def test_stop_request_ends_scoring_within_a_block(models, texts, monkeypatch, th
     stop = threading.Event()
     slow = Slow(scorer.output, stop.set)
     with pytest.raises(Interrupted, match="stopped"):
-        scoring.score(slow, *rest, threads, Watch(stop=stop.is_set))
+        scored(slow, *rest, threads, Watch(stop=stop.is_set))
     assert next(slow.calls) <= 5 + threads, "each thread finishes its block and starts no other"
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("w2vtrain scorer")]
 
@@ -390,7 +395,7 @@ def test_stop_request_ends_scoring_while_a_block_hangs(models, texts, monkeypatc
     monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 8)
     try:
         with pytest.raises(Interrupted):
-            scoring.score(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))
+            scored(Slow(scorer.output, hang), *rest, 1, Watch(stop=hangs.is_set))
         assert waiting.is_set()
     finally:
         release.set()
@@ -401,7 +406,7 @@ def test_stop_request_ends_scoring_while_a_block_hangs(models, texts, monkeypatc
 def test_scoring_time_is_estimated_once_and_early(models, texts, case, threads):
     seen = []
     watch = Watch(lambda done, total: seen.append((done, total)), lambda seconds: seen.append(seconds))
-    scoring.score(*parts_of(models(case), texts), threads, watch)
+    scored(*parts_of(models(case), texts), threads, watch)
     estimates = [k for k, event in enumerate(seen) if isinstance(event, float)]
     assert len(estimates) == 1
     assert 0 < seen[estimates[0]] < 600
@@ -415,7 +420,7 @@ def test_error_in_a_scorer_is_raised(models, texts):
     scorer, *rest = parts_of(models("softmax"), texts)
     for threads in (1, 3):
         with pytest.raises(RuntimeError, match="the scorer failed"):
-            scoring.score(Slow(scorer.output, fails), *rest, threads)
+            scored(Slow(scorer.output, fails), *rest, threads)
 
 
 def test_loaded_model_has_the_same_perplexity_as_the_saved_one(models, texts, tmp_path):

@@ -13,8 +13,9 @@ from w2vtrain.errors import ConfigError, ResourceError
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training import space
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import effective, fit, perplexity
+from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.inputs import Inputs, longest_sentence
+from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.predictor import window_size
 from w2vtrain.training.space import position_rows
 

@@ -37,7 +37,8 @@ def perplexity(
         from w2vtrain.commands.console import Console
         from w2vtrain.embeddings.model import load_model
         from w2vtrain.system.json_text import json_text
-        from w2vtrain.training.fit import perplexity as score_text
+        from w2vtrain.training.perplexity import perplexity as score_text
+        from w2vtrain.training.units import Watch
         from w2vtrain.user_code import Named, require
     flags = {"threads": threads, "phrases": phrases}
     settings, _ = resolve({name: value for name, value in flags.items() if value is not None})
@@ -49,9 +50,8 @@ def perplexity(
     require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
     console = Console(quiet)
     try:
-        score, coverage = score_text(
-            loaded, heldout, threads_of(settings.threads)[0], console.events(), settings.phrases
-        )
+        watch = Watch(console.events().scoring)
+        score, coverage = score_text(loaded, heldout, threads_of(settings.threads)[0], watch, settings.phrases)
     finally:
         console.close()
     if as_json:

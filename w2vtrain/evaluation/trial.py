@@ -27,10 +27,10 @@ from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit, perplexity_parts
-from w2vtrain.training.fit import perplexity as measure
+from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, heldout_text
-from w2vtrain.training.perplexity import PerplexityScore, paces, score
+from w2vtrain.training.perplexity import PerplexityScore, paces, perplexity_parts, score
+from w2vtrain.training.perplexity import perplexity as measure
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.record import bounded
 from w2vtrain.training.run import Run
@@ -152,7 +152,7 @@ class Curve:
 
     def score(self, predictor: Predictor, watch: Watch) -> PerplexityScore:
         """Score the held-out text."""
-        return score(predictor.scorer, predictor.layer, predictor.windows, self.text, int(self.settings.threads), watch)
+        return score(predictor, self.text, int(self.settings.threads), watch)
 
     def expected(self, predictor: Predictor) -> float:
         """Return the seconds that scoring the held-out text will take: begin with it, and stop when they are known."""
@@ -238,8 +238,7 @@ def scoring(model: Model, text: Text, rounds: int, seconds: float) -> dict[str, 
         size = (len(text.counts), predictor.layer.width)
         rows = np.random.default_rng(1).standard_normal(size, np.float32)
         rows *= np.float32(0.1)  # in place: a large vocabulary has gigabytes of rows
-        scorers = [predictor.scorer, RowScorer(rows)]
-        own, reference = paces(scorers, predictor.layer, predictor.windows, text, rounds, seconds)
+        own, reference = paces(predictor, [RowScorer(rows)], text, rounds, seconds)
     same = type(predictor.scorer) is RowScorer and predictor.scorer.normalized
     ratios = [mine / theirs for mine, theirs in zip(own, reference, strict=True)]
     paces_of_both = {"per_second": statistics.median(own), "reference": statistics.median(reference)}

@@ -59,7 +59,7 @@ class EarlyStopping:
         current = predictor(self.settings, self.vocabulary, weights())
         watch = Watch(self.events.scoring, warn, stop, self.settings.stall_timeout)
         started = time.monotonic()
-        result = score(current.scorer, current.layer, current.windows, self.text, int(self.settings.threads), watch)
+        result = score(current, self.text, int(self.settings.threads), watch)
         self.seconds += time.monotonic() - started
         return result
 

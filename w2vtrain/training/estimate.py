@@ -214,7 +214,7 @@ def _score(engine: Engine, text: Text, settings: Settings, vocabulary: Vocabular
     watch = Watch(progress, seconds.append, stop, settings.stall_timeout)
     current = predictor(settings, vocabulary, engine.weights())
     with one_thread(), suppress(Interrupted):
-        score(current.scorer, current.layer, current.windows, text, threads, watch)
+        score(current, text, threads, watch)
     return seconds[0]
 
 

@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, check_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Engine, Schedule
-from w2vtrain.errors import ConfigError, CorpusChanged, DataError, NothingLearned, label, shown, spelled
+from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.probability.dense import one_thread
@@ -30,17 +30,14 @@ from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import (
     Inputs,
-    Sources,
     corpus_of,
     heldout_of,
     heldout_text,
     text_of,
 )
-from w2vtrain.training.perplexity import PerplexityScore, score_parts
 from w2vtrain.training.predictor import (
     architecture_of,
     check_window,
-    model_predictor,
     predictor,
     problem_of,
     shrinks,
@@ -54,7 +51,7 @@ from w2vtrain.training.state import Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import check_finite, make_engine
-from w2vtrain.training.units import Interrupted, Watch
+from w2vtrain.training.units import Interrupted
 from w2vtrain.training.warm_start import WarmStart
 
 
@@ -343,30 +340,3 @@ class _Learner:
             settings=asdict(self.settings),
             record=self.record.finished(self.ids, self.state, parameters, vectors, blend.share, best_epoch),
         )
-
-
-def perplexity(
-    model: Model, sources: Sources, threads: int = 1, events: Events | None = None, phrases: str | None = None
-) -> tuple[PerplexityScore, float]:
-    """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1.
-
-    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file.
-    """
-    score, _, coverage = perplexity_parts(model, sources, threads, events, phrases)
-    return score, coverage
-
-
-def perplexity_parts(
-    model: Model, sources: Sources, threads: int = 1, events: Events | None = None, phrases: str | None = None
-) -> tuple[PerplexityScore, np.ndarray | None, float]:
-    """Return what `perplexity` does, and between the two the parts of the text: see perplexity.score_parts."""
-    with one_thread():
-        settings, vocabulary, found = model_predictor(model)
-        if settings.phrases and not phrases:
-            raise ConfigError(
-                f"{label('phrases')}: the model was trained with phrases: name their table, {shown(settings.phrases)}"
-            )
-        settings = replace(settings, phrases=phrases)
-        text, coverage = heldout_text(sources, settings, vocabulary)
-        watch = Watch((events or Events()).scoring)
-        return (*score_parts(found.scorer, found.layer, found.windows, text, threads, watch), coverage)

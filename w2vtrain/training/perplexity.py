@@ -8,18 +8,21 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.block_engine import Examples, InputLayer, gather
+from w2vtrain.embeddings.model import Model
+from w2vtrain.engines.block_engine import Examples, gather
 from w2vtrain.engines.contract import Text
 from w2vtrain.engines.window_kernel import MODEST
-from w2vtrain.errors import DataError
+from w2vtrain.errors import ConfigError, DataError, label, shown
 from w2vtrain.objectives.contract import SCORER, Contexts
-from w2vtrain.probability.dense import Workspace
+from w2vtrain.probability.dense import Workspace, one_thread
+from w2vtrain.training.inputs import Sources, heldout_text
+from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.units import Check, Unit, Watch, run_units
 
 EXAMPLES_PER_BLOCK = 256
@@ -55,30 +58,28 @@ class PerplexityScore:
     log_z_error: float = 0.0
 
 
-def score(
-    scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
-) -> PerplexityScore:
+def score(predictor: Predictor, text: Text, threads: int = 1, watch: Watch | None = None) -> PerplexityScore:
     """Score every target word of a text, with full windows.
 
-    scorer: see objectives.contract.Scorer. With skip-gram, whose hidden vectors are input rows, log Z is computed once
-    per context word if the scorer has `raw`. If `scorer.affordable` is not 0, log Z is computed for a random sample of
+    With skip-gram, whose hidden vectors are input rows, log Z is computed once per context word if the scorer has
+    `raw`: see objectives.contract.Scorer. If `scorer.affordable` is not 0, log Z is computed for a random sample of
     about that many examples.
 
     The result does not depend on the number of threads. Raise DataError if no word of the text has a context word,
     Interrupted if `watch.stop` returns True, and Stalled if a thread finishes no unit for too long.
     """
-    return score_parts(scorer, layer, windows, text, threads, watch)[0]
+    return score_parts(predictor, text, threads, watch)[0]
 
 
 def score_parts(
-    scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
+    predictor: Predictor, text: Text, threads: int = 1, watch: Watch | None = None
 ) -> tuple[PerplexityScore, np.ndarray | None]:
     """Return what `score` does, and for each of the text's C chunks, in its order, the predictions and their loss.
 
     parts (C, 2) float64: predictions, and the sum of their negative log-probabilities, so that two models can be
     compared chunk by chunk; None if log Z is computed once per context word or for a sample only.
     """
-    work = _Work(scorer, layer, windows, text)
+    work = _Work(predictor, text)
     sums, seconds = run_units(work.kinds(), threads, watch or Watch())
     n, raw, normalized, z, z2 = work.totals(sums)
     if n == 0:
@@ -96,6 +97,32 @@ def score_parts(
         parts = np.stack([sums[:, 0], sums[:, 3] - sums[:, 1]], axis=1).reshape(len(text.words), -1, 2).sum(axis=1)
     found = PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
     return found, parts
+
+
+def perplexity(
+    model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None
+) -> tuple[PerplexityScore, float]:
+    """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1.
+
+    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file.
+    """
+    score, _, coverage = perplexity_parts(model, sources, threads, watch, phrases)
+    return score, coverage
+
+
+def perplexity_parts(
+    model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None
+) -> tuple[PerplexityScore, np.ndarray | None, float]:
+    """Return what `perplexity` does, and between the two the parts of the text: see score_parts."""
+    with one_thread():
+        settings, vocabulary, found = model_predictor(model)
+        if settings.phrases and not phrases:
+            raise ConfigError(
+                f"{label('phrases')}: the model was trained with phrases: name their table, {shown(settings.phrases)}"
+            )
+        settings = replace(settings, phrases=phrases)
+        text, coverage = heldout_text(sources, settings, vocabulary)
+        return (*score_parts(found, text, threads, watch), coverage)
 
 
 class _Block(NamedTuple):
@@ -117,13 +144,14 @@ class _Work:
     A unit returns five sums: examples, their raw scores, examples with known log Z, log Z, log² Z.
     """
 
-    def __init__(self, scorer: Any, layer: InputLayer, windows: Any, text: Text) -> None:
-        self.scorer, self.layer, self.text = scorer, layer, text
-        self.windows = windows._replace(shrink=False)
+    def __init__(self, predictor: Predictor, text: Text) -> None:
+        self.scorer, self.layer, self.text = predictor.scorer, predictor.layer, text
+        self.windows = predictor.windows._replace(shrink=False)
         self.keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
-        SCORER.verify(type(scorer), "scorer")
-        self.sampled = scorer.affordable > 0
-        self.by_word = layer.architecture.in_place() and scorer.raw is not None and not self.sampled
+        SCORER.verify(type(self.scorer), "scorer")
+        self.sampled = self.scorer.affordable > 0
+        in_place = self.layer.architecture.in_place()
+        self.by_word = in_place and self.scorer.raw is not None and not self.sampled
         # For each context word: the number of examples that have it, and its log Z.
         self.lock = threading.Lock()
         self.examples = np.zeros(len(text.counts), np.int64)
@@ -268,14 +296,15 @@ def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
 
 
 def paces(
-    scorers: Sequence[Any], layer: InputLayer, windows: Any, text: Text, rounds: int = 7, seconds: float = 0.1
+    predictor: Predictor, others: Sequence[Any], text: Text, rounds: int = 7, seconds: float = 0.1
 ) -> list[list[float]]:
     """Return the targets per CPU second that one thread scores with each scorer's `log_prob`, one figure per round.
 
-    The scorers take turns, each for at least `seconds` per round, so that a change in the machine's speed affects all
-    of them. Their figures of one round can be compared.
+    The first scorer is the predictor's, and `others` score the same hidden vectors. The scorers take turns, each for at
+    least `seconds` per round, so that a change in the machine's speed affects all of them. Their figures of one round
+    can be compared.
     """
-    work = _Work(scorers[0], layer, windows, text)
+    work, scorers = _Work(predictor, text), [predictor.scorer, *others]
     block = next(b for chunk in range(len(text.words)) for b in work.blocks(chunk, Workspace()))
     by_scorer: list[list[float]] = [[] for _ in scorers]
     for scorer in scorers:

@@ -274,7 +274,7 @@ def machine() -> str:
 
 STUDIES = {
     "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
-    "noise": "noise words", "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
+    "noise": "noise words", "decay": "weight decay", "longdecay": "weight decay with 67,791 words", "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
     "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
 }  # fmt: skip
 """What each study is about, by its name, which is the folder of the template's command."""

@@ -140,7 +140,7 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
     def asked(path: str) -> Iterator[Sequence[str]]:
         return (question for _, question in read_questions(path) if question)
 
-    report = _evaluated(evaluate_analogies, asked, vectors, questions, as_json, **options)
+    report = _evaluated(evaluate_analogies, vectors, questions, as_json, asked, **options)
     if not as_json:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
@@ -174,7 +174,7 @@ def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None
     def asked(path: str) -> Iterator[Sequence[str]]:
         return ((left, right) for left, right, _ in read_pairs(path))
 
-    report = _evaluated(evaluate_similarity, asked, vectors, pairs, as_json, **options)
+    report = _evaluated(evaluate_similarity, vectors, pairs, as_json, asked, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -199,7 +199,7 @@ def outliers(vectors: str, topics: str, as_json: bool, fail_under: float | None,
     with imports():
         from w2vtrain.embeddings.outliers import evaluate_outliers
 
-    report = _scored(evaluate_outliers, vectors, topics, as_json, **options)
+    report = _evaluated(evaluate_outliers, vectors, topics, as_json, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -225,7 +225,7 @@ def categories(vectors: str, categories: str, as_json: bool, fail_under: float |
     with imports():
         from w2vtrain.embeddings.categories import evaluate_categories
 
-    report = _scored(evaluate_categories, vectors, categories, as_json, **options)
+    report = _evaluated(evaluate_categories, vectors, categories, as_json, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -233,25 +233,6 @@ def categories(vectors: str, categories: str, as_json: bool, fail_under: float |
             f" {report.categories:,} categories, {report.answered:,} of {report.asked:,} words"
         )
     _require(report.purity, fail_under, "purity")
-
-
-def _scored(
-    evaluate: Callable[..., Any], vectors: str, dataset: str, as_json: bool, restrict_vocab: int, case_sensitive: bool,
-    **options: Any,
-) -> Any:  # fmt: skip
-    """Return the report on a file of vectors and a data set; print JSON if requested."""
-    with imports():
-        from w2vtrain.formats.vectors import read_vectors
-        from w2vtrain.system.json_text import json_text
-    refuse_stdin_twice(vectors, dataset)
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
-    limit = restrict_vocab or None
-    with readable(dataset) as path:
-        report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
-    if as_json:
-        echo(json_text(report.to_dict()))
-    return report
 
 
 def _is_given(option: str) -> bool:
@@ -270,13 +251,14 @@ def _echo_unknown(unknown: int, protocol: str | None, kind: str, how: str) -> No
 
 
 def _evaluated(
-    evaluate: Callable[..., Any], asked: Callable[[str], Iterator[Sequence[str]]], vectors: str, dataset: str,
-    as_json: bool, restrict_vocab: int, case_sensitive: bool, unseen: bool, protocol: str | None, **options: Any,
+    evaluate: Callable[..., Any], vectors: str, dataset: str, as_json: bool,
+    asked: Callable[[str], Iterator[Sequence[str]]] | None = None, *, restrict_vocab: int, case_sensitive: bool,
+    unseen: bool = False, protocol: str | None = None, **options: Any,
 ) -> Any:  # fmt: skip
-    """Return the report on a file of vectors and one of questions or pairs, of which one may be stdin; print JSON.
+    """Return the report on a file of vectors and a data set, of which one may be stdin; print JSON if requested.
 
-    asked: returns the words of each question of a dataset; unseen: compose the vectors of those that are not in the
-    vocabulary.
+    asked: for questions and pairs, which may be bundled and have protocols: returns the words of each question; unseen:
+    compose the vectors of those that are not in the vocabulary.
     """
     with imports():
         from w2vtrain.embeddings.bundled import located
@@ -286,15 +268,17 @@ def _evaluated(
         from w2vtrain.system.json_text import json_text
     if unseen and protocol:
         raise click.UsageError("--unseen and --protocol: give only one of them, because these programs know no n-grams")
-    dataset, rules = located(dataset), PROTOCOLS[protocol] if protocol else PLAIN
+    limit, facts = restrict_vocab or None, {}  # type: int | None, dict[str, Any]
+    if asked:
+        dataset, rules = located(dataset), PROTOCOLS[protocol] if protocol else PLAIN
+        facts, options = {"protocol": protocol}, {**options, "protocol": rules}
+        if protocol and not _is_given("restrict_vocab"):
+            limit = rules.restrict_vocab
     refuse_stdin_twice(vectors, dataset)
     with readable(vectors) as path:
         loaded = read_vectors(path)
-    limit, facts = restrict_vocab or None, {"protocol": protocol}  # type: int | None, dict[str, Any]
-    if protocol and not _is_given("restrict_vocab"):
-        limit = rules.restrict_vocab
     with readable(dataset) as path:
-        if unseen:
+        if asked and unseen:
             questions = list(asked(path))
             extended = with_unseen(loaded, chain.from_iterable(questions), limit, not case_sensitive)
             words, count = count_unseen(loaded, extended, questions, not case_sensitive)
@@ -304,8 +288,7 @@ def _evaluated(
                 " pairs that are answered have such a word", err=True,
             )  # fmt: skip
             loaded, limit = extended, None
-        options |= {"restrict_vocab": limit, "case_insensitive": not case_sensitive, "protocol": rules}
-        report = evaluate(loaded, path, **options)
+        report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
         echo(json_text(report.to_dict() | facts))
     return report

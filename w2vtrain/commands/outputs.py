@@ -19,7 +19,7 @@ from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.formats.vectors import format_of, write_as
+from w2vtrain.formats.vectors import write_as
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, sweep
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock
@@ -60,7 +60,8 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    form = format_of(request.output, request.format_, models=True)
+    formats = dict(request.vectors)
+    form = formats[request.output]
     export, share = choose_vectors(model.record, "in" if form == FASTTEXT else request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
@@ -83,8 +84,7 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
 
     def write_rows(file: str, force: bool) -> None:
         counts = model.counts if rows == len(model.words) else None
-        form = format_of(file, request.vectors_format)
-        write_as(form, file, names, model.output, owned, claim, counts, request.dtype)
+        write_as(formats[file], file, names, model.output, owned, claim, counts, request.dtype)
 
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
         (request.output, write_output),
@@ -120,11 +120,8 @@ def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights)
             return whole
         return round(estimated_size(file, form, words, weights.input, request.dtype) * count / len(words))
 
-    sizes = {
-        request.output: vectors(request.output, format_of(request.output, request.format_, models=True), len(words))
-    }
-    if file := request.save_output_vectors:
-        sizes[file] = vectors(file, format_of(file, request.vectors_format), rows)
+    counts = (len(words), rows)
+    sizes = {file: vectors(file, form, count) for (file, form), count in zip(request.vectors, counts, strict=False)}
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
     sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
     return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]

@@ -17,7 +17,7 @@ from w2vtrain.config import Settings, check_rules, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
-from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of, format_of
+from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of
 from w2vtrain.objectives import check_options, engine_of, has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
@@ -229,13 +229,10 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     if request.save_output_vectors and not has_rows:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
     check_export(request.export, settings)
-    form = format_of(request.output, request.format_, models=True)
-    check_output(request.output, form, request.dtype)
-    if form == FASTTEXT and request.export not in ("auto", "in"):
-        raise ConfigError(f"export: {request.output} has input vectors in fastText's format; use --export in")
-    if request.save_output_vectors:
-        file = request.save_output_vectors
-        check_output(file, format_of(file, request.vectors_format), request.dtype)
+    for file, form in request.vectors:
+        check_output(file, form, request.dtype)
+        if form == FASTTEXT and request.export not in ("auto", "in"):
+            raise ConfigError(f"export: {file} has input vectors in fastText's format; use --export in")
     if request.save_vocab:
         check_suffix(request.save_vocab)
     for file in filter(None, (request.save_model, request.log_json)):
@@ -248,12 +245,8 @@ def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
     def overwrite(file: str) -> bool:
         return request.force or owned(file)
 
-    folders = [
-        (request.output, format_of(request.output, request.format_, models=True)),
-        *((file, format_of(file, request.vectors_format)) for file in filter(None, [request.save_output_vectors])),
-    ]
-    vectors = {name for file, form in folders for name in files_of(file, form)}
-    for file, form in folders:
+    vectors = {name for file, form in request.vectors for name in files_of(file, form)}
+    for file, form in request.vectors:
         check_vectors_writable(file, form, overwrite)
     for file in request.files:
         if file not in vectors:

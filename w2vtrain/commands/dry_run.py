@@ -22,7 +22,6 @@ from w2vtrain.training.checkpoint import check_lockable
 from w2vtrain.training.estimate import Estimate, Saves, estimate
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
-from w2vtrain.user_code import Named
 
 ODD = {
     "overlong": "tokens over 1,000 bytes would be skipped",
@@ -32,9 +31,8 @@ ODD = {
 }
 
 
-def dry_run(request: FitRequest, named: Named, seconds: float, as_json: bool) -> None:
+def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
     """Print what a request would take. Raise the errors that the run itself would raise before training."""
-    named.allow()
     planned = plan(request, os.environ, Team())
     console = Console(request.quiet)
     try:

@@ -58,7 +58,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         raise InputMissing(f"{shown(cwd)}: the folder that the run was started in does not exist") from error
     request = asked_before(folder, journal.description)
     asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
-    carry_out(asked, environment={}, resumed=True)
+    carry_out(asked, resumed=True)
 
 
 def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:

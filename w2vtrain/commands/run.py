@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -30,22 +30,15 @@ from w2vtrain.system.trust import answering
 from w2vtrain.training.fit import fit as train
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.team import Team
-from w2vtrain.user_code import Named
-
-NOBODY = Named()
 
 
-def carry_out(
-    request: FitRequest, environment: Mapping[str, str] = os.environ, named: Named = NOBODY, resumed: bool = False
-) -> None:
+def carry_out(request: FitRequest, resumed: bool = False) -> None:
     """Train and write the results. Errors in settings, inputs and outputs are reported before anything is read.
 
-    named: the objective and the architecture that the command line names, whose code may run; resumed: the request
-    comes from a run folder, not from the command line.
+    resumed: the request comes from a run folder, which has all settings, not from the command line.
     """
     with joined(request) as team:
-        named.allow()
-        planned = plan(request, environment, team)
+        planned = plan(request, {} if resumed else os.environ, team)
         if request.print_config:
             print_settings(planned)
         elif team.leads:

@@ -27,7 +27,7 @@ from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import answering
-from w2vtrain.training.fit import fit as train
+from w2vtrain.training.fit import fit
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.team import Team
 
@@ -51,7 +51,7 @@ def follow(planned: Plan, team: Team) -> None:
     """Train as a rank other than 0: without held-out text, outputs and console."""
     inputs, run = replace(planned.inputs(), heldout=(), folder=None), team.run
     if team.begin(run):
-        team.finish(train(inputs, replace(planned.settings, patience=None), team=team))
+        team.finish(fit(inputs, replace(planned.settings, patience=None), team=team))
 
 
 def lead(planned: Plan, team: Team, resumed: bool) -> None:
@@ -95,7 +95,7 @@ def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> No
     """Train, write the results and report them. If they cannot be written, what was learned is saved."""
     inputs = planned.inputs()
     team.begin(run)
-    model = train(inputs, planned.settings, events=team.watch(console.events()), team=team)
+    model = fit(inputs, planned.settings, events=team.watch(console.events()), team=team)
     model = team.finish(model)
     started = time.monotonic()
     run.enter(Phase.WRITING)

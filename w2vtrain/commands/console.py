@@ -121,10 +121,10 @@ class Console:
     """
 
     def __init__(
-        self, quiet: bool = False, every: float = LINE_SECONDS, log: Log | None = None, note: Note | None = None
-    ) -> None:
-        self.quiet, self.log = quiet, log
-        self.note = note or (lambda: ("", {}))
+        self, quiet: bool = False, every: float = LINE_SECONDS, log: Log = lambda facts: None,
+        note: Note = lambda: ("", {}),
+    ) -> None:  # fmt: skip
+        self.quiet, self.log, self.note = quiet, log, note
         self.terminal = sys.stderr.isatty()
         self.shown = Interval(BAR_SECONDS if self.terminal else every)
         self.logged = Interval(every)
@@ -180,8 +180,7 @@ class Console:
         self.say(f"warning     {sentence}")
 
     def _log(self, event: str, **facts: Any) -> None:
-        if self.log:
-            self.log({"event": event, **facts})
+        self.log({"event": event, **facts})
 
     def _expect(self, text: str) -> None:
         """Print a text after a second, unless `_unexpect` is called first."""
@@ -274,7 +273,7 @@ class Console:
         end = at.words >= at.total_words
         self.shown.add(at)
         self.logged.add(at)
-        if self.log and (self.logged.due() or end):
+        if self.logged.due() or end:
             self._log(
                 "progress",
                 epoch=at.epoch,

@@ -20,8 +20,7 @@ from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.formats.vectors import write_as
-from w2vtrain.system.files import STDOUT, Claim, atomic_write, sweep
-from w2vtrain.system.json_text import json_text
+from w2vtrain.system.files import STDOUT, sweep, write_json
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import new_files_in
 from w2vtrain.text.vocabulary import Vocabulary
@@ -125,9 +124,3 @@ def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights)
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
     sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
     return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]
-
-
-def write_json(path: str, values: dict[str, Any], force: bool, claim: Claim | None = None) -> None:
-    """Write one JSON object, indented."""
-    with atomic_write(path, force, claim=claim) as file:
-        file.write(json_text(values, indent=True).encode() + b"\n")

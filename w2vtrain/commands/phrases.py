@@ -1,6 +1,7 @@
 """The command `phrases`: find the phrases of a text, write their table, and the text with the phrases joined."""
 
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +99,8 @@ def phrases(
         check_writable(name, force)
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
     folder = Path(cache_dir) if cache_dir else Path(outputs[0]).resolve().parent if outputs[0] != "-" else None
-    try:
+    with closing(console):
         lines = read_text(text, threads=threads, folder=folder, progress=console.events().reading)
-    finally:
-        console.close()
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)

@@ -43,12 +43,11 @@ WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_
 class Plan:
     """What a `fit` command will do.
 
-    asked: the settings before automatic values are filled in; settings: with them; origins: of each setting; reason:
-    for the number of threads; start: what --init-from names, or None.
+    settings: with automatic values filled in; origins: of what was asked for; reason: for the number of threads; start:
+    what --init-from names, or None.
     """
 
     request: FitRequest
-    asked: Settings
     settings: Settings
     origins: dict[str, str]
     reason: str
@@ -63,17 +62,6 @@ class Plan:
         return Inputs(
             request.sources, request.heldout, words, request.encoding_folder, start=self.start, grow=grow, raw=is_raw
         )
-
-    def stated_origins(self) -> dict[str, Any]:
-        """Return the origin of each setting, and under "options" that of each option of the objective."""
-        before, after = asdict(self.asked), asdict(self.settings)
-        stated: dict[str, Any] = {
-            name: "chosen automatically" if before[name] != value else self.origins[name]
-            for name, value in after.items()
-        }
-        given = self.asked.options
-        options = {name: self.origins["options"] if name in given else "default" for name in self.settings.options}
-        return {**stated, "options": options}
 
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
@@ -108,10 +96,23 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
         if team.leads:
             check_files(request, settings)
-    planned = Plan(request, asked, settings, origins, threads_reason, start)
-    stated = request.origins or planned.stated_origins()
+    stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
-    return replace(planned, request=replace(request, origins=stated, command=command))
+    return Plan(replace(request, origins=stated, command=command), settings, origins, threads_reason, start)
+
+
+def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, str]) -> dict[str, Any]:
+    """Return the origin of each setting, and under "options" that of each option of the objective.
+
+    asked: the settings before automatic values are filled in; settings: with them; origins: of those asked for.
+    """
+    before = asdict(asked)
+    stated = {
+        name: "chosen automatically" if before[name] != value else origins[name]
+        for name, value in asdict(settings).items()
+    }
+    options = {name: origins["options"] if name in asked.options else "default" for name in settings.options}
+    return {**stated, "options": options}
 
 
 def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]) -> str:

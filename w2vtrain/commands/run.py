@@ -188,7 +188,7 @@ def crowded(threads: int | str) -> str | None:
 
 def print_settings(planned: Plan) -> None:
     """Print the effective settings as TOML that --config accepts, each with its origin."""
-    settings, origins = planned.settings, planned.stated_origins()
+    settings, origins = planned.settings, planned.request.origins
     for name, value in asdict(settings).items():
         if value is None:
             echo(f"# {name} is not set")

@@ -6,27 +6,23 @@ plan.py decides what to do, training/fit.py trains, and outputs.py writes.
 import json
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from w2vtrain.commands.console import Console, Log, json_lines, warn
+from w2vtrain.commands.console import Console, warn
+from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.outputs import locked_outputs, results_bytes, write_results
 from w2vtrain.commands.plan import Plan, check_begun, check_outputs, plan
 from w2vtrain.commands.ranks import joined
-from w2vtrain.commands.request import FitRequest, is_stream
-from w2vtrain.commands.shell import explained
+from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
-from w2vtrain.errors import InputMissing, Stopped, W2VError
+from w2vtrain.errors import InputMissing
 from w2vtrain.objectives import stated_options
-from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
-from w2vtrain.system.trust import answering
 from w2vtrain.training.fit import fit
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.team import Team
@@ -66,7 +62,7 @@ def lead(planned: Plan, team: Team, resumed: bool) -> None:
         log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
         with (
             locked_outputs(request, run, complete),
-            json_lines(log_file, request.on_full == "wait", log_opener(request, run)) as log,
+            json_lines(log_file, request.on_full == "wait", partial(open_log, request, run)) as log,
             closing(Console(request.quiet, request.progress_every, log, team.note)) as console,
             reported(log),
         ):
@@ -102,53 +98,6 @@ def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> No
     with run.rescued():
         write_results(planned.request, model, run, console.warnings)
     console.summary(model, planned.request.results, time.monotonic() - started)
-
-
-def log_opener(request: FitRequest, run: Run) -> Callable[[str], TextIO]:
-    """Return a function that opens the log. It appends to the run's own log; any other existing file needs --force."""
-
-    def open_log(path: str) -> TextIO:
-        if is_stream(path):
-            return Path(path).open("w", encoding="utf-8", newline="\n")
-        if not run.owns(path):
-            with atomic_write(path, request.force, claim=run.claim_log):
-                pass
-        log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
-        if _is_cut(path):
-            log.write("\n")
-        return log
-
-    return open_log
-
-
-def ends_done(path: str) -> bool:
-    """Return whether the last line of a run's log says that all is done, so that there is nothing to add."""
-    if is_stream(path):
-        return False
-    with answering(Path(path)), suppress(FileNotFoundError), Path(path).open("rb") as file:
-        last = deque(file, 1)
-        return bool(last) and last[0].startswith(b'{"event":"done"') and last[0].endswith(b"\n")
-    return False
-
-
-def _is_cut(path: str) -> bool:
-    """Return whether the last line of a file is incomplete, because the disk was full."""
-    with Path(path).open("rb") as file:
-        return file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
-
-
-@contextmanager
-def reported(log: Log) -> Iterator[None]:
-    """Log how the run ended if it was stopped or failed."""
-    try:
-        yield
-    except BaseException as error:
-        code, message = explained(error)
-        event = "stopped" if isinstance(error, Stopped) else "error"
-        if code:  # 0 if the reader of standard output closed it, which is not an error
-            with suppress(W2VError):  # the error itself matters more
-                log({"event": event, "exit_code": code, "message": message})
-        raise
 
 
 def recorded(request: FitRequest) -> dict[str, Any]:

@@ -6,7 +6,7 @@ The scores are computed in the modules of embeddings/ that are named after the e
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -28,6 +28,10 @@ from w2vtrain.embeddings.bundled import Kind
 from w2vtrain.errors import BelowThreshold
 from w2vtrain.parsers import Whole
 from w2vtrain.system.terminal import echo
+
+if TYPE_CHECKING:
+    from w2vtrain.embeddings.table import Row
+    from w2vtrain.formats.vectors import Vectors
 
 KINDS = get_args(Kind)
 SEED = Within(Whole(0, 2**63 - 1))
@@ -106,15 +110,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
         facts = {"restrict_vocab": limit, "analogy_words": among, "method": options["method"], "protocol": protocol}
         echo(json_text({"task": "all", "file": vectors, **facts, "sets": [row.to_dict() for row in rows]}))
         return
-    width = max(3, *(len(row.name) for row in rows))
-    echo(f"{'set':<{width}}  {'kind':<10}  {'measure':<8}   score  {'95% interval':<16}  answered of asked")
-    for row in rows:
-        start = f"{row.name:<{width}}  {row.kind:<10}  {row.measure:<8}"
-        if row.score is None or row.interval is None:
-            echo(f"{start}       -  {row.note}")
-        else:
-            interval = f"{row.interval[0]:.3f} to {row.interval[1]:.3f}"
-            echo(f"{start}  {row.score:6.3f}  {interval:<16}  {row.answered:,} of {row.asked:,}")
+    _print_table(rows)
     echo(f"analogies: {options['method']} among {_among(among)}; the others: {_among(limit)}")
 
 
@@ -235,6 +231,19 @@ def categories(vectors: str, categories: str, as_json: bool, fail_under: float |
     _require(report.purity, fail_under, "purity")
 
 
+def _print_table(rows: list["Row"]) -> None:
+    """Print one line for each evaluation set, under a headline."""
+    width = max(3, *(len(row.name) for row in rows))
+    echo(f"{'set':<{width}}  {'kind':<10}  {'measure':<8}   score  {'95% interval':<16}  answered of asked")
+    for row in rows:
+        start = f"{row.name:<{width}}  {row.kind:<10}  {row.measure:<8}"
+        if row.score is None or row.interval is None:
+            echo(f"{start}       -  {row.note}")
+        else:
+            interval = f"{row.interval[0]:.3f} to {row.interval[1]:.3f}"
+            echo(f"{start}  {row.score:6.3f}  {interval:<16}  {row.answered:,} of {row.asked:,}")
+
+
 def _is_given(option: str) -> bool:
     """Return whether the user gave an option of the current command."""
     return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
@@ -263,7 +272,6 @@ def _evaluated(
     with imports():
         from w2vtrain.embeddings.bundled import located
         from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
-        from w2vtrain.embeddings.unseen import count_unseen, with_unseen
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
     if unseen and protocol:
@@ -279,19 +287,27 @@ def _evaluated(
         loaded = read_vectors(path)
     with readable(dataset) as path:
         if asked and unseen:
-            questions = list(asked(path))
-            extended = with_unseen(loaded, chain.from_iterable(questions), limit, not case_sensitive)
-            words, count = count_unseen(loaded, extended, questions, not case_sensitive)
-            facts |= {"restrict_vocab": limit, "unseen_words": words, "answered_with_unseen_words": count}
-            echo(
-                f"{words:,} words are not in the vocabulary: their n-grams give vectors; {count:,} of the questions or"
-                " pairs that are answered have such a word", err=True,
-            )  # fmt: skip
-            loaded, limit = extended, None
+            loaded, counts = _extended(loaded, list(asked(path)), limit, not case_sensitive)
+            facts, limit = {**facts, "restrict_vocab": limit, **counts}, None
         report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
         echo(json_text(report.to_dict() | facts))
     return report
+
+
+def _extended(
+    loaded: "Vectors", questions: list[Sequence[str]], limit: int | None, case_insensitive: bool
+) -> tuple["Vectors", dict[str, int]]:
+    """Return vectors with those that n-grams give to unseen words, and how many words and answers this adds."""
+    from w2vtrain.embeddings.unseen import count_unseen, with_unseen
+
+    extended = with_unseen(loaded, chain.from_iterable(questions), limit, case_insensitive)
+    words, count = count_unseen(loaded, extended, questions, case_insensitive)
+    echo(
+        f"{words:,} words are not in the vocabulary: their n-grams give vectors; {count:,} of the questions or pairs"
+        " that are answered have such a word", err=True,
+    )  # fmt: skip
+    return extended, {"unseen_words": words, "answered_with_unseen_words": count}
 
 
 def _require(value: float, threshold: float | None, score: str) -> None:

@@ -64,9 +64,8 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
     export, share = choose_vectors(model.record, "in" if form == FASTTEXT else request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
-    record: dict[str, Any] = {"command": request.command, "settings": model.settings, "record": model.record}
-    if run.id:  # `supervise` recognizes by it that this run has finished
-        record = {"run": run.id, **record}
+    record: dict[str, Any] = {"run": run.id} if run.id else {}  # `supervise` recognizes by it that this run has ended
+    record |= {"command": request.command, "settings": model.settings, "record": model.record}
     claim = run.claim
 
     def owned(file: str) -> bool:
@@ -93,15 +92,20 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
         (request.record, lambda file, force: write_json(file, record, force, claim)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
-        while file:
-            try:
-                write(file, owned(file))
-            except (WriteError, OutputError) as error:
-                if is_stream(file) or not run.await_disk_space(error):
-                    raise
-            else:
-                break
+        if file:
+            _retried(write, file, owned, run)
     run.end_outputs()
+
+
+def _retried(write: Callable[[str, bool], None], file: str, owned: Callable[[str], bool], run: Run) -> None:
+    """Write a file, over one that the run owns by then; if the disk is full and the run waits for space, try again."""
+    while True:
+        try:
+            write(file, owned(file))
+            return
+        except (WriteError, OutputError) as error:
+            if is_stream(file) or not run.await_disk_space(error):
+                raise
 
 
 def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights) -> list[tuple[Path, int]]:

@@ -24,7 +24,7 @@ from w2vtrain.commands.shell import execute
 from w2vtrain.evaluation.figures import check_picture, new_figure, save_figure
 from w2vtrain.evaluation.measure import warm_up
 from w2vtrain.evaluation.systems import Job
-from w2vtrain.system.files import atomic_write, check_writable
+from w2vtrain.system.files import check_writable, write_json
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 
@@ -127,8 +127,7 @@ def main(
     finally:  # a job that fails does not lose the measurements before it
         if json_file:
             records = [m.record() for _, _, measurements in results for m in measurements]
-            with atomic_write(json_file, force=True) as out:
-                out.write(json_text({"limits": rounded(limits), "measurements": records}, indent=True).encode() + b"\n")
+            write_json(json_file, {"limits": rounded(limits), "measurements": records}, force=True)
     echo(table(results))
     picture(results, base, limits.flops, Path(plot))
 

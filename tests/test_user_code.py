@@ -56,7 +56,7 @@ def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder,
         )
 
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.train", stops)
+        patch.setattr("w2vtrain.commands.run.fit", stops)
         code, said = fresh(*words, "--architecture", "./sided.py")
         assert code == 75, said
     for again in (

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 """The words accepted for true and false, in lower case."""
@@ -22,19 +22,18 @@ NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 """A number as text. Python would also read `1_000`, spaces around a number, and the digits of other scripts."""
 
 
-class Parser(Protocol):
-    """The parser of a row of the settings table."""
+class Parser:
+    """The parser of a row of the settings table.
 
-    @property
-    def metavar(self) -> str:
-        """Placeholder of the value in the help."""
+    metavar: placeholder of the value in the help; words: those that the shell completes; others may also be valid.
+    """
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Words that the shell completes; other values may also be valid."""
+    metavar: ClassVar[str] = ""
+    words: tuple[str, ...] = ()
 
     def parse(self, value: Any) -> Any:
         """Return the value converted to its type; ValueError says what was expected."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,12 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Parser):
     """A finite number from `low` to `high` inclusive, or one of `words`."""
 
     low: float
     high: float
     words: tuple[str, ...] = ()
-    metavar: ClassVar[str]
     kind: ClassVar[type]
     name: ClassVar[str]
 
@@ -92,13 +90,13 @@ class Real(Number):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Parser):
     """One of a fixed set of words."""
 
     words: tuple[str, ...]
 
     @property
-    def metavar(self) -> str:
+    def metavar(self) -> str:  # type: ignore[override]
         """All words, separated by bars."""
         return "|".join(self.words)
 
@@ -110,10 +108,10 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Parser):
     """Any text; if it is a name, it is looked up later."""
 
-    metavar: str = "NAME"
+    metavar = "NAME"
     words: tuple[str, ...] = ()
 
     def parse(self, value: Any) -> str:
@@ -123,12 +121,10 @@ class Text:
         return value
 
 
-@dataclass(frozen=True)
-class FileName:
+class FileName(Parser):
     """The name of a file, or a path; the file is opened later."""
 
-    metavar: ClassVar[str] = "FILE"
-    words: ClassVar[tuple[str, ...]] = ()
+    metavar = "FILE"
 
     def parse(self, value: Any) -> str:
         """Return the name; ValueError if the value is neither a str nor a path, or is empty."""
@@ -138,12 +134,8 @@ class FileName:
         return name
 
 
-@dataclass(frozen=True)
-class Truth:
+class Truth(Parser):
     """A bool, or one of the words in TRUTH."""
-
-    metavar: ClassVar[str] = ""
-    words: ClassVar[tuple[str, ...]] = ()
 
     def parse(self, value: Any) -> bool:
         """Return the bool; ValueError for any other word or value."""
@@ -152,12 +144,10 @@ class Truth:
         return TRUTH[str(value).lower()]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Parser):
     """A dictionary with values of any type."""
 
-    metavar: ClassVar[str] = "KEY=VALUE"
-    words: ClassVar[tuple[str, ...]] = ()
+    metavar = "KEY=VALUE"
 
     def parse(self, value: Any) -> dict[str, Any]:
         """Return a copy; ValueError if the value is not a mapping."""

@@ -12,7 +12,8 @@ import pytest
 from signaled import shown_on
 
 from w2vtrain.commands import console
-from w2vtrain.commands.console import Console, Interval, json_lines
+from w2vtrain.commands.console import Console, Interval
+from w2vtrain.commands.log import json_lines
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.training.state import Epoch, Progress
 

@@ -46,7 +46,7 @@ def stopped(tmp_path, monkeypatch):
 
         return pipeline_fit(*arguments, team=team, events=Events(epoch=epoch), **more)
 
-    monkeypatch.setattr("w2vtrain.commands.run.train", stops)
+    monkeypatch.setattr("w2vtrain.commands.run.fit", stops)
 
     def start(*more):
         done = CliRunner().invoke(cli, ["fit", "text.txt", "-o", "v.bin", *SMALL, *more])
@@ -121,7 +121,7 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
     assert done.exit_code == 0, done.output
     expected = exported(arrays["input"][:, :9], outputs[:, :9], which, share, "")[:]
     assert np.array_equal(read_vectors("so-far.bin").matrix, expected)
-    monkeypatch.setattr("w2vtrain.commands.run.train", pipeline_fit)
+    monkeypatch.setattr("w2vtrain.commands.run.fit", pipeline_fit)
     done = CliRunner().invoke(cli, ["resume", "v.bin.run", "-q"])
     assert done.exit_code == 0, done.output
     model = load_model("m.safetensors")

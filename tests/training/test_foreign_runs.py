@@ -53,7 +53,7 @@ def stop(w2vtrain, tmp_path, monkeypatch):
 
     def stopped(*options):
         with monkeypatch.context() as patch:
-            patch.setattr("w2vtrain.commands.run.train", stops)
+            patch.setattr("w2vtrain.commands.run.fit", stops)
             code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, *options)
         assert code == Stopped.exit_code, said
         return tmp_path / "v.bin.run"
@@ -280,7 +280,7 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
         return pipeline_fit(*arguments, team=team, events=events, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.train", stops)
+        patch.setattr("w2vtrain.commands.run.fit", stops)
         words = ["fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"]
         assert w2vtrain_here(words, home)[0] == Stopped.exit_code
     code, said = w2vtrain("export", "home/v.bin.run", "-o", "x.txt", "--objective", "home/mine.py")

@@ -83,7 +83,7 @@ def stopped(run, monkeypatch, tmp_path):
         shutil.copy(tmp_path / "text.txt", place)
     assert run(FIT, whole)[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.train", stops)
+        patch.setattr("w2vtrain.commands.run.fit", stops)
         code, said, _ = run(FIT, folder)
     assert code == Stopped.exit_code, said
     return folder, (whole / "v.bin").read_bytes()

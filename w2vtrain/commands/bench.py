@@ -17,7 +17,7 @@ from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Number, Real, Whole
-from w2vtrain.system.files import atomic_write, check_writable
+from w2vtrain.system.files import check_writable, write_json
 from w2vtrain.system.terminal import echo
 
 if TYPE_CHECKING:
@@ -109,8 +109,7 @@ def run(
                 for limit in limits for point in tradeoff.best(points, limit)
             ]  # fmt: skip
             record = {"machine": machine, "measurements": [m.record() for m in results], "best": best}
-            with atomic_write(json_file, force=True) as out:
-                out.write(json_text(record, indent=True).encode() + b"\n")
+            write_json(json_file, record, force=True)
         _report(bench, results, limits)
         if plot and points:
             tradeoff.picture(points, Path(plot), bench.colors)

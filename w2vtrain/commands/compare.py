@@ -22,7 +22,7 @@ from w2vtrain.commands.options import (
     setting_options,
 )
 from w2vtrain.commands.shell import imports
-from w2vtrain.config import ROWS, resolve
+from w2vtrain.config import ROWS, Settings, resolve
 from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.parsers import LONGEST_TIME, Real, Whole
 from w2vtrain.system.machine import threads_of
@@ -81,11 +81,7 @@ def compare(
         from w2vtrain.evaluation.figures import INSTALL, can_draw
         from w2vtrain.evaluation.report import busy, plain, unreliable
         from w2vtrain.training.inputs import corpus_of
-    settings, origins = resolve(given(values, COMPARING), config=config)
-    if settings.seconds is not None and origins["epochs"] == "default":
-        settings = replace(settings, epochs=1_000_000)
-    if settings.threads == "auto":
-        settings = replace(settings, threads=max(1, threads_of("auto")[0] // values["at_once"]))
+    settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     for path in filter(None, [values["heldout"], values["test"], values["questions"], *values["pairs"]]):
         with open_input(path):
             pass
@@ -97,13 +93,9 @@ def compare(
     except OSError as error:
         raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
     comparison = Comparison(
-        sources=corpus,
-        folder=folder,
-        settings=settings,
-        contenders=contenders(objectives),
-        rates=rates_to_try,
+        sources=corpus, folder=folder, settings=settings, contenders=contenders(objectives), rates=rates_to_try,
         **values,
-    )
+    )  # fmt: skip
     if not can_draw():
         echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)
     results = train_all(comparison, lambda text: echo(text, err=True))
@@ -113,6 +105,16 @@ def compare(
         echo(f"warning: {warning}", err=True)
     if kernels := os.environ.get("OPENBLAS_CORETYPE"):
         echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)
+
+
+def _budgeted(flags: dict[str, Any], config: str | None, at_once: int) -> Settings:
+    """Return the settings: --seconds ends training unless --epochs does, and `at_once` runs share the cores."""
+    settings, origins = resolve(flags, config=config)
+    if settings.seconds is not None and origins["epochs"] == "default":
+        settings = replace(settings, epochs=1_000_000)
+    if settings.threads == "auto":
+        settings = replace(settings, threads=max(1, threads_of("auto")[0] // at_once))
+    return settings
 
 
 def parsed_rates(text: str) -> list[str]:

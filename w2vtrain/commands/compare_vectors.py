@@ -23,6 +23,9 @@ neighbors_option = click.option(
     "-k", "--neighbors", "k", type=COUNT, default=10, show_default=True, metavar="N",
     help="Number of nearest neighbors of each word.",
 )  # fmt: skip
+topn_option = click.option(
+    "-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of words that are listed."
+)
 
 
 @command(epilog=CODES, short_help="Print how many neighbors files of vectors have in common.")
@@ -32,9 +35,7 @@ neighbors_option = click.option(
     "--words", type=COUNT_OR_NONE, default=10_000, show_default=True, metavar="N",
     help="Compare the neighbors of the N most frequent words that all files have; 0 compares all.",
 )  # fmt: skip
-@click.option(
-    "-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of words that are listed."
-)
+@topn_option
 @restrict_option(0)
 @json_option
 def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_vocab: int, as_json: bool) -> None:
@@ -65,9 +66,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 @command(epilog=CODES, short_help="Align two files of vectors and print the words that moved.")
 @click.argument("first")
 @click.argument("second")
-@click.option(
-    "-n", "--topn", type=COUNT, default=10, show_default=True, metavar="N", help="Number of words that are listed."
-)
+@topn_option
 @neighbors_option
 @restrict_option(0)
 @json_option

@@ -1,26 +1,22 @@
-"""The output of a run on standard error (a bar on a terminal, plain lines elsewhere, a summary) and its JSON log.
+"""The output of a run on standard error (a bar on a terminal, plain lines elsewhere, a summary), and what it logs.
 
-It measures and decides nothing: it turns events into text.
+It measures and decides nothing: it turns events into text. log.py writes the JSON log.
 """
 
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.system.amounts import duration, size_text
-from w2vtrain.system.files import STDOUT, disk_is_full
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.machine import memory_in_use, versions
 from w2vtrain.system.parallel import held_signals
 from w2vtrain.system.terminal import echo, one_line
@@ -44,47 +40,6 @@ Note = Callable[[], tuple[str, dict[str, Any]]]
 def warn(text: str) -> None:
     """Print a line on stderr, even with --quiet."""
     echo(one_line(text), err=True)
-
-
-@contextmanager
-def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], TextIO]) -> Iterator[Log]:
-    """Yield a function that writes an object and the time as one line of JSON, and flushes; without a path, a no-op.
-
-    path: `-` is standard output; opened: a function that opens any other file; wait_for_disk: drop lines while the disk
-    is full, and warn once. Raise OutputError if the file cannot be created, and WriteError if it cannot be written.
-    """
-    if path is None:
-        yield lambda _: None
-        return
-    try:
-        file = None if path == STDOUT else opened(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be created: {error.strerror}") from error
-
-    def write(facts: dict[str, Any]) -> None:
-        line = json_text({"event": facts["event"], "time": round(time.time(), 3), **facts})
-        try:
-            if file is None:
-                echo(line)
-            else:
-                file.write(line + "\n")
-                file.flush()
-        except BrokenPipeError:  # training continues without a reader
-            pass
-        except OSError as error:
-            if not wait_for_disk or not disk_is_full(error):
-                raise WriteError(f"{path} cannot be written: {error.strerror}") from error
-            if not lost:
-                warn(f"warning     {path} cannot be written: {error.strerror}; lines are dropped until there is space")
-            lost.append(True)
-
-    lost: list[bool] = []
-    try:
-        yield write
-    finally:
-        if file is not None:
-            with suppress(OSError):  # reported already
-                file.close()
 
 
 class Interval:
@@ -121,10 +76,10 @@ class Console:
     """
 
     def __init__(
-        self, quiet: bool = False, every: float = LINE_SECONDS, log: Log | None = None, note: Note | None = None
-    ) -> None:
-        self.quiet, self.log = quiet, log
-        self.note = note or (lambda: ("", {}))
+        self, quiet: bool = False, every: float = LINE_SECONDS, log: Log = lambda facts: None,
+        note: Note = lambda: ("", {}),
+    ) -> None:  # fmt: skip
+        self.quiet, self.log, self.note = quiet, log, note
         self.terminal = sys.stderr.isatty()
         self.shown = Interval(BAR_SECONDS if self.terminal else every)
         self.logged = Interval(every)
@@ -180,8 +135,7 @@ class Console:
         self.say(f"warning     {sentence}")
 
     def _log(self, event: str, **facts: Any) -> None:
-        if self.log:
-            self.log({"event": event, **facts})
+        self.log({"event": event, **facts})
 
     def _expect(self, text: str) -> None:
         """Print a text after a second, unless `_unexpect` is called first."""
@@ -274,7 +228,7 @@ class Console:
         end = at.words >= at.total_words
         self.shown.add(at)
         self.logged.add(at)
-        if self.log and (self.logged.due() or end):
+        if self.logged.due() or end:
             self._log(
                 "progress",
                 epoch=at.epoch,

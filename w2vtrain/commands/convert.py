@@ -50,11 +50,7 @@ def convert(
     `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
     """
     with imports():
-        from w2vtrain.embeddings.model import load_model, save_as
-        from w2vtrain.formats.fasttext import READER as FASTTEXT
-        from w2vtrain.formats.model_file import MODEL
         from w2vtrain.formats.precision import mean_cosine
-        from w2vtrain.formats.sniff import sniff
         from w2vtrain.formats.transforms import transform
         from w2vtrain.formats.vector_formats import MODELS
         from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of, format_of, write_as
@@ -65,12 +61,7 @@ def convert(
     if form in MODELS:
         if export != "auto" or restrict_vocab or center or remove_top or normalize:
             raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
-        with readable(vectors) as path:
-            if sniff(path).kind not in (MODEL.name, FASTTEXT.name):
-                raise DataError(f"{path}: {form} holds a model, and this file has vectors alone")
-            model = load_model(path)
-            save_as(form, output, model, force)
-        echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions", err=True)
+        _convert_model(vectors, output, form, force)
         return
     with readable(vectors) as path:
         try:
@@ -91,6 +82,21 @@ def convert(
     if dtype != "float32":
         facts.append(f"as {dtype} (mean cosine with float32: {mean_cosine(matrix, dtype):.6f})")
     echo(f"{output}: {', '.join(facts)}", err=True)
+
+
+def _convert_model(source: str, output: str, form: str, force: bool) -> None:
+    """Write a model in another format of models; DataError if there are vectors alone."""
+    from w2vtrain.embeddings.model import load_model, save_as
+    from w2vtrain.formats.fasttext import READER as FASTTEXT
+    from w2vtrain.formats.model_file import MODEL
+    from w2vtrain.formats.sniff import sniff
+
+    with readable(source) as path:
+        if sniff(path).kind not in (MODEL.name, FASTTEXT.name):
+            raise DataError(f"{path}: {form} holds a model, and this file has vectors alone")
+        model = load_model(path)
+        save_as(form, output, model, force)
+    echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions", err=True)
 
 
 def files_read(path: str) -> list[str]:

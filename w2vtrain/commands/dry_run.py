@@ -4,6 +4,7 @@ plan.py decides what the run would do, and training/estimate.py measures.
 """
 
 import os
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from w2vtrain.training.estimate import Estimate, Saves, estimate
 from w2vtrain.training.folder import check_lockable
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
-from w2vtrain.user_code import Named
 
 ODD = {
     "overlong": "tokens over 1,000 bytes would be skipped",
@@ -32,16 +32,12 @@ ODD = {
 }
 
 
-def dry_run(request: FitRequest, named: Named, seconds: float, as_json: bool) -> None:
+def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
     """Print what a request would take. Raise the errors that the run itself would raise before training."""
-    named.allow()
     planned = plan(request, os.environ, Team())
-    console = Console(request.quiet)
-    try:
+    with closing(Console(request.quiet)) as console:
         in_the_way = refuse(planned)
         found = estimate(planned.inputs(), planned.settings, seconds, saves(request), console.events().reading)
-    finally:
-        console.close()
     found.warnings += in_the_way
     if as_json:
         epochs = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}

@@ -6,7 +6,7 @@ The scores are computed in the modules of embeddings/ that are named after the e
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -28,6 +28,10 @@ from w2vtrain.embeddings.bundled import Kind
 from w2vtrain.errors import BelowThreshold
 from w2vtrain.parsers import Whole
 from w2vtrain.system.terminal import echo
+
+if TYPE_CHECKING:
+    from w2vtrain.embeddings.table import Row
+    from w2vtrain.formats.vectors import Vectors
 
 KINDS = get_args(Kind)
 SEED = Within(Whole(0, 2**63 - 1))
@@ -106,15 +110,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
         facts = {"restrict_vocab": limit, "analogy_words": among, "method": options["method"], "protocol": protocol}
         echo(json_text({"task": "all", "file": vectors, **facts, "sets": [row.to_dict() for row in rows]}))
         return
-    width = max(3, *(len(row.name) for row in rows))
-    echo(f"{'set':<{width}}  {'kind':<10}  {'measure':<8}   score  {'95% interval':<16}  answered of asked")
-    for row in rows:
-        start = f"{row.name:<{width}}  {row.kind:<10}  {row.measure:<8}"
-        if row.score is None or row.interval is None:
-            echo(f"{start}       -  {row.note}")
-        else:
-            interval = f"{row.interval[0]:.3f} to {row.interval[1]:.3f}"
-            echo(f"{start}  {row.score:6.3f}  {interval:<16}  {row.answered:,} of {row.asked:,}")
+    _print_table(rows)
     echo(f"analogies: {options['method']} among {_among(among)}; the others: {_among(limit)}")
 
 
@@ -140,7 +136,7 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
     def asked(path: str) -> Iterator[Sequence[str]]:
         return (question for _, question in read_questions(path) if question)
 
-    report = _evaluated(evaluate_analogies, asked, vectors, questions, as_json, **options)
+    report = _evaluated(evaluate_analogies, vectors, questions, as_json, asked, **options)
     if not as_json:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
@@ -174,7 +170,7 @@ def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None
     def asked(path: str) -> Iterator[Sequence[str]]:
         return ((left, right) for left, right, _ in read_pairs(path))
 
-    report = _evaluated(evaluate_similarity, asked, vectors, pairs, as_json, **options)
+    report = _evaluated(evaluate_similarity, vectors, pairs, as_json, asked, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -199,7 +195,7 @@ def outliers(vectors: str, topics: str, as_json: bool, fail_under: float | None,
     with imports():
         from w2vtrain.embeddings.outliers import evaluate_outliers
 
-    report = _scored(evaluate_outliers, vectors, topics, as_json, **options)
+    report = _evaluated(evaluate_outliers, vectors, topics, as_json, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -225,7 +221,7 @@ def categories(vectors: str, categories: str, as_json: bool, fail_under: float |
     with imports():
         from w2vtrain.embeddings.categories import evaluate_categories
 
-    report = _scored(evaluate_categories, vectors, categories, as_json, **options)
+    report = _evaluated(evaluate_categories, vectors, categories, as_json, **options)
     if not as_json:
         low, high = report.interval
         echo(
@@ -235,23 +231,17 @@ def categories(vectors: str, categories: str, as_json: bool, fail_under: float |
     _require(report.purity, fail_under, "purity")
 
 
-def _scored(
-    evaluate: Callable[..., Any], vectors: str, dataset: str, as_json: bool, restrict_vocab: int, case_sensitive: bool,
-    **options: Any,
-) -> Any:  # fmt: skip
-    """Return the report on a file of vectors and a data set; print JSON if requested."""
-    with imports():
-        from w2vtrain.formats.vectors import read_vectors
-        from w2vtrain.system.json_text import json_text
-    refuse_stdin_twice(vectors, dataset)
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
-    limit = restrict_vocab or None
-    with readable(dataset) as path:
-        report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
-    if as_json:
-        echo(json_text(report.to_dict()))
-    return report
+def _print_table(rows: list["Row"]) -> None:
+    """Print one line for each evaluation set, under a headline."""
+    width = max(3, *(len(row.name) for row in rows))
+    echo(f"{'set':<{width}}  {'kind':<10}  {'measure':<8}   score  {'95% interval':<16}  answered of asked")
+    for row in rows:
+        start = f"{row.name:<{width}}  {row.kind:<10}  {row.measure:<8}"
+        if row.score is None or row.interval is None:
+            echo(f"{start}       -  {row.note}")
+        else:
+            interval = f"{row.interval[0]:.3f} to {row.interval[1]:.3f}"
+            echo(f"{start}  {row.score:6.3f}  {interval:<16}  {row.answered:,} of {row.asked:,}")
 
 
 def _is_given(option: str) -> bool:
@@ -270,45 +260,54 @@ def _echo_unknown(unknown: int, protocol: str | None, kind: str, how: str) -> No
 
 
 def _evaluated(
-    evaluate: Callable[..., Any], asked: Callable[[str], Iterator[Sequence[str]]], vectors: str, dataset: str,
-    as_json: bool, restrict_vocab: int, case_sensitive: bool, unseen: bool, protocol: str | None, **options: Any,
+    evaluate: Callable[..., Any], vectors: str, dataset: str, as_json: bool,
+    asked: Callable[[str], Iterator[Sequence[str]]] | None = None, *, restrict_vocab: int, case_sensitive: bool,
+    unseen: bool = False, protocol: str | None = None, **options: Any,
 ) -> Any:  # fmt: skip
-    """Return the report on a file of vectors and one of questions or pairs, of which one may be stdin; print JSON.
+    """Return the report on a file of vectors and a data set, of which one may be stdin; print JSON if requested.
 
-    asked: returns the words of each question of a dataset; unseen: compose the vectors of those that are not in the
-    vocabulary.
+    asked: for questions and pairs, which may be bundled and have protocols: returns the words of each question; unseen:
+    compose the vectors of those that are not in the vocabulary.
     """
     with imports():
         from w2vtrain.embeddings.bundled import located
         from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
-        from w2vtrain.embeddings.unseen import count_unseen, with_unseen
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
     if unseen and protocol:
         raise click.UsageError("--unseen and --protocol: give only one of them, because these programs know no n-grams")
-    dataset, rules = located(dataset), PROTOCOLS[protocol] if protocol else PLAIN
+    limit, facts = restrict_vocab or None, {}  # type: int | None, dict[str, Any]
+    if asked:
+        dataset, rules = located(dataset), PROTOCOLS[protocol] if protocol else PLAIN
+        facts, options = {"protocol": protocol}, {**options, "protocol": rules}
+        if protocol and not _is_given("restrict_vocab"):
+            limit = rules.restrict_vocab
     refuse_stdin_twice(vectors, dataset)
     with readable(vectors) as path:
         loaded = read_vectors(path)
-    limit, facts = restrict_vocab or None, {"protocol": protocol}  # type: int | None, dict[str, Any]
-    if protocol and not _is_given("restrict_vocab"):
-        limit = rules.restrict_vocab
     with readable(dataset) as path:
-        if unseen:
-            questions = list(asked(path))
-            extended = with_unseen(loaded, chain.from_iterable(questions), limit, not case_sensitive)
-            words, count = count_unseen(loaded, extended, questions, not case_sensitive)
-            facts |= {"restrict_vocab": limit, "unseen_words": words, "answered_with_unseen_words": count}
-            echo(
-                f"{words:,} words are not in the vocabulary: their n-grams give vectors; {count:,} of the questions or"
-                " pairs that are answered have such a word", err=True,
-            )  # fmt: skip
-            loaded, limit = extended, None
-        options |= {"restrict_vocab": limit, "case_insensitive": not case_sensitive, "protocol": rules}
-        report = evaluate(loaded, path, **options)
+        if asked and unseen:
+            loaded, counts = _extended(loaded, list(asked(path)), limit, not case_sensitive)
+            facts, limit = {**facts, "restrict_vocab": limit, **counts}, None
+        report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
         echo(json_text(report.to_dict() | facts))
     return report
+
+
+def _extended(
+    loaded: "Vectors", questions: list[Sequence[str]], limit: int | None, case_insensitive: bool
+) -> tuple["Vectors", dict[str, int]]:
+    """Return vectors with those that n-grams give to unseen words, and how many words and answers this adds."""
+    from w2vtrain.embeddings.unseen import count_unseen, with_unseen
+
+    extended = with_unseen(loaded, chain.from_iterable(questions), limit, case_insensitive)
+    words, count = count_unseen(loaded, extended, questions, case_insensitive)
+    echo(
+        f"{words:,} words are not in the vocabulary: their n-grams give vectors; {count:,} of the questions or pairs"
+        " that are answered have such a word", err=True,
+    )  # fmt: skip
+    return extended, {"unseen_words": words, "answered_with_unseen_words": count}
 
 
 def _require(value: float, threshold: float | None, score: str) -> None:

@@ -3,26 +3,18 @@
 It trains nothing, and needs no corpus. training/unfinished.py reads the folder.
 """
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, get_args
 
 import click
 
 from w2vtrain.commands.options import CODES, code_options, command, writing_options
 from w2vtrain.commands.request import Export
 from w2vtrain.commands.shell import imports
-from w2vtrain.errors import DataError, InputMissing
+from w2vtrain.errors import InputMissing
 from w2vtrain.registry import is_code
 from w2vtrain.system.terminal import echo
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from w2vtrain.formats.transforms import Combined
 
 
 @command(epilog=CODES, short_help="Write the vectors of an unfinished run.")
@@ -38,15 +30,10 @@ def export(
     The run may still be training and is not affected. The corpus is not needed.
     """
     with imports():
-        from w2vtrain.architectures import architecture_class
         from w2vtrain.commands.plan import check_export
-        from w2vtrain.formats.transforms import exported
         from w2vtrain.formats.vectors import check_output, format_of, write_as
-        from w2vtrain.objectives import objective_class
-        from w2vtrain.training.fingerprint import vocabulary_checksum
-        from w2vtrain.training.folder import kept_vocabulary, stored
-        from w2vtrain.training.journal import VOCABULARY
-        from w2vtrain.training.unfinished import newest, output_vectors_of, settings_of, vectors_of
+        from w2vtrain.training.folder import stored
+        from w2vtrain.training.unfinished import exported_from, newest, settings_of, vocabulary_of
         from w2vtrain.user_code import Named
     folder = Path(run)
     form = format_of(output, format_)
@@ -56,28 +43,17 @@ def export(
     settings = settings_of(folder, journal)
     if export == "auto":
         export = chosen_for(journal.description)
-    own = is_code(settings.objective)  # which is not run: input vectors are written unless others are requested
-    if not own:
+    if not is_code(settings.objective):  # which is not run: input vectors are written unless others are requested
         check_export(export, settings)
     checkpoint = newest(folder)
     if checkpoint is None:
         advice = "send it SIGUSR1 to save one" if hasattr(signal, "SIGUSR1") else "wait for its first checkpoint"
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
-    vocabulary = kept_vocabulary(folder)
     saved = checkpoint.saved()
+    vocabulary = vocabulary_of(folder, checkpoint, saved)
     state, epochs = saved.state, settings.epochs
     where = "at the end of training" if state.has_ended(epochs) else f"in epoch {state.current} of {epochs}"
-    if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
-        raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
-    rows: NDArray[np.float32] | Combined = vectors_of(checkpoint, saved.best, settings, vocabulary.words)
-    blend = architecture_class(settings.architecture).blend()
-    if export == "auto":
-        blends = not (own or settings.subwords) and objective_class(settings.objective).blends(settings.architecture)
-        export = cast("Export", blend.preferred(blends, int(vocabulary.counts.sum())))
-    if export != "in":
-        rows = exported(
-            rows[:], output_vectors_of(checkpoint, saved.best, settings, len(rows)), export, blend.share, folder
-        )
+    rows = exported_from(checkpoint, saved.best, settings, vocabulary, export, folder)
     write_as(form, output, vocabulary.words, rows, lambda _: force, counts=vocabulary.counts, dtype=dtype)
     for why in checkpoint.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)

@@ -153,12 +153,12 @@ def fit(
         from w2vtrain.commands.dry_run import dry_run as report
         from w2vtrain.commands.run import carry_out
         from w2vtrain.user_code import Named
-    named = Named(flags.get("objective"), flags.get("architecture"))
+    Named(flags.get("objective"), flags.get("architecture")).allow()
     request = FitRequest(sources=corpus, flags=flags, **values)
     if dry_run:
-        report(request, named, dry_run_seconds, as_json)
+        report(request, dry_run_seconds, as_json)
     else:
-        carry_out(request, named=named)
+        carry_out(request)
 
 
 def _free_name() -> str:

@@ -14,7 +14,7 @@ from w2vtrain.commands.spelling import Command
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
-from w2vtrain.parsers import MOST_WORDS, Number, Parser, Real, Truth, Whole
+from w2vtrain.parsers import MOST_WORDS, Number, Real, Truth, Whole
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
 """The end of the help of commands with several exit codes."""
@@ -117,17 +117,8 @@ def setting_option(name: str) -> Decorator:
         text += f"  [default: {default:,}]" if isinstance(default, int) else f"  [default: {default}]"
     return click.option(
         flag, *(f"--{option(other)}" for other in row.names), name, default=None, metavar=row.parser.metavar, help=text,
-        shell_complete=completion(row.parser),
+        shell_complete=lambda context, parameter, start: [word for word in row.parser.words if word.startswith(start)],
     )  # fmt: skip
-
-
-def completion(parser: Parser) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return a function that completes the words of a setting in the shell."""
-
-    def complete(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
-        return [word for word in parser.words if word.startswith(start)]
-
-    return complete
 
 
 def given(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

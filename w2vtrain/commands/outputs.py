@@ -19,9 +19,8 @@ from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.formats.vectors import format_of, write_as
-from w2vtrain.system.files import STDOUT, Claim, atomic_write, sweep
-from w2vtrain.system.json_text import json_text
+from w2vtrain.formats.vectors import write_as
+from w2vtrain.system.files import STDOUT, sweep, write_json
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import new_files_in
 from w2vtrain.text.vocabulary import Vocabulary
@@ -60,13 +59,13 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    form = format_of(request.output, request.format_, models=True)
+    formats = dict(request.vectors)
+    form = formats[request.output]
     export, share = choose_vectors(model.record, "in" if form == FASTTEXT else request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
-    record: dict[str, Any] = {"command": request.command, "settings": model.settings, "record": model.record}
-    if run.id:  # `supervise` recognizes by it that this run has finished
-        record = {"run": run.id, **record}
+    record: dict[str, Any] = {"run": run.id} if run.id else {}  # `supervise` recognizes by it that this run has ended
+    record |= {"command": request.command, "settings": model.settings, "record": model.record}
     claim = run.claim
 
     def owned(file: str) -> bool:
@@ -83,8 +82,7 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
 
     def write_rows(file: str, force: bool) -> None:
         counts = model.counts if rows == len(model.words) else None
-        form = format_of(file, request.vectors_format)
-        write_as(form, file, names, model.output, owned, claim, counts, request.dtype)
+        write_as(formats[file], file, names, model.output, owned, claim, counts, request.dtype)
 
     writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
         (request.output, write_output),
@@ -94,15 +92,20 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
         (request.record, lambda file, force: write_json(file, record, force, claim)),
     ]
     for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
-        while file:
-            try:
-                write(file, owned(file))
-            except (WriteError, OutputError) as error:
-                if is_stream(file) or not run.await_disk_space(error):
-                    raise
-            else:
-                break
+        if file:
+            _retried(write, file, owned, run)
     run.end_outputs()
+
+
+def _retried(write: Callable[[str, bool], None], file: str, owned: Callable[[str], bool], run: Run) -> None:
+    """Write a file, over one that the run owns by then; if the disk is full and the run waits for space, try again."""
+    while True:
+        try:
+            write(file, owned(file))
+            return
+        except (WriteError, OutputError) as error:
+            if is_stream(file) or not run.await_disk_space(error):
+                raise
 
 
 def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights) -> list[tuple[Path, int]]:
@@ -120,17 +123,8 @@ def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights)
             return whole
         return round(estimated_size(file, form, words, weights.input, request.dtype) * count / len(words))
 
-    sizes = {
-        request.output: vectors(request.output, format_of(request.output, request.format_, models=True), len(words))
-    }
-    if file := request.save_output_vectors:
-        sizes[file] = vectors(file, format_of(file, request.vectors_format), rows)
+    counts = (len(words), rows)
+    sizes = {file: vectors(file, form, count) for (file, form), count in zip(request.vectors, counts, strict=False)}
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
     sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
     return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]
-
-
-def write_json(path: str, values: dict[str, Any], force: bool, claim: Claim | None = None) -> None:
-    """Write one JSON object, indented."""
-    with atomic_write(path, force, claim=claim) as file:
-        file.write(json_text(values, indent=True).encode() + b"\n")

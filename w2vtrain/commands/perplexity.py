@@ -1,10 +1,12 @@
 """The command `perplexity`: print how well a saved model predicts held-out text. It trains nothing."""
 
+from contextlib import closing
 from dataclasses import asdict, replace
+from typing import Any
 
 import click
 
-from w2vtrain.commands.options import CODES, code_options, command, json_option, setting_options
+from w2vtrain.commands.options import CODES, code_options, command, given, json_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.system.machine import threads_of
@@ -20,15 +22,8 @@ from w2vtrain.system.terminal import echo
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def perplexity(
-    model: str,
-    heldout: tuple[str, ...],
-    threads: str | None,
-    column: str | None,
-    phrases: str | None,
-    as_json: bool,
-    quiet: bool,
-    **named: str | None,
-) -> None:
+    model: str, heldout: tuple[str, ...], column: str | None, as_json: bool, quiet: bool, **flags: Any
+) -> None:  # fmt: skip
     """Print how well MODEL, written by `fit --save-model`, predicts the text HELDOUT.
 
     The figures are the perplexity, exact and unnormalized, bits per word, the mean and variance of log Z, and coverage.
@@ -40,20 +35,16 @@ def perplexity(
         from w2vtrain.training.perplexity import perplexity as score_text
         from w2vtrain.training.units import Watch
         from w2vtrain.user_code import Named, require
-    flags = {"threads": threads, "phrases": phrases}
-    settings, _ = resolve({name: value for name, value in flags.items() if value is not None})
-    permission, loaded = Named(**named), load_model(model)
+    settings, _ = resolve(given(flags, ("threads", "phrases")))
+    permission, loaded = Named(**flags), load_model(model)
     if column is not None:
         loaded = replace(loaded, settings={**loaded.settings, "column": column})
     permission.allow()
     loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
     require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
-    console = Console(quiet)
-    try:
-        watch = Watch(console.events().scoring)
-        score, coverage = score_text(loaded, heldout, threads_of(settings.threads)[0], watch, settings.phrases)
-    finally:
-        console.close()
+    with closing(Console(quiet)) as console:
+        threads, watch = threads_of(settings.threads)[0], Watch(console.events().scoring)
+        score, coverage = score_text(loaded, heldout, threads, watch, settings.phrases)
     if as_json:
         echo(json_text({**asdict(score), "coverage": coverage}))
         return

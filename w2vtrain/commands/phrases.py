@@ -1,6 +1,7 @@
 """The command `phrases`: find the phrases of a text, write their table, and the text with the phrases joined."""
 
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -76,32 +77,24 @@ def phrases(
         from w2vtrain.system.compression import packed_write
         from w2vtrain.text.joining import joined_text
         from w2vtrain.text.phrase_finding import find_in, read_text
-        from w2vtrain.text.phrase_table import CONNECTOR_WORDS, Scoring
+        from w2vtrain.text.phrase_table import Scoring
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, READING))
-    how = {name: value for name, value in flags.items() if value is not None}
-    if connector_words is not None:
-        words = CONNECTOR_WORDS if connector_words == "english" else connector_words.split(",")
-        how["connector_words"] = tuple(filter(None, words))
+    how = _asked(connector_words, flags)
     if settings.phrases and (how or save_table):
         raise click.UsageError("--phrases joins the phrases of a table: options that find phrases have no effect")
     if not (output or save_table):
         raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
-    scoring, text, outputs = (
-        Scoring(**how),
-        corpus_of(corpus, settings),
-        [file for file in (output, save_table) if file],
-    )
+    scoring, text = Scoring(**how), corpus_of(corpus, settings)
+    outputs = [file for file in (output, save_table) if file]
     check_different(outputs, [*(file.path for file in text.files), *filter(None, [settings.phrases])])
     for name in outputs:
         check_suffix(name)
         check_writable(name, force)
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
     folder = Path(cache_dir) if cache_dir else Path(outputs[0]).resolve().parent if outputs[0] != "-" else None
-    try:
+    with closing(console):
         lines = read_text(text, threads=threads, folder=folder, progress=console.events().reading)
-    finally:
-        console.close()
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)
@@ -113,3 +106,14 @@ def phrases(
                 file.write(block)
     after = f", joined {before - int(lines.counts.sum()):,} times" if text.phrases is None else ""
     console.say(f"{before:,} words, {len(table):,} phrases{after}, in {duration(time.monotonic() - started)}")
+
+
+def _asked(connector_words: str | None, flags: dict[str, Any]) -> dict[str, Any]:
+    """Return how to find phrases: the fields of `Scoring` that the command line has."""
+    from w2vtrain.text.phrase_table import CONNECTOR_WORDS
+
+    how = {name: value for name, value in flags.items() if value is not None}
+    if connector_words is not None:
+        words = CONNECTOR_WORDS if connector_words == "english" else connector_words.split(",")
+        how["connector_words"] = tuple(filter(None, words))
+    return how

@@ -17,7 +17,7 @@ from w2vtrain.config import Settings, check_rules, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
-from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of, format_of
+from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of
 from w2vtrain.objectives import check_options, engine_of, has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
@@ -43,12 +43,11 @@ WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_
 class Plan:
     """What a `fit` command will do.
 
-    asked: the settings before automatic values are filled in; settings: with them; origins: of each setting; reason:
-    for the number of threads; start: what --init-from names, or None.
+    settings: with automatic values filled in; origins: of what was asked for; reason: for the number of threads; start:
+    what --init-from names, or None.
     """
 
     request: FitRequest
-    asked: Settings
     settings: Settings
     origins: dict[str, str]
     reason: str
@@ -63,17 +62,6 @@ class Plan:
         return Inputs(
             request.sources, request.heldout, words, request.encoding_folder, start=self.start, grow=grow, raw=is_raw
         )
-
-    def stated_origins(self) -> dict[str, Any]:
-        """Return the origin of each setting, and under "options" that of each option of the objective."""
-        before, after = asdict(self.asked), asdict(self.settings)
-        stated: dict[str, Any] = {
-            name: "chosen automatically" if before[name] != value else self.origins[name]
-            for name, value in after.items()
-        }
-        given = self.asked.options
-        options = {name: self.origins["options"] if name in given else "default" for name in self.settings.options}
-        return {**stated, "options": options}
 
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
@@ -108,10 +96,23 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
         if team.leads:
             check_files(request, settings)
-    planned = Plan(request, asked, settings, origins, threads_reason, start)
-    stated = request.origins or planned.stated_origins()
+    stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
-    return replace(planned, request=replace(request, origins=stated, command=command))
+    return Plan(replace(request, origins=stated, command=command), settings, origins, threads_reason, start)
+
+
+def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, str]) -> dict[str, Any]:
+    """Return the origin of each setting, and under "options" that of each option of the objective.
+
+    asked: the settings before automatic values are filled in; settings: with them; origins: of those asked for.
+    """
+    before = asdict(asked)
+    stated = {
+        name: "chosen automatically" if before[name] != value else origins[name]
+        for name, value in asdict(settings).items()
+    }
+    options = {name: origins["options"] if name in asked.options else "default" for name in settings.options}
+    return {**stated, "options": options}
 
 
 def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]) -> str:
@@ -229,13 +230,10 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     if request.save_output_vectors and not has_rows:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
     check_export(request.export, settings)
-    form = format_of(request.output, request.format_, models=True)
-    check_output(request.output, form, request.dtype)
-    if form == FASTTEXT and request.export not in ("auto", "in"):
-        raise ConfigError(f"export: {request.output} has input vectors in fastText's format; use --export in")
-    if request.save_output_vectors:
-        file = request.save_output_vectors
-        check_output(file, format_of(file, request.vectors_format), request.dtype)
+    for file, form in request.vectors:
+        check_output(file, form, request.dtype)
+        if form == FASTTEXT and request.export not in ("auto", "in"):
+            raise ConfigError(f"export: {file} has input vectors in fastText's format; use --export in")
     if request.save_vocab:
         check_suffix(request.save_vocab)
     for file in filter(None, (request.save_model, request.log_json)):
@@ -248,12 +246,8 @@ def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
     def overwrite(file: str) -> bool:
         return request.force or owned(file)
 
-    folders = [
-        (request.output, format_of(request.output, request.format_, models=True)),
-        *((file, format_of(file, request.vectors_format)) for file in filter(None, [request.save_output_vectors])),
-    ]
-    vectors = {name for file, form in folders for name in files_of(file, form)}
-    for file, form in folders:
+    vectors = {name for file, form in request.vectors for name in files_of(file, form)}
+    for file, form in request.vectors:
         check_vectors_writable(file, form, overwrite)
     for file in request.files:
         if file not in vectors:

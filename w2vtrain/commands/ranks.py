@@ -13,6 +13,7 @@ from w2vtrain.commands.shell import explained
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.distributed.ranks import Ranks
 from w2vtrain.errors import Stalled, UsageError, W2VError
+from w2vtrain.system.children import Relayed
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.training.signals import listening
@@ -20,14 +21,6 @@ from w2vtrain.training.team import Team
 
 FORWARDING_SECONDS = 0.5
 """Time for the launcher to forward an error message: after an abort, it may drop what ranks have written."""
-
-
-class Silent(W2VError):
-    """Raised on a rank whose error rank 0 reports. It has that error's exit code and no message."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__("")
-        self.exit_code = code
 
 
 @contextmanager
@@ -57,7 +50,7 @@ def joined(request: FitRequest) -> Iterator[Team]:
                 if isinstance(error, Stalled) and not ranks.leads:
                     faulthandler.dump_traceback()  # to which the message refers that rank 0 prints
                 job.finish(code)
-                raise error if ranks.leads else Silent(code) from error
+                raise error if ranks.leads else Relayed("", code) from error  # rank 0 prints the message
             if message:
                 echo(f"{NAME}: error: {one_line(f'rank {job.rank}: {message}')}", err=True)
                 time.sleep(FORWARDING_SECONDS)

@@ -33,7 +33,7 @@ class FitRequest:
     """The arguments of a `fit` command.
 
     flags: settings as text; output: may be empty only with print_config. `plan` fills in the last two fields unless the
-    request comes from a run folder. origins: of each setting, as `Plan.stated_origins` returns them; command: repeats
+    request comes from a run folder. origins: of each setting, as `plan.stated_origins` returns them; command: repeats
     the run in the same working directory.
     """
 
@@ -73,30 +73,30 @@ class FitRequest:
         return None if is_stream(self.output) else f"{self.output}.json"
 
     @property
+    def vectors(self) -> list[tuple[str, str]]:
+        """The file and the format of the vectors, and of the output vectors if they are to be saved.
+
+        The latter have the format of their suffix if --format names one of models. Raise the errors of `format_of`.
+        """
+        from w2vtrain.formats.vectors import format_of
+
+        found = [(self.output, format_of(self.output, self.format_, models=True))]
+        if file := self.save_output_vectors:
+            found.append((file, format_of(file, None if self.format_ in MODELS else self.format_)))
+        return found
+
+    @property
     def results(self) -> list[str]:
         """The names of all results, ending with the JSON record beside the vectors."""
-        from w2vtrain.formats.vectors import files_of, format_of
+        from w2vtrain.formats.vectors import files_of
 
-        vectors = [
-            name
-            for file, form, models in (
-                (self.output, self.format_, True),
-                (self.save_output_vectors, self.vectors_format, False),
-            )
-            if file
-            for name in files_of(file, format_of(file, form, models))
-        ]
+        vectors = [name for file, form in self.vectors for name in files_of(file, form)]
         return [*vectors, *filter(None, [self.save_model, self.save_vocab, self.record])]
 
     @property
     def files(self) -> list[str]:
         """The names of the results, and of the log if there is one."""
         return [*self.results, *filter(None, [self.log_json])]
-
-    @property
-    def vectors_format(self) -> str | None:
-        """The format of --save-output-vectors, None for that of its suffix: --format may name one of models."""
-        return None if self.format_ in MODELS else self.format_
 
     @property
     def run_folder(self) -> Path | None:

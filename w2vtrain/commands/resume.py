@@ -58,7 +58,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         raise InputMissing(f"{shown(cwd)}: the folder that the run was started in does not exist") from error
     request = asked_before(folder, journal.description)
     asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
-    carry_out(asked, environment={}, resumed=True)
+    carry_out(asked, resumed=True)
 
 
 def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
@@ -79,7 +79,7 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
         architecture_class(settings.architecture)  # raises ConfigError if there is none
         mistakes = without_effect(settings)  # `fit` would reject these as options
         flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
-        given = {**description["request"], "flags": flags, "config": None, "run": str(run)}
+        given = {**description["request"], "flags": flags, "config": None, "print_config": False, "run": str(run)}
     except CodeNotAllowed:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:

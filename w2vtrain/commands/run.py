@@ -6,46 +6,35 @@ plan.py decides what to do, training/fit.py trains, and outputs.py writes.
 import json
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from w2vtrain.commands.console import Console, Log, json_lines, warn
+from w2vtrain.commands.console import Console, warn
+from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.outputs import locked_outputs, results_bytes, write_results
 from w2vtrain.commands.plan import Plan, check_begun, check_outputs, plan
 from w2vtrain.commands.ranks import joined
-from w2vtrain.commands.request import FitRequest, is_stream
-from w2vtrain.commands.shell import explained
+from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
-from w2vtrain.errors import InputMissing, Stopped, W2VError
+from w2vtrain.errors import InputMissing
 from w2vtrain.objectives import stated_options
-from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.terminal import echo
-from w2vtrain.system.trust import answering
-from w2vtrain.training.fit import fit as train
+from w2vtrain.training.fit import fit
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.team import Team
-from w2vtrain.user_code import Named
-
-NOBODY = Named()
 
 
-def carry_out(
-    request: FitRequest, environment: Mapping[str, str] = os.environ, named: Named = NOBODY, resumed: bool = False
-) -> None:
+def carry_out(request: FitRequest, resumed: bool = False) -> None:
     """Train and write the results. Errors in settings, inputs and outputs are reported before anything is read.
 
-    named: the objective and the architecture that the command line names, whose code may run; resumed: the request
-    comes from a run folder, not from the command line.
+    resumed: the request comes from a run folder, which has all settings, not from the command line.
     """
     with joined(request) as team:
-        named.allow()
-        planned = plan(request, environment, team)
+        planned = plan(request, {} if resumed else os.environ, team)
         if request.print_config:
             print_settings(planned)
         elif team.leads:
@@ -58,7 +47,7 @@ def follow(planned: Plan, team: Team) -> None:
     """Train as a rank other than 0: without held-out text, outputs and console."""
     inputs, run = replace(planned.inputs(), heldout=(), folder=None), team.run
     if team.begin(run):
-        team.finish(train(inputs, replace(planned.settings, patience=None), team=team))
+        team.finish(fit(inputs, replace(planned.settings, patience=None), team=team))
 
 
 def lead(planned: Plan, team: Team, resumed: bool) -> None:
@@ -73,7 +62,7 @@ def lead(planned: Plan, team: Team, resumed: bool) -> None:
         log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
         with (
             locked_outputs(request, run, complete),
-            json_lines(log_file, request.on_full == "wait", log_opener(request, run)) as log,
+            json_lines(log_file, request.on_full == "wait", partial(open_log, request, run)) as log,
             closing(Console(request.quiet, request.progress_every, log, team.note)) as console,
             reported(log),
         ):
@@ -102,60 +91,13 @@ def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> No
     """Train, write the results and report them. If they cannot be written, what was learned is saved."""
     inputs = planned.inputs()
     team.begin(run)
-    model = train(inputs, planned.settings, events=team.watch(console.events()), team=team)
+    model = fit(inputs, planned.settings, events=team.watch(console.events()), team=team)
     model = team.finish(model)
     started = time.monotonic()
     run.enter(Phase.WRITING)
     with run.rescued():
         write_results(planned.request, model, run, console.warnings)
     console.summary(model, planned.request.results, time.monotonic() - started)
-
-
-def log_opener(request: FitRequest, run: Run) -> Callable[[str], TextIO]:
-    """Return a function that opens the log. It appends to the run's own log; any other existing file needs --force."""
-
-    def open_log(path: str) -> TextIO:
-        if is_stream(path):
-            return Path(path).open("w", encoding="utf-8", newline="\n")
-        if not run.owns(path):
-            with atomic_write(path, request.force, claim=run.claim_log):
-                pass
-        log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
-        if _is_cut(path):
-            log.write("\n")
-        return log
-
-    return open_log
-
-
-def ends_done(path: str) -> bool:
-    """Return whether the last line of a run's log says that all is done, so that there is nothing to add."""
-    if is_stream(path):
-        return False
-    with answering(Path(path)), suppress(FileNotFoundError), Path(path).open("rb") as file:
-        last = deque(file, 1)
-        return bool(last) and last[0].startswith(b'{"event":"done"') and last[0].endswith(b"\n")
-    return False
-
-
-def _is_cut(path: str) -> bool:
-    """Return whether the last line of a file is incomplete, because the disk was full."""
-    with Path(path).open("rb") as file:
-        return file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
-
-
-@contextmanager
-def reported(log: Log) -> Iterator[None]:
-    """Log how the run ended if it was stopped or failed."""
-    try:
-        yield
-    except BaseException as error:
-        code, message = explained(error)
-        event = "stopped" if isinstance(error, Stopped) else "error"
-        if code:  # 0 if the reader of standard output closed it, which is not an error
-            with suppress(W2VError):  # the error itself matters more
-                log({"event": event, "exit_code": code, "message": message})
-        raise
 
 
 def recorded(request: FitRequest) -> dict[str, Any]:
@@ -195,7 +137,7 @@ def crowded(threads: int | str) -> str | None:
 
 def print_settings(planned: Plan) -> None:
     """Print the effective settings as TOML that --config accepts, each with its origin."""
-    settings, origins = planned.settings, planned.stated_origins()
+    settings, origins = planned.settings, planned.request.origins
     for name, value in asdict(settings).items():
         if value is None:
             echo(f"# {name} is not set")

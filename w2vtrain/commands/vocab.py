@@ -1,6 +1,7 @@
 """The command `vocab`: count the words of a text and write the vocabulary. It trains nothing."""
 
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,7 +51,7 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
     """Count the words of a text, show the progress and close the console. Return the vocabulary and the statistics."""
     with imports():
         from w2vtrain.text.encoded import count
-    try:
+    with closing(console):
         return count(
             text,
             min_count=settings.min_count,
@@ -58,5 +59,3 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
             threads=threads_of(settings.threads)[0],
             progress=console.events().reading,
         )
-    finally:
-        console.close()

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.distributed.communicator import Communicator, allgather_json
-from w2vtrain.errors import Disconnected, W2VError
+from w2vtrain.errors import Disconnected
+from w2vtrain.system.children import Relayed
 
 
 @dataclass
@@ -37,12 +38,8 @@ class Report:
 REPORT_FIELDS = tuple(field.name for field in fields(Report))
 
 
-class Left(W2VError):
+class Left(Relayed):
     """Raised on every rank if one has left because of an error, with that error's message and exit code."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.exit_code = code
 
 
 class Session:

@@ -21,7 +21,7 @@ from w2vtrain.evaluation.curves import curves, picture, title
 from w2vtrain.evaluation.figures import can_draw
 from w2vtrain.evaluation.trial import Job, child
 from w2vtrain.system.children import each, run_child
-from w2vtrain.system.files import atomic_write
+from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
 from w2vtrain.system.storage import remove_tree
@@ -179,8 +179,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
     folder.mkdir(parents=True, exist_ok=True)
     run = path.with_suffix(".run")
     trained = {"job": asdict(job), **_train_apart(job, run, lambda text: say(f"{number}{job.name}: {text}"))}
-    with atomic_write(path) as file:
-        file.write(json_text(trained, indent=True).encode() + b"\n")
+    write_json(path, trained)
     remove_tree(run)
     say(f"{number}{job.name}: {_described(trained) if 'test' in trained else trained['failed']}")
     return trained

@@ -17,12 +17,10 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.pictures.run_logs import log_events
 from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.folder import kept_vocabulary, stored
-from w2vtrain.training.journal import VOCABULARY
+from w2vtrain.training.folder import stored
 from w2vtrain.training.state import Saved
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
-from w2vtrain.training.unfinished import newest, settings_of, vectors_of
+from w2vtrain.training.unfinished import newest, settings_of, vectors_of, vocabulary_of
 
 
 @dataclass(frozen=True)
@@ -120,9 +118,7 @@ def _unfinished(path: str, log: str | None) -> Subject:
             return replace(subject, missing="The run has no checkpoint yet.")
         saved = checkpoint.saved()
         subject.record.update(_so_far(saved))
-        vocabulary = kept_vocabulary(folder)
-        if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
-            raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
+        vocabulary = vocabulary_of(folder, checkpoint, saved)
         matrix = vectors_of(checkpoint, saved.best, settings_of(folder, journal), vocabulary.words)
     except CodeNotAllowed:
         return replace(subject, missing="The run uses code of its own, which a report does not run.")

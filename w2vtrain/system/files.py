@@ -80,6 +80,14 @@ def atomic_write(
             raise
 
 
+def write_json(path: str | Path, values: dict[str, Any], force: bool = False, claim: Claim | None = None) -> None:
+    """Write one JSON object, indented, as `atomic_write` does."""
+    from w2vtrain.system.json_text import json_text  # here, because most commands that import this write no JSON
+
+    with atomic_write(path, force, claim=claim) as file:
+        file.write(json_text(values, indent=True).encode() + b"\n")
+
+
 def check_writable(path: str | Path, force: bool = False) -> None:
     """Raise OutputError if `atomic_write(path, force)` would.
 

@@ -9,12 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, DataError, spelled
-from w2vtrain.registry import CodeNotAllowed, placed
+from w2vtrain.formats.transforms import Combined, exported
+from w2vtrain.objectives import objective_class
+from w2vtrain.registry import CodeNotAllowed, is_code, placed
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint, load, numbers
-from w2vtrain.training.journal import CONFIG, Journal
+from w2vtrain.training.fingerprint import vocabulary_checksum
+from w2vtrain.training.folder import kept_vocabulary
+from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
 from w2vtrain.training.predictor import input_rows
+from w2vtrain.training.state import Saved
 from w2vtrain.user_code import require
 
 
@@ -41,6 +48,32 @@ def newest(folder: Path) -> Checkpoint | None:
         except DataError:
             if before == numbers(folder):
                 raise
+
+
+def vocabulary_of(folder: Path, checkpoint: Checkpoint, saved: Saved) -> Vocabulary:
+    """Return the vocabulary of a run; DataError if a checkpoint has another. Raise also as `kept_vocabulary` does."""
+    vocabulary = kept_vocabulary(folder)
+    if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
+        raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
+    return vocabulary
+
+
+def exported_from(
+    checkpoint: Checkpoint, best: bool, settings: Settings, vocabulary: Vocabulary, which: str, folder: Path
+) -> np.ndarray | Combined:
+    """Return the vectors that an --export names, of the best epoch or the current ones.
+
+    auto: what `fit` would choose, but input vectors if the objective is code of a user, which is not run.
+    """
+    rows = vectors_of(checkpoint, best, settings, vocabulary.words)
+    blend = architecture_class(settings.architecture).blend()
+    if which == "auto":
+        known = not (is_code(settings.objective) or settings.subwords)
+        blends = known and objective_class(settings.objective).blends(settings.architecture)
+        which = blend.preferred(blends, int(vocabulary.counts.sum()))
+    if which == "in":
+        return rows
+    return exported(rows[:], output_vectors_of(checkpoint, best, settings, len(rows)), which, blend.share, folder)
 
 
 def vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:

@@ -1,0 +1,106 @@
+"""The JSON log of a run: open it, write its lines, and say how the run ended.
+
+What is logged comes from console.py.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from w2vtrain.commands.console import Log, warn
+from w2vtrain.commands.request import FitRequest, is_stream
+from w2vtrain.commands.shell import explained
+from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
+from w2vtrain.system.files import STDOUT, atomic_write, disk_is_full
+from w2vtrain.system.json_text import json_text
+from w2vtrain.system.terminal import echo
+from w2vtrain.system.trust import answering
+from w2vtrain.training.run import Run
+
+
+@contextmanager
+def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], TextIO]) -> Iterator[Log]:
+    """Yield a function that writes an object and the time as one line of JSON, and flushes; without a path, a no-op.
+
+    path: `-` is standard output; opened: a function that opens any other file; wait_for_disk: drop lines while the disk
+    is full, and warn once. Raise OutputError if the file cannot be created, and WriteError if it cannot be written.
+    """
+    if path is None:
+        yield lambda _: None
+        return
+    try:
+        file = None if path == STDOUT else opened(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be created: {error.strerror}") from error
+
+    def write(facts: dict[str, Any]) -> None:
+        line = json_text({"event": facts["event"], "time": round(time.time(), 3), **facts})
+        try:
+            if file is None:
+                echo(line)
+            else:
+                file.write(line + "\n")
+                file.flush()
+        except BrokenPipeError:  # training continues without a reader
+            pass
+        except OSError as error:
+            if not wait_for_disk or not disk_is_full(error):
+                raise WriteError(f"{path} cannot be written: {error.strerror}") from error
+            if not lost:
+                warn(f"warning     {path} cannot be written: {error.strerror}; lines are dropped until there is space")
+            lost.append(True)
+
+    lost: list[bool] = []
+    try:
+        yield write
+    finally:
+        if file is not None:
+            with suppress(OSError):  # reported already
+                file.close()
+
+
+def open_log(request: FitRequest, run: Run, path: str) -> TextIO:
+    """Open the log of a run, to append to it if it is the run's own; any other existing file needs --force."""
+    if is_stream(path):
+        return Path(path).open("w", encoding="utf-8", newline="\n")
+    if not run.owns(path):
+        with atomic_write(path, request.force, claim=run.claim_log):
+            pass
+    log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
+    if _is_cut(path):
+        log.write("\n")
+    return log
+
+
+def ends_done(path: str) -> bool:
+    """Return whether the last line of a run's log says that all is done, so that there is nothing to add."""
+    if is_stream(path):
+        return False
+    with answering(Path(path)), suppress(FileNotFoundError), Path(path).open("rb") as file:
+        last = deque(file, 1)
+        return bool(last) and last[0].startswith(b'{"event":"done"') and last[0].endswith(b"\n")
+    return False
+
+
+def _is_cut(path: str) -> bool:
+    """Return whether the last line of a file is incomplete, because the disk was full."""
+    with Path(path).open("rb") as file:
+        return file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
+
+
+@contextmanager
+def reported(log: Log) -> Iterator[None]:
+    """Log how the run ended if it was stopped or failed."""
+    try:
+        yield
+    except BaseException as error:
+        code, message = explained(error)
+        event = "stopped" if isinstance(error, Stopped) else "error"
+        if code:  # 0 if the reader of standard output closed it, which is not an error
+            with suppress(W2VError):  # the error itself matters more
+                log({"event": event, "exit_code": code, "message": message})
+        raise

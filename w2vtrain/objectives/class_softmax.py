@@ -10,6 +10,7 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
 from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.classes import (
     Classes,
     add_log_prob,
@@ -25,12 +26,7 @@ from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.word_files import vectors_of
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.05, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.05)
 CLASSES = ("frequency", "cluster")
 
 

@@ -9,7 +9,7 @@ from reference import problem_of
 
 from w2vtrain.api import train
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.engines.window_engine import Extent, chunk_order, hot_rows, make_scratch
+from w2vtrain.engines.window_engine import Extent, hot_rows, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, gather_context, read_sentence, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
@@ -197,14 +197,6 @@ def test_subsampling_keeps_the_expected_fraction_of_words():
     keep = np.array([int(0.3 * 2**32)], np.uint32)
     _, length = read(tokens, 0, len(tokens), keep, Windows(), np.array([1], np.uint64), sentence)
     assert abs(length - 30_000) < 6 * np.sqrt(21_000)
-
-
-def test_chunk_order_is_a_permutation_that_depends_on_seed_and_epoch():
-    orders = [chunk_order(s, e, 50) for s in range(3) for e in range(3)]
-    assert all(sorted(o.tolist()) == list(range(50)) for o in orders)
-    assert len({tuple(o.tolist()) for o in orders}) == 9
-    assert chunk_order(1, 1, 50).tolist() == chunk_order(1, 1, 50).tolist()
-    assert chunk_order(1, 1, 5, shuffle=False).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_results_do_not_depend_on_how_chunks_are_divided_among_calls(rng):

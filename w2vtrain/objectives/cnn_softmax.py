@@ -11,7 +11,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retreat_highway, unpool
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import Spelling, spell
-from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors, subtract_shifts
+from w2vtrain.probability.dense import Workspace, softmax_errors, subtract_shifts
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import distinct_candidates, log_drawn, noise_distribution
 
@@ -133,12 +133,6 @@ class CnnSoftmax:
     def output(self) -> np.ndarray:
         """All output rows (V, width), computed at each access."""
         return self.rows()
-
-    @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
-        return RowScorer(output)
 
     def rows(self, words: np.ndarray | None = None) -> np.ndarray:
         """Compute the output rows (n, width) of words (n,), or of all words."""

@@ -52,7 +52,7 @@ def test_training_learns_which_words_belong_together(rng, architecture, objectiv
     assert all(epoch.examples == epochs[0].examples > 0 for epoch in epochs) or architecture[0] == "skipgram"
 
 
-@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce", "softmax"])
 def test_one_thread_and_a_seed_give_the_same_bytes(architecture, objective):
     first, second, other = (
         run(np.random.default_rng(1), architecture[1](3), objective, epochs=2, seed=seed)[0] for seed in (4, 4, 5)

@@ -64,31 +64,6 @@ def test_probabilities_are_those_of_the_head_times_those_of_the_cluster(rng, bia
     assert loss == pytest.approx(-expected[lines, targets].sum(), rel=tolerance)
 
 
-@BIASES
-def test_with_identity_projections_it_is_a_class_factorization(rng, bias):
-    """P(w|h) = P(class of w|h) P(w|class of w, h), where each word of the head is a class by itself."""
-    objective, (H, targets) = built(factor=1.0, bias=bias), block(rng, bias)
-    for projection in objective.projections:
-        assert projection.shape == (DIM, DIM + bias)
-        projection[:] = np.eye(DIM, DIM + bias)
-    classes, words = objective.head.copy(), np.concatenate([np.zeros((3, DIM + bias)), *objective.tails])
-    class_of = np.array([0, 1, 2, 3, 3, 3, 3, 4, 4, 4, 4])
-    g_classes, g_words, dH, loss = np.zeros_like(classes), np.zeros_like(words), np.zeros_like(H), 0.0
-    for b, (h, w) in enumerate(zip(H, targets, strict=True)):
-        members = np.flatnonzero(class_of == class_of[w])
-        of_class, of_word = log_softmax(classes @ h), log_softmax(words[members] @ h)
-        loss -= of_class[class_of[w]] + of_word[members == w][0]
-        by_class, by_word = (np.arange(5) == class_of[w]) - np.exp(of_class), (members == w) - np.exp(of_word)
-        dH[b] = by_class @ classes + by_word @ words[members]
-        g_classes += np.outer(by_class, h)
-        g_words[members] += np.outer(by_word, h)
-    got, got_dH = objective.step(H, targets, 0.1, begun())
-    assert got == pytest.approx(loss, rel=1e-13)
-    np.testing.assert_allclose(got_dH, dH, atol=1e-13)
-    np.testing.assert_allclose(objective.head, classes + 0.1 * g_classes, atol=1e-13)
-    np.testing.assert_allclose(np.concatenate(objective.tails), (words + 0.1 * g_words)[3:], atol=1e-13)
-
-
 def test_a_cluster_without_targets_in_the_block_does_not_change(rng):
     objective, (H, _) = built(), block(rng, n=4)
     before = {name: array.copy() for name, array in objective.parameters().items()}
@@ -96,17 +71,6 @@ def test_a_cluster_without_targets_in_the_block_does_not_change(rng):
     changed = [name for name, array in objective.parameters().items() if (array != before[name]).any()]
     assert changed == ["head", "tails.1", "projections.1"]
     assert (objective.head[3] != before["head"][3]).all(), "its row in the head learns that it was not the target"
-
-
-def test_a_block_is_the_sum_of_its_examples(rng):
-    H, targets = block(rng)
-    targets[2] = targets[5]
-    one, parts = built(), np.zeros(2)
-    loss, dH = one.step(H, targets, 0.0, begun())
-    for b in range(len(H)):
-        part, line = one.step(H[[b]], targets[[b]], 0.0, begun())
-        parts += part, np.abs(line - dH[b]).max()
-    np.testing.assert_allclose(parts, [loss, 0], atol=1e-12)
 
 
 def test_old_contents_of_the_workspace_have_no_effect(rng):

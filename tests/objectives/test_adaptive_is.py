@@ -186,28 +186,6 @@ def test_the_mixture_weight_of_is_depends_on_the_text_alone():
         objective.step(np.eye(WIDTH)[[-1]], np.array([3], np.int32), 0.1, begun(previous=np.array([2], np.int32)))
 
 
-@pytest.mark.parametrize("previous", [-1, 0, 4, LONELY])
-def test_draws_of_is_with_bigrams_follow_the_interpolation_of_collins(previous):
-    """Every word can be drawn, after every word."""
-    objective, n = fixed(), 100_000
-    scratch = Scratch(*np.zeros((2, n)), *np.zeros((2, n), np.int64))
-    words, (q, _) = np.empty(n, np.int32), q_of(objective, previous)
-    draw_proposal(np.array([9], np.uint64), objective.estimator.proposal, previous, scratch, words)
-    assert (q > 0).all()
-    assert stats.chisquare(np.bincount(words, minlength=SIZE), q * n).pvalue > 1e-4
-    np.testing.assert_allclose(scratch.q, q[words], rtol=1e-12)
-
-
-def test_unigram_draws_follow_the_counts_by_default():
-    for objective in (built([]), fixed(tokens=[])):
-        scratch, words = (
-            Scratch(*np.zeros((2, 100_000)), *np.zeros((2, 100_000), np.int64)),
-            np.empty(100_000, np.int32),
-        )
-        draw_proposal(np.array([9], np.uint64), objective.estimator.proposal, 0, scratch, words)
-        assert stats.chisquare(np.bincount(words), COUNTS / COUNTS.sum() * len(words)).pvalue > 1e-4
-
-
 @pytest.mark.parametrize(("word", "end"), [(8, 0.99), (7, 0.01)])
 def test_the_mixture_weight_stays_off_0_and_1(word, end):
     """Word 8 always follows word 2 and has all of P, so λ tends to 1; word 7 never does, so λ tends to 0.

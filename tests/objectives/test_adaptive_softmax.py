@@ -73,21 +73,6 @@ def test_a_cluster_without_targets_in_the_block_does_not_change(rng):
     assert (objective.head[3] != before["head"][3]).all(), "its row in the head learns that it was not the target"
 
 
-def test_old_contents_of_the_workspace_have_no_effect(rng):
-    fresh, used, work = built(), built(), begun()
-    work.array("logits", (1000,), np.float64).fill(np.nan)
-    for n in (9, 4, 7):
-        H, targets = block(rng, n=n)
-        (a, da), (b, db) = fresh.step(H, targets, 0.1, begun()), used.step(H, targets, 0.1, work)
-        assert a == b
-        np.testing.assert_array_equal(da, db)
-
-
-def test_initial_probabilities_are_word_frequencies(rng):
-    log_probs = built(init=0.0).log_probs(block(rng)[0])
-    np.testing.assert_allclose(np.exp(log_probs), np.tile(COUNTS / COUNTS.sum(), (9, 1)), atol=1e-7)
-
-
 def test_clusters_learn_from_rows_of_zeros(rng):
     """With projections of zeros, too, their gradients would stay 0 for ever."""
     objective, (H, targets) = built(init=0.0, bias=False), block(rng, bias=False)
@@ -221,16 +206,6 @@ def test_cutoffs_of_a_realistic_vocabulary_save_most_of_the_work():
     assert 2 <= len(chosen) <= 4
     assert 100 < chosen[0] < 10_000
     assert cost_of(counts, chosen, 300) < 0.1 * len(counts)
-
-
-def test_words_without_counts_can_be_cut():
-    assert choose_cutoffs(np.zeros(2)) == []
-    objective = AdaptiveSoftmax.build(problem_of([0, 0], dim=3), cutoffs="1")
-    targets = np.array([0, 1, 1, 0], np.int32)
-    loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun())
-    assert loss == pytest.approx(4 * np.log(2))
-    assert dH.shape == (4, 3)
-    assert np.isfinite(objective.log_probs(np.ones((4, 3), np.float32))).all()
 
 
 def test_clusters_have_at_least_one_column():

@@ -13,7 +13,6 @@ from reference import (
 )
 
 from w2vtrain import objectives
-from w2vtrain.probability.dense import RowScorer, Workspace
 from w2vtrain.probability.sampling import alias_probabilities
 
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
@@ -136,24 +135,3 @@ def test_by_default_512_words_are_drawn_by_their_counts_to_the_power_of_0_4():
     objective = built()
     assert objective.samples == 512
     np.testing.assert_allclose(alias_probabilities(*objective.table), COUNTS**0.4 / (COUNTS**0.4).sum(), atol=1e-8)
-
-
-def test_a_vocabulary_of_one_word_has_zero_loss():
-    loss, dH = built(counts=np.array([3])).step(np.ones((2, WIDTH)), np.zeros(2, np.int32), 0.1, begun())
-    assert loss == pytest.approx(0, abs=1e-12)
-    np.testing.assert_allclose(dH, 0, atol=1e-12)
-
-
-def test_two_words_with_a_count_of_zero_have_a_finite_loss():
-    objective = built(counts=np.array([0, 0]), samples=3)
-    loss, dH = objective.step(np.ones((1, WIDTH)), np.array([1], np.int32), 0.1, Workspace())
-    assert np.isfinite(loss)
-    assert np.isfinite(dH).all()
-
-
-def test_it_is_scored_as_a_softmax(rng):
-    objective, H = built(), hidden(rng)
-    scorer = type(objective).scorer(None, {}, objective.output, objective.arrays())
-    assert type(scorer) is RowScorer
-    expected = H @ objective.output.T - np.log(np.exp(H @ objective.output.T).sum(axis=1))[:, None]
-    np.testing.assert_allclose(scorer.log_prob(H, TARGETS), expected[np.arange(len(H)), TARGETS])

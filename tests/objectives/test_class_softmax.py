@@ -138,22 +138,9 @@ def test_loss_and_scores_are_those_of_the_formula(rng, objective):
     assert objective.step(H, targets, 0.0, begun())[0] == pytest.approx(-of_targets.sum(), rel=1e-13)
 
 
-def test_initial_probabilities_are_word_frequencies(rng):
-    objective = ClassSoftmax.build(problem(init=0.0), count=4)
-    log_probs = objective.log_probs(block(rng)[0])
-    np.testing.assert_allclose(np.exp(log_probs), np.tile(COUNTS / COUNTS.sum(), (23, 1)), atol=1e-7)
-
-
 def test_rows_of_classes_and_of_words_start_different():
     objective = ClassSoftmax.build(problem(bias=False), count=4)
     assert not np.isclose(objective.rows, objective.output[:4]).any()
-
-
-def test_two_words():
-    objective = ClassSoftmax.build(problem_of([0, 0], dim=3))
-    loss, dH = objective.step(np.ones((4, 3), np.float32), np.array([0, 1, 1, 0], np.int32), 0.1, begun())
-    assert loss == pytest.approx(4 * np.log(2))
-    assert dH.shape == (4, 3)
 
 
 # Models

@@ -12,7 +12,6 @@ from reference import problem_of
 import w2vtrain
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.evaluation.objective_checks import check
 from w2vtrain.objectives import check_options, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Contexts, Window
 from w2vtrain.probability.sampling import hash_words
@@ -166,11 +165,6 @@ def test_log_prob_needs_no_normalization(rng, options):
 
 
 # Options.
-
-
-@pytest.mark.parametrize("options", [{"learn_z": True}, {"learn_z": True, "z_table": 5}])
-def test_a_learned_log_z_passes_the_checks_of_objectives_check(options):
-    assert not [finding for finding in check("nce", options) if not finding.holds]
 
 
 @pytest.mark.parametrize(

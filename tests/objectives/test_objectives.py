@@ -15,7 +15,7 @@ from w2vtrain import objectives
 from w2vtrain.architectures import architectures
 from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation import objective_checks, objective_steps
-from w2vtrain.objectives.contract import ARCHITECTURES, Candidates, Window
+from w2vtrain.objectives.contract import ARCHITECTURES
 from w2vtrain.probability.sampling import noise_distribution
 
 SIZE, DIM = 11, 16
@@ -56,23 +56,6 @@ def test_every_window_objective_has_a_reference_implementation():
     """tests/training/test_predictor.py compares each objective with its reference's loss, in both kinds of step."""
     for name in WINDOWS:
         assert reference.implementation_of("objectives", name), name
-
-
-def test_nce_equals_neg_with_uniform_noise_and_k_equal_to_the_vocabulary_size(rng):
-    """log(k Q) = 0, so both give the same coefficients for the same draws."""
-    uniform = np.full(SIZE, 10)
-    nce = objectives.objective_class("nce").build(problem_of(uniform), negative=SIZE)
-    neg = objectives.objective_class("neg").build(problem_of(uniform), negative=SIZE)
-    np.testing.assert_allclose(nce.log_kq, 0, atol=1e-6)
-    logits = rng.normal(size=(4, SIZE + 1 + 16)).astype(np.float32)
-    rows, labels = rng.integers(0, SIZE, SIZE + 17).astype(np.int32), np.zeros(SIZE + 17, np.float32)
-    labels[0] = 1
-    other, window = logits.copy(), Window(np.arange(4, dtype=np.int32), 4, 2)
-    a = nce.errors(logits, window, Candidates(rows, labels, nce.log_kq[rows], SIZE + 1), np.float32(0.1))
-    none = np.zeros(SIZE + 17, np.float32)
-    b = neg.errors(other, window, Candidates(rows, labels, none, SIZE + 1), np.float32(0.1))
-    assert a == pytest.approx(b, rel=1e-6)
-    np.testing.assert_allclose(logits[:, : SIZE + 1], other[:, : SIZE + 1], atol=1e-7)
 
 
 def test_share_noise_gives_neighboring_targets_the_same_noise_words():

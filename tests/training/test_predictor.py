@@ -281,26 +281,6 @@ def test_initial_weights_are_normal_and_biases_are_log_frequencies():
     assert initial_input(replace(problem, seed=8), 5000).tobytes() != w_in.tobytes()
 
 
-@pytest.mark.parametrize("name", objectives.objectives())
-def test_initial_biases_predict_the_word_frequencies(name):
-    """Objectives are skipped if their scores are not log probabilities (neg) or their rows are not words (hs)."""
-    problem = problem_of(COUNTS, dim=DIM, bias=True)
-    built = objectives.objective_class(name).build(problem)
-    if name == "block-neg":
-        pytest.skip("its scores are not log probabilities")
-    if objectives.engine_of(name) == "blocks":
-        rows = built.output
-    elif (bias := built.initial_bias(problem)) is not None:
-        rows = initial_output(problem, SIZE, 0, bias)
-    else:
-        pytest.skip("its biases start at 0")
-    if not len(rows):
-        pytest.skip("it does not have one row per word")
-    share = np.exp(rows[:, DIM].astype(np.float64) - rows[:, DIM].max())
-    np.testing.assert_allclose(share / share.sum(), COUNTS / COUNTS.sum(), rtol=1e-5)
-    assert not rows[:, :DIM].any()
-
-
 # from settings to windows, problem and architecture
 
 

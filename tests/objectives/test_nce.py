@@ -30,6 +30,20 @@ def contexts_of(lists):
     return Contexts(np.concatenate(lists).astype(np.int32), (np.cumsum(sizes) - sizes).astype(np.int64), sizes)
 
 
+# Noise words.
+
+
+def test_share_noise_gives_neighboring_targets_the_same_noise_words():
+    objective = NCE.build(problem_of(COUNTS), negative=8, share_noise=3)
+    rng, sentence, drawn = np.array([3, 3], np.uint64), np.arange(9, dtype=np.int32), []
+    for position in range(9):
+        rows = np.zeros(30, np.int32)
+        objective.candidates(sentence, position, rng, rows, np.zeros(30), np.zeros(30))
+        drawn.append(rows[1:9].tolist())
+    assert all(drawn[i] == drawn[i - i % 3] for i in range(9))
+    assert drawn[0] != drawn[3] != drawn[6]
+
+
 # The hash of a context.
 
 

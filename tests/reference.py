@@ -20,6 +20,8 @@ from w2vtrain.training import trainer
 
 MASK = 2**64 - 1
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+"""The counts of a small vocabulary."""
 
 
 def zipf_text(path, seed, exponent, shape, vocabulary):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import begun, hidden_vectors, problem_of
+from reference import COUNTS, begun, hidden_vectors, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
@@ -17,7 +17,6 @@ from w2vtrain.probability.bigrams import DrawBuffers as Scratch
 from w2vtrain.probability.bigrams import count_bigrams, draw_mixed, mixture_at
 
 SIZE, WIDTH = 11, 6
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
 PREVIOUS = np.array([-1, 0, 3, 3, 10, 1, 9, 0], np.int32)
 SOME = {"samples": 10, "ess": 4.0, "cap": 39}  # three batches

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import begun, hidden_vectors, problem_of
+from reference import COUNTS, begun, hidden_vectors, problem_of
 from scipy.special import log_softmax
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import adaptive_softmax
 from w2vtrain.objectives.adaptive_softmax import AdaptiveSoftmax, choose_cutoffs, read_cutoffs
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 SIZE, DIM, CUTS = len(COUNTS), 8, [3, 7]
 BIASES = pytest.mark.parametrize("bias", [False, True])
 

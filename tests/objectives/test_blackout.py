@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from monte_carlo import estimates
 from reference import (
+    COUNTS,
     begun,
     drawn_words,
     hidden_vectors,
@@ -15,7 +16,6 @@ from reference import (
 from w2vtrain import objectives
 from w2vtrain.probability.sampling import alias_probabilities
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import begun, hidden_vectors, problem_of
+from reference import COUNTS, begun, hidden_vectors, problem_of
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError, DataError, InputMissing
@@ -11,7 +11,6 @@ from w2vtrain.objectives import class_softmax, hs
 from w2vtrain.objectives.class_softmax import ClassSoftmax
 from w2vtrain.probability.classes import by_similarity
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 LABELS = [1, 0, 2, 1, 1, 0, 0, 3, 1, 2, 0]
 
 

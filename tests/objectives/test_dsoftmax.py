@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import begun, problem_of
+from reference import COUNTS, begun, problem_of
 from scipy.special import log_softmax
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives.dsoftmax import DSoftmax, cut
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 BANDS = "50:50,30:30,20:20"
 
 

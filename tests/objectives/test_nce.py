@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference
-from reference import problem_of
+from reference import COUNTS, problem_of
 
 import w2vtrain
 from w2vtrain.config import Settings
@@ -18,7 +18,6 @@ from w2vtrain.probability.sampling import hash_words
 from w2vtrain.training.fit import perplexity
 from w2vtrain.training.predictor import model_predictor
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 SIZE = len(COUNTS)
 NCE = objective_class("nce")
 CONTEXTS = [[1, 2], [2, 1], [1], [1, 2, 3]]

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 import numpy as np
 import pytest
 import reference
-from reference import begun, hidden_vectors, problem_of
+from reference import COUNTS, begun, hidden_vectors, problem_of
 
 from w2vtrain import objectives
 from w2vtrain.architectures import architectures
@@ -18,7 +18,6 @@ from w2vtrain.evaluation import objective_checks, objective_steps
 from w2vtrain.objectives.contract import ARCHITECTURES
 
 SIZE, DIM = 11, 16
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
 BLOCKS = [name for name in objectives.objectives() if name not in WINDOWS]
 BATCHES = {"samples": 5, "ess": 3.0, "cap": 19}  # up to three, and the exact sum for examples that need more

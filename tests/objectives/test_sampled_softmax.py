@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from reference import (
+    COUNTS,
     begun,
     check_same_step,
     drawn_words,
@@ -14,7 +15,6 @@ from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import alias_probabilities, draw_words
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from reference import begun, check_steps, hidden_vectors, problem_of
+from reference import COUNTS, begun, check_steps, hidden_vectors, problem_of
 from scipy.special import logsumexp
 
 from w2vtrain.evaluation.objective_steps import gradients_of
 from w2vtrain.objectives.infrequent_norm import InfrequentNorm
 from w2vtrain.objectives.selfnorm import SelfNorm
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 VARIANTS = [
     (SelfNorm, {"penalty": 0.3}),
     (InfrequentNorm, {"gamma": 0.4, "penalty": 0.3}),

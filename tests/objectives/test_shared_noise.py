@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from reference import (
+    COUNTS,
     begun,
     check_same_step,
     drawn_words,
@@ -20,7 +21,6 @@ from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.sampling import alias_probabilities, noise_distribution
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6
 NAMES = ("block-nce", "block-neg")

@@ -8,7 +8,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import problem_of
+from reference import COUNTS, problem_of
 
 from w2vtrain import objectives
 from w2vtrain.architectures import architecture_class, architectures
@@ -37,7 +37,6 @@ from w2vtrain.training.predictor import problem_of as problem_for
 from w2vtrain.training.trainer import make_engine
 
 SIZE, DIM, WINDOW = 11, 5, 3
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TABLE = {"negative": 2, "learn_z": True, "z_table": 7}
 VARIANTS = {
     "nce": [{"negative": 4}, {"negative": 2, "learn_z": True}, TABLE],

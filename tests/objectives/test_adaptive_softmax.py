@@ -1,4 +1,4 @@
-"""Adaptive softmax: cut-offs, gradients, and agreement with the paper's formula, a class model and the softmax."""
+"""Adaptive softmax: cut-offs, agreement with the paper's formula, initial values, and damaged models."""
 
 from itertools import combinations, pairwise
 

@@ -1,37 +1,19 @@
 """BlackOut, compared with the paper's formulas written out for one example and one draw at a time in float64."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from monte_carlo import estimates
-from reference import (
-    COUNTS,
-    begun,
-    drawn_words,
-    hidden_vectors,
-    problem_of,
-    slopes,
-    softplus,
-)
+from reference import COUNTS, begun, draws_of, hidden_vectors, objective_of, problem_of, slopes, softplus
 
 from w2vtrain import objectives
 from w2vtrain.probability.sampling import alias_probabilities
 
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6
-
-
-def built(counts=COUNTS, dtype=np.float64, **options):
-    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype)
-    return objectives.objective_class("blackout").build(problem, **options)
-
-
-def hidden(rng):
-    return hidden_vectors(rng, len(TARGETS), WIDTH)
-
-
-def draws_of(objective):
-    """Return the words that the first block of a chunk draws."""
-    return drawn_words(objective.table, objective.samples)
+built = partial(objective_of, "blackout")
+hidden = partial(hidden_vectors, size=len(TARGETS), width=WIDTH)
 
 
 def example(scores, target, drawn, q):

@@ -1,4 +1,4 @@
-"""Softmax over classes and then words: options, gradients, the paper's formula, and identities with the softmax."""
+"""Softmax over classes and then words: options, the paper's formula, and damaged models."""
 
 import numpy as np
 import pytest

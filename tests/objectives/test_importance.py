@@ -1,29 +1,19 @@
 """Importance sampling, compared with a reference implementation in float64; its draws, weights and bias."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
-from reference import (
-    COUNTS,
-    begun,
-    drawn_words,
-    hidden_vectors,
-    problem_of,
-)
+from reference import COUNTS, begun, drawn_words, hidden_vectors, objective_of
 
-from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import alias_probabilities
 
 TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
 WIDTH = 6
 SOME = {"samples": 10, "ess": 6.2, "cap": 39}  # three batches
-
-
-def built(name="is", counts=COUNTS, dtype=np.float64, **options):
-    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype)
-    return objectives.objective_class(name).build(problem, **options)
+built = partial(objective_of, "is")
 
 
 def hidden(rng):

@@ -1,4 +1,4 @@
-"""Tests of every registered objective: gradients by finite differences, identities between objectives, options."""
+"""Tests of every registered objective: gradients by finite differences, initial values, options."""
 
 import inspect
 import re

@@ -1,15 +1,10 @@
-"""Sampled softmax, compared with a reference implementation in float64, with the full softmax and with `target`."""
+"""Sampled softmax, compared with a reference implementation in float64 and with `target`."""
+
+from functools import partial
 
 import numpy as np
 import pytest
-from reference import (
-    COUNTS,
-    begun,
-    check_same_step,
-    drawn_words,
-    hidden_vectors,
-    problem_of,
-)
+from reference import COUNTS, begun, check_same_step, draws_of, hidden_vectors, objective_of, problem_of
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
@@ -17,20 +12,8 @@ from w2vtrain.probability.sampling import alias_probabilities, draw_words
 
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6
-
-
-def built(name="sampled-softmax", counts=COUNTS, dtype=np.float64, **options):
-    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype)
-    return objectives.objective_class(name).build(problem, **options)
-
-
-def hidden(rng):
-    return hidden_vectors(rng, len(TARGETS), WIDTH)
-
-
-def draws_of(objective):
-    """Return the words that the first block of a chunk draws."""
-    return drawn_words((objective.accept, objective.alias), objective.samples)
+built = partial(objective_of, "sampled-softmax")
+hidden = partial(hidden_vectors, size=len(TARGETS), width=WIDTH)
 
 
 def naive(objective, H, targets, drawn, exponent=1.0, corrected=False):
@@ -97,7 +80,7 @@ def test_uniform_noise_equals_target_sampling_over_the_same_words(rng):
     objective, H = built(samples=8, ns_exponent=0.0), hidden(rng)
     words = np.unique(draws_of(objective)).astype(np.int32)
     targets = words[rng.integers(0, len(words), len(H))]
-    other = built("target")
+    other = objective_of("target")
     other.part_of, other.parts = np.zeros(1, np.int32), [words]
     assert len(words) < len(COUNTS)
     check_same_step(objective, other, H, targets)

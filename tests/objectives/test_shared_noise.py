@@ -1,19 +1,12 @@
 """block-nce and block-neg: a naive loop in float64, nce and neg for the same draws, and expectations over all draws."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
-from reference import (
-    COUNTS,
-    begun,
-    check_same_step,
-    drawn_words,
-    hidden_vectors,
-    problem_of,
-    sigmoid,
-    softplus,
-)
+from reference import COUNTS, begun, check_same_step, draws_of, hidden_vectors, problem_of, sigmoid, softplus
+from reference import objective_of as built
 
 from w2vtrain import objectives
 from w2vtrain.objectives import block_neg as shared_noise
@@ -25,20 +18,7 @@ TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6
 NAMES = ("block-nce", "block-neg")
 NAMED = pytest.mark.parametrize("name", NAMES)
-
-
-def built(name, counts=COUNTS, dtype=np.float64, **options):
-    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype)
-    return objectives.objective_class(name).build(problem, **options)
-
-
-def hidden(rng):
-    return hidden_vectors(rng, len(TARGETS), WIDTH)
-
-
-def draws_of(objective):
-    """Return the words that the first block of a chunk draws."""
-    return drawn_words((objective.accept, objective.alias), objective.samples)
+hidden = partial(hidden_vectors, size=len(TARGETS), width=WIDTH)
 
 
 def naive(name, output, H, targets, drawn, k, exponent):

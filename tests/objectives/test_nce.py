@@ -1,4 +1,4 @@
-"""Noise-contrastive estimation: shared noise words, and a learned log Z: per context word, or per context in a hash table."""
+"""Noise-contrastive estimation: shared noise words; and a learned log Z, per context word or in a hash table."""
 
 import itertools
 import tracemalloc

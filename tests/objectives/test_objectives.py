@@ -52,7 +52,7 @@ CASES = [(name, options) for name, variants in VARIANTS.items() for options in v
 
 
 def test_every_window_objective_has_a_reference_implementation():
-    """tests/training/test_predictor.py compares each objective with its reference's loss, in both kinds of step."""
+    """tests/engines/test_window_engine.py compares each objective with its reference's loss, in both kinds of step."""
     for name in WINDOWS:
         assert reference.implementation_of("objectives", name), name
 

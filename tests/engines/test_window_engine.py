@@ -28,10 +28,12 @@ SIZE, DIM, WINDOW, SKIPGRAM = 23, 19, 3, SkipGram(5)
 COUNTS = 1000 // np.arange(1, SIZE + 1)
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
 MODELS = list(architectures())
-TABLE = {"negative": 2, "learn_z": True, "z_table": 7}
 VARIANTS = {
     "hs-neg": [{"negative": 7, "pool": 8}],
-    "nce": [{"negative": 4}, {"negative": 2, "learn_z": True}, TABLE, {"negative": 30}, {"pool": 16}],
+    "nce": [
+        *({"negative": 4}, {"negative": 30}, {"pool": 16}),
+        *({"negative": 2, "learn_z": True}, {"negative": 2, "learn_z": True, "z_table": 7}),
+    ],
     "neg": [{}, {"negative": 17}, {"negative": 7, "pool": 8}],
 }
 CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]

@@ -1,4 +1,4 @@
-"""Parts of a language model: position weights, one-sided contexts, sentence ends, biases, decay, initial weights."""
+"""Parts of a language model: weight decay, initial weights, what settings select, sentence ends, and predictors."""
 
 from dataclasses import replace
 

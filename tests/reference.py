@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from w2vtrain.evaluation import objective_steps
+from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words
@@ -20,6 +21,8 @@ from w2vtrain.training import trainer
 
 MASK = 2**64 - 1
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
+COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
+"""The counts of a small vocabulary."""
 
 
 def zipf_text(path, seed, exponent, shape, vocabulary):
@@ -44,6 +47,12 @@ def problem_of(counts, **more):
     return Problem(words, np.asarray(counts), **{"dim": 16, **more})
 
 
+def objective_of(name, counts=COUNTS, **options):
+    """Return a block objective in float64 with random output rows of 6 columns, the last of which are biases."""
+    problem = problem_of(counts, dim=5, bias=True, init=0.7, dtype=np.float64)
+    return objective_class(name).build(problem, **options)
+
+
 def begun(chunk=0, previous=None):
     """Return a workspace in which a chunk has begun. previous (B,): the words before the targets of a block."""
     work = Workspace()
@@ -58,6 +67,12 @@ def drawn_words(table, count, stream=None):
     words = np.empty(count, np.int32)
     draw_words(begun().stream() if stream is None else stream, *table, words)
     return words.tolist()
+
+
+def draws_of(objective):
+    """Return the words that the first block of a chunk draws."""
+    table = objective.table if hasattr(objective, "table") else (objective.accept, objective.alias)
+    return drawn_words(table, objective.samples)
 
 
 def hidden_vectors(rng, size, width, lengths=1.0):

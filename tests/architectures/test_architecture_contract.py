@@ -131,8 +131,3 @@ def test_commands_exit_with_code_78_on_a_broken_contract(tmp_path, w2vtrain_here
     assert said.startswith("w2vtrain: error: architecture ./mine.py: class SidedSkipGram (mine.py:")
     assert FORWARD in said
     assert len(said.splitlines()) == 1
-
-
-@pytest.mark.parametrize("name", architectures.architectures())
-def test_shipped_architectures_satisfy_the_contract(name):
-    assert architectures.build(name, LAYOUT, {})

@@ -221,19 +221,6 @@ def test_every_objective_learns_a_toy_corpus_on_two_threads(rng, name):
     assert (topic[similar.argmax(axis=1)] == topic).mean() > 0.6
 
 
-@pytest.mark.parametrize("name", ["softmax", "adaptive-is", "cnn-softmax"])
-def test_one_thread_and_the_same_seed_give_the_same_bytes(name):
-    def bytes_of(seed):
-        made = {"bias": True, "seed": seed}
-        _, engine, _ = toy(np.random.default_rng(1), name, "skipgram", made, epochs=1, seed=seed, block=64)
-        found = engine.weights()
-        return found.input.tobytes(), found.output.tobytes(), {k: v.tobytes() for k, v in found.arrays.items()}
-
-    first = bytes_of(4)
-    assert first == bytes_of(4)
-    assert first[0] != bytes_of(5)[0]
-
-
 def test_two_threads_learn_every_chunk_once_per_epoch(rng, monkeypatch):
     seen, lock, original = [], threading.Lock(), BlockEngine._chunk
 
@@ -304,36 +291,3 @@ def test_equivalent_objectives_take_the_same_step(name, options, other, bias):
         results.append((loss, dH, max(objective.parameters().values(), key=len)))
     for got, expected in zip(*results, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", BLOCKS)
-def test_a_run_resumed_from_its_state_gives_the_same_bytes(name):
-    """`state` is complete: a run is paused in its second epoch and resumed in a new engine."""
-
-    def made():
-        tokens, counts, _ = topics(np.random.default_rng(1), sentences=150)
-        starts, words = chunks(tokens, 8)
-        text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.05, epochs=2)
-        problem = problem_of(counts, dim=DIM, init=0.1, bias=True, tokens=tokens, starts=starts)
-        objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
-        architecture = built_architecture("vlbl", 3, True)
-        return trainer.make_engine(architecture, objective, problem, text, Windows(3), schedule), text, schedule
-
-    def bytes_of(engine):
-        found = engine.weights()
-        return {k: v.tobytes() for k, v in {"in": found.input, "out": found.output, **found.arrays}.items()}
-
-    engine, text, schedule = made()
-    engine.compile()
-    kept, slices = [], itertools.count(1)
-    for state in trainer.train(engine, text, schedule, pause=lambda: next(slices) == 25):
-        kept.append((state, {key: array.copy() for key, array in engine.state().items()}))
-    whole = [state.last for state, _ in kept if not state.chunks]
-    state, arrays = next((state, arrays) for state, arrays in kept if state.chunks)
-    assert 0 < state.chunks < len(text.words)
-    other, text, schedule = made()
-    for key, array in other.state().items():
-        array[...] = arrays[key]
-    rest = trained(other, text, schedule, state=state)
-    assert bytes_of(other) == bytes_of(engine)
-    assert [epoch.loss for epoch in rest] == [epoch.loss for epoch in whole][-len(rest) :]

@@ -1,6 +1,5 @@
 """Examples, hidden vectors and their gradients compared with naive versions, for many kinds of windows."""
 
-from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -178,24 +177,3 @@ def test_rows_and_arrays_learn_the_same_as_in_the_reference(rng, name, bias):
     if bias:
         assert (layer.rows[:, DIM] == 1).all(), "the column of ones must not change"
     assert not layer.rows[:, DIM + bias :].any()
-
-
-def loss_of(ref, rows, dh, window):
-    return -dh @ ref.hidden(rows, *window)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_reference_learns_by_the_gradient_of_its_hidden_vector(rng, name):
-    """Compare with finite differences of L = -dh·h in float64, times the factors by which papers scale gradients."""
-    layer, _, windows = case(rng, name, False)
-    for context, left, number in windows:
-        ref, rows, dh = implementation_of(layer, name), layer.rows[:, :DIM].astype(np.float64), rng.normal(size=DIM)
-        arrays, factors = {"rows": rows, **ref.arrays}, getattr(ref, "factors", {})
-        loss = partial(loss_of, ref, rows, dh, (context, left, number))
-        expected = {key: -reference.slopes(loss, array) for key, array in arrays.items()}
-        before = {key: array.copy() for key, array in arrays.items()}
-        ref.learn(rows, context, left, number, dh, 1e-3)
-        for key, array in arrays.items():
-            factor = factors[key](context) if key in factors else 1
-            np.testing.assert_allclose((array - before[key]) / 1e-3, factor * expected[key], atol=1e-2)
-        assert np.abs(expected["rows"]).max() > 0.01

@@ -1,4 +1,6 @@
-"""The window engine compared with the naive trainer, with the same random draws."""
+"""The window engine compared with finite differences, and with the naive trainer, with the same random draws."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -7,17 +9,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import problem_of
 
+from w2vtrain import objectives
 from w2vtrain.api import train
+from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.engines.window_engine import Extent, chunk_order, hot_rows, make_scratch
+from w2vtrain.engines.window_engine import Extent, hot_rows, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, gather_context, read_sentence, train_chunks, words_at_once
+from w2vtrain.engines.window_kernel import train_window as learn
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
+from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.sampling import keep_thresholds
 
-SIZE, DIM, SKIPGRAM = 23, 19, SkipGram(5)
+SIZE, DIM, WINDOW, SKIPGRAM = 23, 19, 3, SkipGram(5)
+COUNTS = 1000 // np.arange(1, SIZE + 1)
+WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
+MODELS = list(architectures())
+VARIANTS = {
+    "hs-neg": [{"negative": 7, "pool": 8}],
+    "nce": [
+        *({"negative": 4}, {"negative": 30}, {"pool": 16}),
+        *({"negative": 2, "learn_z": True}, {"negative": 2, "learn_z": True, "z_table": 7}),
+    ],
+    "neg": [{}, {"negative": 17}, {"negative": 7, "pool": 8}],
+}
+CASES = [(name, options) for name in WINDOWS for options in VARIANTS.get(name, [{}])]
 
 
 def corpus(rng, sentences=12, longest=25, size=SIZE):
@@ -36,56 +55,184 @@ def matrices(rng, rows, size=SIZE, dim=DIM):
     return w_in, w_out
 
 
-@pytest.mark.parametrize("window", [1, 4, 100])
-@pytest.mark.parametrize("shrink", [True, False])
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("neg", {}),
-        ("neg", {"negative": 17}),
-        ("neg", {"negative": 7, "pool": 8}),
-        ("hs", {}),
-        ("nce", {}),
-        ("nce", {"pool": 16}),
-        ("nce", {"learn_z": True, "negative": 2}),
-        ("nce", {"learn_z": True, "negative": 2, "z_table": 100}),
-    ],
-)
-def test_kernel_agrees_with_the_naive_trainer(rng, architecture, name, options, shrink, window):
-    """Compare every row of both matrices after a chunk. The reference updates from old values, so the rate is small."""
-    model, make = architecture
+def built_architecture(name, bias, arrays=None, window=WINDOW):
+    """Build an architecture; arrays: what it learns besides rows, by name."""
+    return architecture_class(name).build(Layout(window, DIM, DIM + bias), arrays or {})
+
+
+def parameters_of(rng, rows, bias, model="skipgram", window=WINDOW):
+    """Return padded input rows with a column of ones, output rows with a spare last row, the architecture's arrays."""
+    w_in, w_out = padded_rows(SIZE, DIM + bias), padded_rows(rows + 1, DIM + bias)
+    w_in[:, :DIM] = rng.normal(size=(SIZE, DIM)) * 0.5
+    w_in[:, DIM : DIM + bias] = 1
+    w_out[:rows, : DIM + bias] = rng.normal(size=(rows, DIM + bias)) * 0.5
+    learned = built_architecture(model, bias, window=window).learned()
+    for array in learned.values():
+        array[:, :DIM] = 1 + rng.normal(size=(len(array), DIM)) * 0.5
+    return w_in, w_out, learned
+
+
+def slope(loss, array, cell):
+    up, down = array.copy(), array.copy()
+    up[cell] += 1e-5
+    down[cell] -= 1e-5
+    return (loss(up) - loss(down)) / 2e-5
+
+
+# one window learned in float64, with the kernels run as plain Python
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("context", "left"), [([3], 1), ([3], 0), ([1, 4, 0, 6], 3), ([1, 4, 6], 0)])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_update_is_the_gradient_of_the_loss(rng, name, options, model, context, left, bias):
+    """Rows, biases and the architecture's arrays change by -lr times the slope (times a factor of the reference)."""
+    pairs, in_place = architecture_class(model).pairs(), architecture_class(model).in_place()
+    if pairs and (not in_place or (bias and name == "hs")):
+        context = context[:1]  # learned in turn, so not the gradient at the old values
+    objective = objective_class(name).build(problem_of(COUNTS, dim=DIM, bias=bias), **options)
+    rows = objective.output_rows(SIZE)
+    w_in, w_out, learned = parameters_of(rng, rows, bias, model)
+    w_in, w_out = w_in.astype(np.float64), w_out.astype(np.float64)
+    learned = {key: array.astype(np.float64) for key, array in learned.items()}
+    scratch = make_scratch(w_in, w_out, 0, 1, Extent(WINDOW, objective.candidate_limit, 50))
+    fields = ("labels", "shifts", "logits", "hidden", "gradient")
+    wide = {field: getattr(scratch, field).astype(np.float64) for field in fields}
+    scratch = scratch._replace(**wide, bias=DIM if bias else -1)
+    scratch.rng[0] = 12
+    sentence = np.array([0, 2, 1], np.int32)
+    m = objective.candidates(sentence, 1, scratch.rng, scratch.rows[0], scratch.labels[0], scratch.shifts[0])
+    found = list(zip(scratch.rows[0][:m].tolist(), scratch.labels[0][:m], scratch.shifts[0][:m], strict=True))
+    scratch.context[: len(context)] = context
+    if options.get("learn_z"):
+        objective.log_z[:] = rng.normal(size=len(objective.log_z)) * 0.3
+    ref = reference.implementation_of("objectives", name)(objective)
+    architecture = built_architecture(model, bias, learned)
+    make_naive = reference.implementation_of("architectures", model)
+    factors = getattr(make_naive(WINDOW, {}), "factors", {})
+
+    def loss(a, o, c):
+        naive = make_naive(WINDOW, {key: array[:, :DIM] for key, array in c.items()})
+        total = 0.0
+        for number, words in reference.parts(naive, context, left):
+            h = reference.with_bias(naive.hidden(a[:, :DIM], context, left, number), bias)
+            total += reference.line_of(h, o[:, : DIM + bias], found, ref, words)
+        return total
+
+    a, o, c, lr = w_in.copy(), w_out.copy(), {key: array.copy() for key, array in learned.items()}, 1e-5
+    candidates = Candidates(scratch.rows[0], scratch.labels[0], scratch.shifts[0], m)
+    window = Window(scratch.context, len(context), left)
+    got = learn(architecture, objective, Matrices(w_in, w_out), window, candidates, lr, scratch)
+    assert got == pytest.approx(loss(a, o, c), rel=1e-6)
+    whole = factors["rows"](context) if "rows" in factors else 1
+    for r, k in itertools.product(set(context), range(DIM)):
+        expected = -whole * slope(lambda w: loss(w, o, c), a, (r, k))
+        assert (w_in[r, k] - a[r, k]) / lr == pytest.approx(expected, abs=2e-3)
+    for r, k in itertools.product({row for row, _, _ in found}, range(DIM + bias)):
+        expected = -slope(lambda w: loss(a, w, c), o, (r, k))
+        assert (w_out[r, k] - o[r, k]) / lr == pytest.approx(expected, abs=2e-3), (r, k)
+    for key, array in learned.items():
+        factor = factors[key](context) if key in factors else 1
+        for cell in itertools.product(range(len(array)), range(DIM)):
+            expected = -factor * slope(lambda w, key=key: loss(a, o, {**c, key: w}), c[key], cell)
+            assert (array[cell] - c[key][cell]) / lr == pytest.approx(expected, abs=2e-4), (key, cell)
+        assert (array[:, DIM:] == 0).all()
+    assert (w_in[:, DIM:] == a[:, DIM:]).all(), "the column of ones or the padding has changed"
+
+
+# one chunk of text learned by the kernel, with the same random draws as the naive trainer
+
+
+KERNELS = [
+    (model, name, options)
+    for model in MODELS
+    for name, options in CASES
+    if model in ("skipgram", "vlbl") or options == VARIANTS.get(name, [{}])[0]
+]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("model", "name", "options"), KERNELS)
+def test_kernel_agrees_with_the_naive_trainer(rng, model, name, options, bias):
+    """Compare all arrays after a chunk, for every context side, with and without sentence ends; cases compile once.
+
+    The reference updates from old values, so the rate is small.
+    """
     lines, tokens, counts = corpus(rng)
-    fast = objective_class(name).build(problem_of(counts), **options)
-    ref = reference.implementation_of("objectives", name)(objective_class(name).build(problem_of(counts), **options))
-    rows = fast.output_rows(SIZE)
-    w_in, w_out = matrices(rng, rows)
-    slow_in, slow_out = w_in[:SIZE, :DIM].astype(float), w_out[:rows, :DIM].astype(float)
-    start_in, start_out = slow_in.copy(), slow_out.copy()
-    keep = keep_thresholds(counts, 0.05)
-    scratch = make_scratch(w_in, w_out, 0, 1, Extent(window, fast.candidate_limit, 100))
-    lr, seed, epoch = 1e-4, 5, 2
-    one, rates = np.zeros(1, np.int64), np.array([lr])
-    loss, examples = train_chunks(
-        make(window), fast, Windows(window, shrink), tokens, np.array([0, len(tokens)]), one, rates,
-        Matrices(w_in, w_out), DIM, keep, 0.0, seed, epoch, scratch,
+    fast, ref = (
+        objective_class(name).build(problem_of(counts, dim=DIM, bias=bias, tokens=tokens), **options) for _ in "ab"
+    )
+    ref = reference.implementation_of("objectives", name)(ref)
+    keep, rows = keep_thresholds(counts, 0.05), fast.output_rows(SIZE)
+    for windows in [
+        Windows(WINDOW, False, True, False, 4, WINDOW),
+        Windows(WINDOW, True, True, False, 0, 1),
+        Windows(WINDOW, True, False, True),
+        Windows(WINDOW, True, True, True, 4, 2),
+        Windows(WINDOW, False),
+        Windows(1, False),
+        Windows(100, False),
+        Windows(100, True),
+    ]:
+        size = windows.size
+        w_in, w_out, learned = parameters_of(rng, rows, bias, model, size)
+        after = {"input": w_in[:, :DIM], "output": w_out[:rows, : DIM + bias]}
+        after |= {key: array[:, :DIM] for key, array in learned.items()}
+        starts = {key: array.astype(np.float64) for key, array in after.items()}
+        slow = {key: array.copy() for key, array in starts.items()}
+        scratch = make_scratch(w_in, w_out, 0, 1, Extent(size, fast.candidate_limit, 100), DIM if bias else -1)
+        lr, one, bounds = 1e-4, np.zeros(1, np.int64), np.array([0, len(tokens)])
+        loss, examples = train_chunks(
+            built_architecture(model, bias, learned, size), fast, windows, tokens, bounds, one, np.array([lr]),
+            Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2, scratch,
+        )  # fmt: skip
+        stream = reference.Stream.of_chunk(5, 2, 0)
+        naive = reference.implementation_of("architectures", model)(size, {key: slow[key] for key in learned})
+        matrices = slow["input"], slow["output"]
+        expected = reference.train(naive, ref, lines, keep, windows, *matrices, lr, stream, bias)
+        assert examples == expected[1] > 0, windows
+        in_turn = architecture_class(model).pairs() and not architecture_class(model).in_place()
+        tolerance = 1e-3 if in_turn else 1e-4  # the reference computes all examples of a window from the old values
+        assert loss == pytest.approx(expected[0], rel=tolerance), windows
+        for what, new in after.items():
+            change = np.abs(slow[what] - starts[what]).max()
+            assert change > 1e-6
+            expected = slow[what] - starts[what]
+            np.testing.assert_allclose(new - starts[what], expected, atol=0.02 * change, err_msg=f"{what}, {windows}")
+        assert (w_in[:, DIM:].any(), w_out[rows].any()) == (bias, False)
+        assert not any(array[:, DIM:].any() for array in learned.values())
+        assert (w_in[:, DIM : DIM + bias] == 1).all()
+        if options.get("learn_z"):
+            log_z = ref.learned["log_z"]
+            np.testing.assert_allclose(fast.log_z, log_z, atol=0.02 * np.abs(log_z).max())
+            assert log_z.any()
+
+
+def test_skipgram_biases_learn_the_same_in_every_tile(rng):
+    """41 candidates need seven tiles; with biases as large as log frequencies, the column of ones must be 1 in each."""
+    objective = objective_class("nce").build(problem_of(COUNTS, dim=DIM, bias=True), negative=40)
+    w_in, w_out, _ = parameters_of(rng, SIZE, True)
+    w_out[:SIZE, DIM] = -8
+    rows = padded_rows(SIZE, DIM + 1)
+    rows[:] = w_in
+    out = w_out[:SIZE, : DIM + 1].astype(np.float64)
+    scratch = make_scratch(w_in, w_out, 0, 1, Extent(WINDOW, objective.candidate_limit, 50), DIM)
+    one, keep, lr = np.zeros(1, np.int64), np.full(SIZE, 2**32 - 1, np.uint32), 0.1
+    windows, text = Windows(1, False, True, False), np.array([3, 7, -1], np.int32)
+    train_chunks(
+        SkipGram(WINDOW), objective, windows, text, np.array([0, 3]), one, np.array([lr]), Matrices(w_in, w_out), DIM,
+        keep, 0.0, 5, 2, scratch,
     )  # fmt: skip
-    stream = reference.Stream.of_chunk(seed, epoch, 0)
-    naive_architecture = reference.implementation_of("architectures", model)(window, {})
-    windows = Windows(window, shrink)
-    naive = reference.train(naive_architecture, ref, lines, keep, windows, slow_in, slow_out, lr, stream)
-    assert examples == naive[1] > 0
-    assert loss == pytest.approx(naive[0], rel=1e-4)
-    for fast_w, slow_w, start in ((w_in[:SIZE, :DIM], slow_in, start_in), (w_out[:rows, :DIM], slow_out, start_out)):
-        change = np.abs(slow_w - start).max()
-        assert change > 1e-5
-        np.testing.assert_allclose(fast_w - start, slow_w - start, atol=0.02 * change)
-    assert not w_out[rows].any(), "the output sink must not change"
-    assert not w_in[:, DIM:].any(), "the padding of the input rows must not change"
-    assert not w_out[:, DIM:].any(), "the padding of the output rows must not change"
-    if name == "nce" and options.get("learn_z"):
-        log_z = ref.learned["log_z"]
-        np.testing.assert_allclose(fast.log_z, log_z, atol=0.02 * np.abs(log_z).max())
-        assert log_z.any()
+    stream = reference.Stream.of_chunk(5, 2, 0)
+    for _ in range(2):
+        stream.draw()
+    ref = reference.implementation_of("objectives", "nce")(objective)
+    ref.candidates(3, stream)
+    h, expected = np.append(rows[3, :DIM].astype(np.float64), 1), out.copy()
+    for r, y, s in ref.candidates(7, stream):
+        expected[r] += lr * (y - reference.sigmoid(out[r] @ h - s)) * h
+    np.testing.assert_allclose(w_out[:SIZE, DIM] - out[:, DIM], expected[:, DIM] - out[:, DIM], atol=2e-6)
 
 
 @pytest.mark.parametrize("name", ["neg", pytest.param("hs", marks=pytest.mark.slow)])
@@ -197,14 +344,6 @@ def test_subsampling_keeps_the_expected_fraction_of_words():
     keep = np.array([int(0.3 * 2**32)], np.uint32)
     _, length = read(tokens, 0, len(tokens), keep, Windows(), np.array([1], np.uint64), sentence)
     assert abs(length - 30_000) < 6 * np.sqrt(21_000)
-
-
-def test_chunk_order_is_a_permutation_that_depends_on_seed_and_epoch():
-    orders = [chunk_order(s, e, 50) for s in range(3) for e in range(3)]
-    assert all(sorted(o.tolist()) == list(range(50)) for o in orders)
-    assert len({tuple(o.tolist()) for o in orders}) == 9
-    assert chunk_order(1, 1, 50).tolist() == chunk_order(1, 1, 50).tolist()
-    assert chunk_order(1, 1, 5, shuffle=False).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_results_do_not_depend_on_how_chunks_are_divided_among_calls(rng):

@@ -12,7 +12,6 @@ from w2vtrain.evaluation import objective_checks
 from w2vtrain.evaluation.known_language import distance, language
 from w2vtrain.evaluation.objective_checks import check, learns
 from w2vtrain.evaluation.objective_steps import Finding, computes
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, noise_distribution
 
 PACKAGE = Path(objectives.__file__).parent
 STEP = "return learn_softmax(self.output, H, targets, lr, work)"
@@ -90,6 +89,13 @@ SUM = "add_product(self.output, g, H, lr)"
             ["a step in float32 agrees with one in float64"]),
         (changed(SMOOTHED, ("scores).sum())", "scores).sum()) + work.rng.random() * (lr > 0) + np.random.random()")),
             ["the same random stream gives the same loss"]),
+        (changed(SMOOTHED, ("dH = g @ self.output", 'dH = g @ self.output + work.array("a", (1,))'),
+                (SUM, SUM + '\n        work.array("a", (1,))[:] = len(H)')),
+            ["what earlier blocks left in the workspace has no effect"]),
+        (changed(SMOOTHED, ("H @ self.output.T", "np.nan_to_num(H) @ self.output.T")),
+            ["NaN in a hidden vector makes the loss NaN"]),
+        (changed(SMOOTHED, ("self.epsilon = epsilon", 'self.epsilon, self.state = epsilon, {"n": np.zeros(1)}'),
+                (SUM, SUM + '\n        self.state["n"] += 1')), ["a learning rate of 0 changes nothing"]),
     ],
 )  # fmt: skip
 def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_path, code, expected):
@@ -159,6 +165,7 @@ def test_what_an_objective_converges_to_is_judged_by_its_optimum(failures):
         ("is", {"samples": 64, "ess": 0.0}),
         ("lsh", {"hashes": 0}),
         ("nce", {"learn_z": True}),
+        ("nce", {"learn_z": True, "z_table": 5}),
         ("nce", {"pool": 64}),
         ("neg", {"pool": 64}),
         ("nce", {"negative": 1, "ns_exponent": 0.5}),
@@ -206,9 +213,3 @@ def test_the_optimum_of_negative_sampling_has_no_gradient():
         s = np.log(optimum) + constants[0]
         sigma = 1 / (1 + np.exp(-s))
         np.testing.assert_allclose(p * (1 - sigma) - k * (p @ drawn) * sigma, 0, atol=1e-6)
-
-
-@pytest.mark.parametrize("counts", [[5, 3, 2], [1], [90, 5, 5, 1, 1, 0]])
-def test_alias_probabilities_returns_the_distribution_of_the_table(counts):
-    noise = noise_distribution(np.array(counts), 1.0)
-    np.testing.assert_allclose(alias_probabilities(*alias_table(noise)), noise, atol=1e-8)

@@ -159,7 +159,7 @@ def test_kernels_pass_their_tests_when_compiled_for_other_processors(tmp_path, c
     named = [
         f"{tests}/kernels/test_tiles.py",
         f"{tests}/kernels/test_rows.py",
-        f"{tests}/kernels/test_softmax.py",
+        f"{tests}/probability/test_dense.py",
         f"{tests}/kernels/test_logistic.py",
         f"{tests}/engines/test_window_engine.py::test_kernel_agrees_with_the_naive_trainer",
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import begun, hidden_vectors, problem_of
+from reference import COUNTS, begun, hidden_vectors, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
@@ -17,7 +17,6 @@ from w2vtrain.probability.bigrams import DrawBuffers as Scratch
 from w2vtrain.probability.bigrams import count_bigrams, draw_mixed, mixture_at
 
 SIZE, WIDTH = 11, 6
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
 PREVIOUS = np.array([-1, 0, 3, 3, 10, 1, 9, 0], np.int32)
 SOME = {"samples": 10, "ess": 4.0, "cap": 39}  # three batches
@@ -184,28 +183,6 @@ def test_the_mixture_weight_of_is_depends_on_the_text_alone():
     for _ in range(2):
         assert objective.estimator.proposal.mixture[2] == pytest.approx(1000 / 1005)
         objective.step(np.eye(WIDTH)[[-1]], np.array([3], np.int32), 0.1, begun(previous=np.array([2], np.int32)))
-
-
-@pytest.mark.parametrize("previous", [-1, 0, 4, LONELY])
-def test_draws_of_is_with_bigrams_follow_the_interpolation_of_collins(previous):
-    """Every word can be drawn, after every word."""
-    objective, n = fixed(), 100_000
-    scratch = Scratch(*np.zeros((2, n)), *np.zeros((2, n), np.int64))
-    words, (q, _) = np.empty(n, np.int32), q_of(objective, previous)
-    draw_proposal(np.array([9], np.uint64), objective.estimator.proposal, previous, scratch, words)
-    assert (q > 0).all()
-    assert stats.chisquare(np.bincount(words, minlength=SIZE), q * n).pvalue > 1e-4
-    np.testing.assert_allclose(scratch.q, q[words], rtol=1e-12)
-
-
-def test_unigram_draws_follow_the_counts_by_default():
-    for objective in (built([]), fixed(tokens=[])):
-        scratch, words = (
-            Scratch(*np.zeros((2, 100_000)), *np.zeros((2, 100_000), np.int64)),
-            np.empty(100_000, np.int32),
-        )
-        draw_proposal(np.array([9], np.uint64), objective.estimator.proposal, 0, scratch, words)
-        assert stats.chisquare(np.bincount(words), COUNTS / COUNTS.sum() * len(words)).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(("word", "end"), [(8, 0.99), (7, 0.01)])

@@ -1,4 +1,4 @@
-"""Adaptive softmax: cut-offs, gradients, and agreement with the paper's formula, a class model and the softmax."""
+"""Adaptive softmax: cut-offs, agreement with the paper's formula, initial values, and damaged models."""
 
 from itertools import combinations, pairwise
 
@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import begun, hidden_vectors, problem_of
+from reference import COUNTS, begun, hidden_vectors, problem_of
 from scipy.special import log_softmax
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import adaptive_softmax
 from w2vtrain.objectives.adaptive_softmax import AdaptiveSoftmax, choose_cutoffs, read_cutoffs
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 SIZE, DIM, CUTS = len(COUNTS), 8, [3, 7]
 BIASES = pytest.mark.parametrize("bias", [False, True])
 
@@ -64,31 +63,6 @@ def test_probabilities_are_those_of_the_head_times_those_of_the_cluster(rng, bia
     assert loss == pytest.approx(-expected[lines, targets].sum(), rel=tolerance)
 
 
-@BIASES
-def test_with_identity_projections_it_is_a_class_factorization(rng, bias):
-    """P(w|h) = P(class of w|h) P(w|class of w, h), where each word of the head is a class by itself."""
-    objective, (H, targets) = built(factor=1.0, bias=bias), block(rng, bias)
-    for projection in objective.projections:
-        assert projection.shape == (DIM, DIM + bias)
-        projection[:] = np.eye(DIM, DIM + bias)
-    classes, words = objective.head.copy(), np.concatenate([np.zeros((3, DIM + bias)), *objective.tails])
-    class_of = np.array([0, 1, 2, 3, 3, 3, 3, 4, 4, 4, 4])
-    g_classes, g_words, dH, loss = np.zeros_like(classes), np.zeros_like(words), np.zeros_like(H), 0.0
-    for b, (h, w) in enumerate(zip(H, targets, strict=True)):
-        members = np.flatnonzero(class_of == class_of[w])
-        of_class, of_word = log_softmax(classes @ h), log_softmax(words[members] @ h)
-        loss -= of_class[class_of[w]] + of_word[members == w][0]
-        by_class, by_word = (np.arange(5) == class_of[w]) - np.exp(of_class), (members == w) - np.exp(of_word)
-        dH[b] = by_class @ classes + by_word @ words[members]
-        g_classes += np.outer(by_class, h)
-        g_words[members] += np.outer(by_word, h)
-    got, got_dH = objective.step(H, targets, 0.1, begun())
-    assert got == pytest.approx(loss, rel=1e-13)
-    np.testing.assert_allclose(got_dH, dH, atol=1e-13)
-    np.testing.assert_allclose(objective.head, classes + 0.1 * g_classes, atol=1e-13)
-    np.testing.assert_allclose(np.concatenate(objective.tails), (words + 0.1 * g_words)[3:], atol=1e-13)
-
-
 def test_a_cluster_without_targets_in_the_block_does_not_change(rng):
     objective, (H, _) = built(), block(rng, n=4)
     before = {name: array.copy() for name, array in objective.parameters().items()}
@@ -96,32 +70,6 @@ def test_a_cluster_without_targets_in_the_block_does_not_change(rng):
     changed = [name for name, array in objective.parameters().items() if (array != before[name]).any()]
     assert changed == ["head", "tails.1", "projections.1"]
     assert (objective.head[3] != before["head"][3]).all(), "its row in the head learns that it was not the target"
-
-
-def test_a_block_is_the_sum_of_its_examples(rng):
-    H, targets = block(rng)
-    targets[2] = targets[5]
-    one, parts = built(), np.zeros(2)
-    loss, dH = one.step(H, targets, 0.0, begun())
-    for b in range(len(H)):
-        part, line = one.step(H[[b]], targets[[b]], 0.0, begun())
-        parts += part, np.abs(line - dH[b]).max()
-    np.testing.assert_allclose(parts, [loss, 0], atol=1e-12)
-
-
-def test_old_contents_of_the_workspace_have_no_effect(rng):
-    fresh, used, work = built(), built(), begun()
-    work.array("logits", (1000,), np.float64).fill(np.nan)
-    for n in (9, 4, 7):
-        H, targets = block(rng, n=n)
-        (a, da), (b, db) = fresh.step(H, targets, 0.1, begun()), used.step(H, targets, 0.1, work)
-        assert a == b
-        np.testing.assert_array_equal(da, db)
-
-
-def test_initial_probabilities_are_word_frequencies(rng):
-    log_probs = built(init=0.0).log_probs(block(rng)[0])
-    np.testing.assert_allclose(np.exp(log_probs), np.tile(COUNTS / COUNTS.sum(), (9, 1)), atol=1e-7)
 
 
 def test_clusters_learn_from_rows_of_zeros(rng):
@@ -257,16 +205,6 @@ def test_cutoffs_of_a_realistic_vocabulary_save_most_of_the_work():
     assert 2 <= len(chosen) <= 4
     assert 100 < chosen[0] < 10_000
     assert cost_of(counts, chosen, 300) < 0.1 * len(counts)
-
-
-def test_words_without_counts_can_be_cut():
-    assert choose_cutoffs(np.zeros(2)) == []
-    objective = AdaptiveSoftmax.build(problem_of([0, 0], dim=3), cutoffs="1")
-    targets = np.array([0, 1, 1, 0], np.int32)
-    loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun())
-    assert loss == pytest.approx(4 * np.log(2))
-    assert dH.shape == (4, 3)
-    assert np.isfinite(objective.log_probs(np.ones((4, 3), np.float32))).all()
 
 
 def test_clusters_have_at_least_one_column():

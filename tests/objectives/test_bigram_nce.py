@@ -5,13 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from reference import Stream, implementation_of, problem_of
+from reference import COUNTS, Stream, implementation_of, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
 
 SIZE = 11
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 LONELY = 9
 
 

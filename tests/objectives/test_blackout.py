@@ -1,38 +1,19 @@
 """BlackOut, compared with the paper's formulas written out for one example and one draw at a time in float64."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from monte_carlo import estimates
-from reference import (
-    begun,
-    drawn_words,
-    hidden_vectors,
-    problem_of,
-    slopes,
-    softplus,
-)
+from reference import COUNTS, begun, draws_of, hidden_vectors, objective_of, problem_of, slopes, softplus
 
 from w2vtrain import objectives
-from w2vtrain.probability.dense import RowScorer, Workspace
 from w2vtrain.probability.sampling import alias_probabilities
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6
-
-
-def built(counts=COUNTS, dtype=np.float64, **options):
-    problem = problem_of(counts, dim=WIDTH - 1, bias=True, init=0.7, dtype=dtype)
-    return objectives.objective_class("blackout").build(problem, **options)
-
-
-def hidden(rng):
-    return hidden_vectors(rng, len(TARGETS), WIDTH)
-
-
-def draws_of(objective):
-    """Return the words that the first block of a chunk draws."""
-    return drawn_words(objective.table, objective.samples)
+built = partial(objective_of, "blackout")
+hidden = partial(hidden_vectors, size=len(TARGETS), width=WIDTH)
 
 
 def example(scores, target, drawn, q):
@@ -136,24 +117,3 @@ def test_by_default_512_words_are_drawn_by_their_counts_to_the_power_of_0_4():
     objective = built()
     assert objective.samples == 512
     np.testing.assert_allclose(alias_probabilities(*objective.table), COUNTS**0.4 / (COUNTS**0.4).sum(), atol=1e-8)
-
-
-def test_a_vocabulary_of_one_word_has_zero_loss():
-    loss, dH = built(counts=np.array([3])).step(np.ones((2, WIDTH)), np.zeros(2, np.int32), 0.1, begun())
-    assert loss == pytest.approx(0, abs=1e-12)
-    np.testing.assert_allclose(dH, 0, atol=1e-12)
-
-
-def test_two_words_with_a_count_of_zero_have_a_finite_loss():
-    objective = built(counts=np.array([0, 0]), samples=3)
-    loss, dH = objective.step(np.ones((1, WIDTH)), np.array([1], np.int32), 0.1, Workspace())
-    assert np.isfinite(loss)
-    assert np.isfinite(dH).all()
-
-
-def test_it_is_scored_as_a_softmax(rng):
-    objective, H = built(), hidden(rng)
-    scorer = type(objective).scorer(None, {}, objective.output, objective.arrays())
-    assert type(scorer) is RowScorer
-    expected = H @ objective.output.T - np.log(np.exp(H @ objective.output.T).sum(axis=1))[:, None]
-    np.testing.assert_allclose(scorer.log_prob(H, TARGETS), expected[np.arange(len(H)), TARGETS])

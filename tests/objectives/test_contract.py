@@ -251,8 +251,3 @@ def test_softmax_without_a_base_class_trains_to_the_same_bytes_as_the_built_in_o
         code, _, said = w2vtrain_here([*words, "--epochs", "2", "--alpha", "0.05", "--threads", "1"], tmp_path)
         assert code == 0, said
     assert (tmp_path / "bare.txt").read_bytes() == (tmp_path / "softmax.txt").read_bytes()
-
-
-@pytest.mark.parametrize("name", objectives.objectives())
-def test_built_in_objectives_fulfill_the_contract(name):
-    assert objectives.build(name, problem_of(np.arange(12, 0, -1)), objectives.option_defaults(name))

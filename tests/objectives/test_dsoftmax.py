@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import begun, problem_of
+from reference import COUNTS, begun, problem_of
 from scipy.special import log_softmax
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.objectives.dsoftmax import BandScorer, DSoftmax, cut
+from w2vtrain.objectives.dsoftmax import DSoftmax, cut
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 BANDS = "50:50,30:30,20:20"
 
 
@@ -83,12 +82,6 @@ def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
     whole_block = objective.scores(H, targets)
     monkeypatch.setattr("w2vtrain.objectives.dsoftmax.SCORED", 25)
     np.testing.assert_allclose(objective.scores(H, targets), whole_block, atol=1e-14)
-
-
-def test_initial_probabilities_are_word_frequencies(rng):
-    objective = DSoftmax.build(problem(init=0.0), bands=BANDS)
-    log_probs = objective.log_probs(block(rng)[0])
-    np.testing.assert_allclose(np.exp(log_probs), np.tile(COUNTS / COUNTS.sum(), (9, 1)), atol=1e-7)
 
 
 def test_bands_have_different_initial_values():
@@ -170,13 +163,3 @@ def test_invalid_bands_are_rejected(bands):
 def test_more_bands_than_columns_are_rejected():
     with pytest.raises(ConfigError, match="3 bands are too many for 2-dimensional vectors"):
         DSoftmax.build(problem(dim=2), bands=BANDS)
-
-
-def test_two_words_with_zero_counts_can_leave_bands_empty():
-    objective = DSoftmax.build(problem_of([0, 0], dim=3))
-    assert isinstance(objective, BandScorer)
-    targets = np.array([0, 1, 1, 0], np.int32)
-    loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun())
-    assert loss == pytest.approx(4 * np.log(2))
-    assert dH.shape == (4, 3)
-    assert np.isfinite(objective.log_prob(np.ones((4, 3), np.float32), targets)).all()

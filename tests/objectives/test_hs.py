@@ -8,7 +8,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import problem_of
+from reference import COUNTS, problem_of
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError, DataError, InputMissing
@@ -17,7 +17,6 @@ from w2vtrain.objectives import hs
 from w2vtrain.probability import dense
 from w2vtrain.probability.trees import Tree, balanced, clustered, huffman, tree_from_file
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 PROBLEM = problem_of(COUNTS)
 build = hs.Hierarchical.build
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import problem_of
+from reference import COUNTS, problem_of
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError, DataError, InputMissing
@@ -10,7 +10,6 @@ from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.objectives.hs_neg import HierarchicalNegative
 from w2vtrain.objectives.neg import Negative
 
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 PROBLEM, SIZE = problem_of(COUNTS), len(COUNTS)
 NODES = SIZE - 1
 

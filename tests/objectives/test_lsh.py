@@ -121,19 +121,6 @@ def test_large_blocks_are_processed_in_parts(rng, monkeypatch):
     np.testing.assert_array_equal(parts.output, again.output)
 
 
-def test_old_contents_of_the_workspace_have_no_effect(rng):
-    """Workspace arrays can hold anything, and blocks differ in size."""
-    fresh, used, work = built(limit=20), built(limit=20), begun()
-    for name in ("hits", "found", "levels", "candidates"):
-        work.array(name, (1000,), np.int32).fill(-3)
-    work.array("logits", (1000,), np.float64).fill(np.nan)
-    for n in (9, 4, 7):
-        H, targets = block(rng, n)
-        (a, da), (b, db) = fresh.step(H, targets, 0.1, begun()), used.step(H, targets, 0.1, work)
-        assert a == b
-        np.testing.assert_array_equal(da, db)
-
-
 def test_tables_are_rebuilt_after_the_given_number_of_examples(rng):
     objective = built(rebuild=27)
     first, rows = objective.tables, objective.tables.rows.copy()
@@ -205,13 +192,6 @@ def test_scores_are_exact_and_log_prob_uses_the_retrieved_rows_only(rng, dtype, 
     assert (got > exact[np.arange(9), targets]).all()
 
 
-def test_log_prob_is_exact_if_all_rows_are_retrieved(rng):
-    objective, H, targets = built(hashes=0), *block(rng)
-    scorer = Lsh.scorer(problem(), {**OPTIONS, "hashes": 0}, objective.output, {})
-    raw, log_z = scorer.scores(H, targets)
-    np.testing.assert_allclose(scorer.log_prob(H, targets), raw - log_z, atol=1e-13)
-
-
 def test_a_vector_retrieves_similar_rows():
     """This is the purpose of hashing: rows near h are found far more often than others."""
     rng = np.random.default_rng(2)
@@ -258,19 +238,3 @@ def test_permutations_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch)
     rng = np.random.default_rng([problem().seed, 2])
     order = rng.permuted(np.tile(np.arange(DIM, dtype=np.int32), (21, 1)), axis=1)
     np.testing.assert_array_equal(whole, order[:, :5].reshape(7, 3, 5))
-
-
-def test_two_words_with_zero_counts_and_fewer_columns_than_the_window_work(rng):
-    objective = Lsh.build(problem_of([0, 0], dim=3))
-    assert objective.tables.columns.shape == (16, 3, 3)
-    targets = np.array([0, 1, 1, 0], np.int32)
-    loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun())
-    assert loss == pytest.approx(4 * np.log(2))
-    assert dH.shape == (4, 3)
-
-
-def test_nan_in_a_hidden_vector_makes_the_loss_nan(rng):
-    objective = built(hashes=0)
-    H, targets = block(rng)
-    H[4, 2] = np.nan
-    assert np.isnan(objective.step(H, targets, 0.0, begun())[0])

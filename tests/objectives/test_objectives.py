@@ -1,4 +1,4 @@
-"""Tests of every registered objective: gradients by finite differences, identities between objectives, options."""
+"""Tests of every registered objective: gradients by finite differences, initial values, options."""
 
 import inspect
 import re
@@ -9,18 +9,17 @@ from importlib.metadata import EntryPoint
 import numpy as np
 import pytest
 import reference
-from reference import begun, problem_of
+from reference import COUNTS, begun, hidden_vectors, problem_of
 
 from w2vtrain import objectives
 from w2vtrain.architectures import architectures
 from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation import objective_checks, objective_steps
-from w2vtrain.objectives.contract import ARCHITECTURES, Candidates, Window
-from w2vtrain.probability.sampling import noise_distribution
+from w2vtrain.objectives.contract import ARCHITECTURES
 
 SIZE, DIM = 11, 16
-COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
+BLOCKS = [name for name in objectives.objectives() if name not in WINDOWS]
 BATCHES = {"samples": 5, "ess": 3.0, "cap": 19}  # up to three, and the exact sum for examples that need more
 VARIANTS = {
     "adaptive-is": [BATCHES, {"samples": 5, "ess": 0.0, "cap": 5}],
@@ -53,78 +52,29 @@ CASES = [(name, options) for name, variants in VARIANTS.items() for options in v
 
 
 def test_every_window_objective_has_a_reference_implementation():
-    """tests/training/test_predictor.py compares each objective with its reference's loss, in both kinds of step."""
+    """tests/engines/test_window_engine.py compares each objective with its reference's loss, in both kinds of step."""
     for name in WINDOWS:
         assert reference.implementation_of("objectives", name), name
 
 
-def test_nce_equals_neg_with_uniform_noise_and_k_equal_to_the_vocabulary_size(rng):
-    """log(k Q) = 0, so both give the same coefficients for the same draws."""
-    uniform = np.full(SIZE, 10)
-    nce = objectives.objective_class("nce").build(problem_of(uniform), negative=SIZE)
-    neg = objectives.objective_class("neg").build(problem_of(uniform), negative=SIZE)
-    np.testing.assert_allclose(nce.log_kq, 0, atol=1e-6)
-    logits = rng.normal(size=(4, SIZE + 1 + 16)).astype(np.float32)
-    rows, labels = rng.integers(0, SIZE, SIZE + 17).astype(np.int32), np.zeros(SIZE + 17, np.float32)
-    labels[0] = 1
-    other, window = logits.copy(), Window(np.arange(4, dtype=np.int32), 4, 2)
-    a = nce.errors(logits, window, Candidates(rows, labels, nce.log_kq[rows], SIZE + 1), np.float32(0.1))
-    none = np.zeros(SIZE + 17, np.float32)
-    b = neg.errors(other, window, Candidates(rows, labels, none, SIZE + 1), np.float32(0.1))
-    assert a == pytest.approx(b, rel=1e-6)
-    np.testing.assert_allclose(logits[:, : SIZE + 1], other[:, : SIZE + 1], atol=1e-7)
-
-
-def test_share_noise_gives_neighboring_targets_the_same_noise_words():
-    objective = objectives.objective_class("nce").build(problem_of(COUNTS), negative=8, share_noise=3)
-    rng, sentence, drawn = np.array([3, 3], np.uint64), np.arange(9, dtype=np.int32), []
-    for position in range(9):
-        rows = np.zeros(30, np.int32)
-        objective.candidates(sentence, position, rng, rows, np.zeros(30), np.zeros(30))
-        drawn.append(rows[1:9].tolist())
-    assert all(drawn[i] == drawn[i - i % 3] for i in range(9))
-    assert drawn[0] != drawn[3] != drawn[6]
-
-
-def test_noise_words_exclude_the_target_with_neg_but_not_with_nce():
-    for name, expected in (("neg", False), ("nce", True)):
-        objective = objectives.objective_class(name).build(problem_of(np.array([5, 3, 2])), negative=50)
-        rng, rows = np.array([3], np.uint64), np.zeros(70, np.int32)
-        m = objective.candidates(
-            np.array([0], np.int32), 0, rng, rows, np.zeros(70, np.float32), np.zeros(70, np.float32)
-        )
-        assert m == 51
-        assert rows[0] == 0
-        assert (0 in rows[1:51]) is expected
-
-
-def test_neg_gives_up_redrawing_if_nearly_all_noise_is_the_target():
-    """Redrawing until another word comes up would take forever."""
-    negative = objectives.objective_class("neg").build(problem_of([10**12, 1]), ns_exponent=2.0)
-    arrays = np.zeros(2, np.uint64), np.zeros(32, np.int32), np.zeros(32, np.float32), np.zeros(32, np.float32)
-    assert negative.candidates(np.array([0, 1]), 0, *arrays) == 1
-    assert negative.candidates(np.array([0, 1]), 1, *arrays) == 6
-
-
-NAN = float("nan")
 OUT_OF_RANGE = {
-    "adaptive-is": {"samples": 0, "ess": (-1.0, 4097.0), "cap": 31, "ns_exponent": NAN, "mixture_rate": 1.5},
-    "adaptive-softmax": {"factor": (0.99, 1001.0, NAN)},
-    "bigram-nce": {"bigrams": (25, -2), "negative": 0, "ns_exponent": NAN},
-    "blackout": {"samples": (0, 2_000_000), "ns_exponent": NAN},
+    "adaptive-is": {"samples": 0, "ess": (-1.0, 4097.0), "cap": 31, "mixture_rate": 1.5},
+    "adaptive-softmax": {"factor": (0.99, 1001.0)},
+    "bigram-nce": {"bigrams": (25, -2), "negative": 0},
+    "blackout": {"samples": (0, 2_000_000)},
     "block-nce": {"samples": (0, 2_000_000), "negative": -1, "ns_exponent": 2.1},
     "block-neg": {"samples": (0, 2_000_000), "negative": -1, "ns_exponent": 2.1},
-    "char-softmax": {"units": (0, 5000), "char_dim": (0, 5000), "net_rate": (-1.0, NAN)},
+    "char-softmax": {"units": (0, 5000), "char_dim": (0, 5000), "net_rate": -1.0},
     "cnn-softmax": {
-        "char_dim": 0, "filters": 0, "highway": 11, "correction": -1, "samples": -1, "net_rate": (-0.1, NAN),
+        "char_dim": 0, "filters": 0, "highway": 11, "correction": -1, "samples": -1, "net_rate": -0.1,
     },
     "infrequent-norm": {"gamma": (0.0, 9e-7, 1.1), "penalty": (0.0, 101.0), "likelihood": "half"},
-    "is": {"samples": (-1, 2_000_000), "ess": (-0.5, 8193.0, NAN), "cap": 2047, "ns_exponent": 3.0},
+    "is": {"samples": (-1, 2_000_000), "ess": (-0.5, 8193.0), "cap": 2047, "ns_exponent": 3.0},
     "lsh": {"tables": (0, 1001), "hashes": -1, "window": 1, "rebuild": 0, "limit": -1},
-    "nce": {"negative": 0, "ns_exponent": (2.1, -2.1, NAN, float("inf"))},
-    "neg": {"negative": 0, "ns_exponent": (2.1, -2.1, NAN, float("inf"))},
+    "nce": {"negative": 0, "ns_exponent": (2.1, -2.1)},
+    "neg": {"negative": 0, "ns_exponent": (2.1, -2.1)},
     "sampled-softmax": {"samples": (-1, 2_000_000), "ns_exponent": -0.1},
-    "selfnorm": {"penalty": (-0.1, NAN, 101.0)},
+    "selfnorm": {"penalty": (-0.1, 101.0)},
     "target": {"size": (1, -5, 2**31)},
 }  # fmt: skip
 """Values of options that are refused."""
@@ -140,11 +90,6 @@ WRONG = [
 def test_options_out_of_range_are_rejected_by_name(name, option, value):
     with pytest.raises(ConfigError, match=f"option {option} of objective {name}"):
         objectives.objective_class(name).build(problem_of(COUNTS), **{option: value})
-
-
-def test_a_negative_noise_exponent_favors_rare_words():
-    assert objectives.objective_class("neg").build(problem_of([4, 2, 0]), ns_exponent=-1.0)
-    np.testing.assert_allclose(noise_distribution(np.array([4, 2, 0]), -1.0), np.array([1, 2, 4]) / 7)
 
 
 @pytest.mark.parametrize("name", objectives.objectives())
@@ -195,6 +140,38 @@ def test_chunks_draw_different_words(name, options):
         objective.step(H.astype(np.float32), targets, 0.0, begun(k, np.array([-1, 2, 0, 9, 4])))[0] for k in (1, 2)
     }
     assert len(losses) == 2
+
+
+@pytest.mark.parametrize("counts", [[0, 0], [3]])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_one_word_and_two_words_with_counts_of_0_can_be_learned(name, counts):
+    options = {"cutoffs": "1"} if name == "adaptive-softmax" and len(counts) > 1 else {}
+    objective = objectives.objective_class(name).build(problem_of(counts, dim=3), **options)
+    targets = np.array([0, 1, 1, 0], np.int32) % len(counts)
+    loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun(previous=targets[::-1].copy()))
+    assert np.isfinite(loss)
+    assert dH.shape == (4, 3)
+    assert np.isfinite(dH).all()
+
+
+@pytest.mark.parametrize("name", [name for name in BLOCKS if name not in ("block-neg", "char-softmax")])
+def test_initial_probabilities_are_word_frequencies(rng, name):
+    """The scores of block-neg are not log-probabilities, and char-softmax has no biases of words."""
+    problem, share = problem_of(COUNTS, dim=DIM, bias=True), COUNTS / COUNTS.sum()
+    options = objectives.checked_options(name, {"cutoffs": "3,7"} if name == "adaptive-softmax" else {})
+    built = objectives.objective_class(name).build(problem, **options)
+    scorer = built.scorer(problem, options, built.output, built.arrays())
+    H = hidden_vectors(rng, SIZE, DIM + 1).astype(np.float32)
+    np.testing.assert_allclose(np.exp(scorer.log_probs(H)), np.tile(share, (SIZE, 1)), rtol=1e-4)
+    if name != "lsh":  # which scores only the rows that it finds
+        np.testing.assert_allclose(np.exp(scorer.log_prob(H, np.arange(SIZE, dtype=np.int32))), share, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["nce", "bigram-nce"])
+def test_initial_biases_are_log_frequencies(name):
+    problem = problem_of(COUNTS, dim=DIM, bias=True)
+    bias = objectives.objective_class(name).build(problem).initial_bias(problem)
+    np.testing.assert_allclose(np.exp(bias), COUNTS / COUNTS.sum(), rtol=1e-5)
 
 
 @pytest.fixture

@@ -84,10 +84,9 @@ def test_step_is_the_softmax_over_the_words_of_the_part(rng, chunk):
     np.testing.assert_allclose(output, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(("tokens", "starts"), [(TOKENS, STARTS), ([], [])], ids=["text", "no-text"])
-def test_one_part_of_all_words_equals_the_softmax(rng, tokens, starts):
-    """V' = V if all words of the text fit into one part, or if a trained model is scored without a text."""
-    objective, other = built(tokens=tokens, starts=starts, size=SIZE), built("softmax")
+def test_without_a_text_the_only_part_has_all_words(rng):
+    """So a trained model is scored as a softmax."""
+    objective, other = built(tokens=[], starts=[], size=SIZE), built("softmax")
     H, targets = block(rng, np.arange(SIZE))
     for chunk in (0, 4):
         check_same_step(objective, other, H, targets, work=partial(begun, chunk))

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ids import by_text
-from scipy.special import log_softmax
 
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.probability import classes
@@ -231,32 +230,6 @@ def test_damaged_classes_are_rejected_before_a_kernel_follows_them(of):
 def test_a_model_without_classes_is_rejected():
     with pytest.raises(DataError, match="classes do not fit"):
         checked_classes(np.zeros(0, np.int32), 0, 0)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_kernels_agree_with_a_softmax_over_each_class(rng, dtype):
-    """All examples of a block are learned from the old rows. One class has no target, and targets repeat."""
-    found = Classes.from_labels(np.array([2, 0, 0, 2, 1, 2, 0, 3, 3]))
-    output = rng.normal(size=(9, 5)).astype(dtype)
-    H = rng.normal(size=(7, 5)).astype(dtype)
-    targets = np.array([3, 8, 1, 3, 0, 2, 8], np.int32)
-    expected, losses, dH = output.astype(float), [], np.zeros((7, 5))
-    for b, target in enumerate(targets):
-        words = np.flatnonzero(found.of == found.of[target])
-        log_p = log_softmax(output[words].astype(float) @ H[b])
-        g = (words == target) - np.exp(log_p)
-        losses.append(-log_p[words == target][0])
-        dH[b] = g @ output[words]
-        expected[words] += 0.3 * np.outer(g, H[b])
-    near = {"atol": 1e-6 if dtype == np.float32 else 1e-13}
-    log_probs = np.full(7, 2, dtype)
-    classes.add_log_prob(found, output, H, targets, np.empty(3, dtype), log_probs)
-    np.testing.assert_allclose(log_probs, 2 - np.array(losses), **near)
-    order, got = np.argsort(found.of[targets], kind="stable"), np.ones((7, 5), dtype)
-    loss = classes.learn_words(found, output, H, targets, order, dtype(0.3), np.empty((7, 3), dtype), got)
-    assert loss == pytest.approx(sum(losses), rel=1e-5 if dtype == np.float32 else 1e-13)
-    np.testing.assert_allclose(got - 1, dH, **near)
-    np.testing.assert_allclose(output, expected, **near)
 
 
 def test_scores_that_would_overflow_are_finite():

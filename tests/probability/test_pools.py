@@ -64,14 +64,14 @@ def test_indices_are_the_same_as_in_the_naive_draws():
     ],
 )  # fmt: skip
 def test_the_size_depends_on_the_noise_words_and_the_vocabulary(words, negative, size):
-    assert sampling.automatic_size(words, negative) == size
+    assert sampling.pool_size(sampling.AUTOMATIC, negative, words) == size
     objective = objective_class("neg").build(problem_of(np.ones(words, np.int64)), negative=negative)
     assert len(objective.pool) == size
 
 
 @given(st.integers(1, 10**7), st.integers(1, 1000))
 def test_a_chosen_size_is_valid(words, negative):
-    size = sampling.automatic_size(words, negative)
+    size = sampling.pool_size(sampling.AUTOMATIC, negative, words)
     sampling.check_pool("neg", size)
     assert size == 0 or (size >= 64 * negative and 16 * size <= words)
 

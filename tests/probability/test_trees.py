@@ -93,19 +93,6 @@ def test_every_kind_of_tree_is_a_full_binary_tree(kind, folder, counts, seed):
 
 @every_kind
 @given(counts=counts_lists, seed=seeds)
-def test_probabilities_of_all_words_sum_to_one(kind, folder, counts, seed):
-    """P(w) is the product of sigma(+-o.h) along the path. It sums to 1 for every tree and any vectors."""
-    rng = np.random.default_rng(seed)
-    tree = MAKERS[kind](counts, rng, folder)
-    scores = rng.normal(size=len(counts) - 1) * 3
-    total = 0.0
-    for path in paths(tree):
-        total += np.prod([reference.sigmoid((1 - 2 * code) * scores[node]) for node, code in path])
-    assert total == pytest.approx(1, abs=1e-12)
-
-
-@every_kind
-@given(counts=counts_lists, seed=seeds)
 def test_following_links_up_to_the_root_gives_each_path(kind, folder, counts, seed):
     tree, V = MAKERS[kind](counts, np.random.default_rng(seed), folder), len(counts)
     parent, code = tree.links()

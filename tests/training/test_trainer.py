@@ -18,7 +18,7 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.training import trainer
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import State
-from w2vtrain.training.trainer import make_engine
+from w2vtrain.training.trainer import chunk_order, make_engine
 
 SKIPGRAM = SkipGram(5)
 
@@ -52,7 +52,7 @@ def test_training_learns_which_words_belong_together(rng, architecture, objectiv
     assert all(epoch.examples == epochs[0].examples > 0 for epoch in epochs) or architecture[0] == "skipgram"
 
 
-@pytest.mark.parametrize("objective", ["neg", "hs", "nce"])
+@pytest.mark.parametrize("objective", ["neg", "hs", "nce", "softmax"])
 def test_one_thread_and_a_seed_give_the_same_bytes(architecture, objective):
     first, second, other = (
         run(np.random.default_rng(1), architecture[1](3), objective, epochs=2, seed=seed)[0] for seed in (4, 4, 5)
@@ -217,6 +217,14 @@ def test_schedule_rate_is_linear_from_alpha_to_min_alpha():
     assert rates.dtype == np.float64
 
 
+def test_chunk_order_is_a_permutation_that_depends_on_seed_and_epoch():
+    orders = [chunk_order(s, e, 50) for s in range(3) for e in range(3)]
+    assert all(sorted(o.tolist()) == list(range(50)) for o in orders)
+    assert len({tuple(o.tolist()) for o in orders}) == 9
+    assert chunk_order(1, 1, 50).tolist() == chunk_order(1, 1, 50).tolist()
+    assert chunk_order(1, 1, 5, shuffle=False).tolist() == [0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, threads):
     """Chunks of the second epoch come after all words of the first, whichever thread learns them."""
@@ -235,7 +243,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, thre
         pass
     total, before, expected = 2 * text.words.sum(), 0, {}
     for epoch in range(2):
-        for chunk in window_engine.chunk_order(schedule.seed, epoch, len(text.words)).tolist():
+        for chunk in chunk_order(schedule.seed, epoch, len(text.words)).tolist():
             expected[epoch, chunk] = schedule.alpha - (schedule.alpha - schedule.min_alpha) * before / total
             before += text.words[chunk]
     assert found == pytest.approx(expected, rel=1e-12)

@@ -18,7 +18,8 @@ from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of
-from w2vtrain.objectives import check_options, engine_of, has_word_rows
+from w2vtrain.objectives import check_options, engine_of, objective_class
+from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
 from w2vtrain.system.same_file import among
@@ -215,7 +216,7 @@ def check_export(export: Export, settings: Settings) -> None:
 
     With subwords, vectors must be input vectors, because words that are not in the vocabulary have no others.
     """
-    if export not in ("auto", "in") and not has_word_rows(settings.objective):
+    if export not in ("auto", "in") and not has_word_rows(objective_class(settings.objective)):
         raise ConfigError(f"export: objective {settings.objective} has no output vector per word; use --export in")
     if export not in ("auto", "in") and settings.subwords:
         raise ConfigError(

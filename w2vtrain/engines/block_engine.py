@@ -244,10 +244,6 @@ class BlockEngine:
         _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
 
     def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        """Train on the chunks `order` (n,) at learning rates `rates` (n,). Return (summed loss, number of examples).
-
-        thread: the number of the calling thread, which selects its working memory.
-        """
         loss, examples = 0.0, 0
         with np.errstate(all="ignore"):  # the caller checks that the loss is finite
             for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
@@ -291,7 +287,6 @@ class BlockEngine:
         return matrices
 
     def arrays(self) -> list[Array]:
-        """Return all arrays of the run, with their roles."""
         stored = {id(array): name for name, array in self.objective.arrays().items()}
         learned = {stored.get(id(array), name): array for name, array in self.objective.parameters().items()}
         learned = {**self.architecture.learned(), **learned}
@@ -303,11 +298,9 @@ class BlockEngine:
         ]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
         return saved(self.arrays())
 
     def weights(self) -> Weights:
-        """Return views of the weights learned so far."""
         output, arrays = self.objective.output, self.objective.arrays()
         return learned_weights(self.problem, self.architecture, self.w_in, output, arrays, self.subwords)
 

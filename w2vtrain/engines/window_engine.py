@@ -183,15 +183,10 @@ class WindowEngine:
         return architecture, self.objectives[thread], scratch
 
     def compile(self) -> None:
-        """Compile the kernel, or load it from disk, so that no thread waits for it later."""
         nothing = np.empty(0, np.int64)
         self.learn(nothing, nothing.astype(np.float64), 0, 0)
 
     def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        """Train on the chunks `order` (n,) at learning rates `rates` (n,). Return (summed loss, number of examples).
-
-        thread: the number of the calling thread, which selects its working memory.
-        """
         s, (architecture, objective, scratch) = self.schedule, self.threads[thread]
         loss, examples = train_chunks(
             architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,
@@ -210,25 +205,12 @@ class WindowEngine:
         ]
 
     def arrays(self) -> list[Array]:
-        """Return all arrays of the run, with their roles."""
         trained = self._trained()
         return [*trained, *others(self.objective, {array.name for array in trained}, Role.DERIVED)]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return the arrays that training changes, by name. Save or overwrite them only while no thread is training."""
         return saved(self._trained())
 
     def weights(self) -> Weights:
-        """Return views of the weights learned so far."""
         rows, output = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
         return learned_weights(self.problem, self.architecture, rows, output, self.objective.arrays(), self.subwords)
-
-
-def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
-    """Return the order (chunks,) int64 in which an epoch visits its chunks.
-
-    With `shuffle`, this is a permutation that depends only on (seed, epoch); without it, the order of the corpus.
-    """
-    if not shuffle:
-        return np.arange(chunks, dtype=np.int64)
-    return np.random.default_rng([seed, epoch]).permutation(chunks).astype(np.int64)

@@ -178,22 +178,47 @@ def steps(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[]
     def loss() -> float:
         return float(objective.step(H, targets, 0.0, begun())[0])
 
-    kept = {name: array.copy() for name, array in {**objective.arrays(), **objective.parameters()}.items()}
+    kept = {name: array.copy() for name, array in _arrays_of(objective).items()}
     first, (second, dH) = loss(), objective.step(H, targets, 0.0, begun())
-    now = {**objective.arrays(), **objective.parameters()}
+    now = _arrays_of(objective)
     same = all(np.array_equal(now[name], array) for name, array in kept.items())
     yield Finding("a learning rate of 0 changes nothing", same, f"{len(kept)} arrays")
     yield Finding("the same random stream gives the same loss", first == second, f"{first:.6f}")
+    again, again_dH = objective.step(H, targets, 0.0, _used(objective, H, targets, begun))
+    same = again == first and np.array_equal(again_dH, dH)
+    yield Finding("what earlier blocks left in the workspace has no effect", same, f"{again:.6f}")
     holds, figure = _close(dH.reshape(-1), -slope(loss, H, np.arange(H.size)), EXACT)
     yield Finding("dH is the negative gradient of the loss", holds, figure)
     yield from _check_parameters(objective, H, targets, loss, begun)
+    wrong = H.copy()
+    wrong[1, 0] = np.nan
+    with np.errstate(all="ignore"):
+        lost = float(objective.step(wrong, targets, 0.0, begun())[0])
+    yield Finding("NaN in a hidden vector makes the loss NaN", bool(np.isnan(lost)), f"{lost:.6f}")
+    for name, array in _arrays_of(objective).items():
+        array[...] = kept[name]  # 0 times NaN is NaN
+
+
+def _arrays_of(objective: Any) -> dict[str, np.ndarray]:
+    """Return all arrays of a block objective by name: those of the model, what it learns, and its state."""
+    state = {f"state.{name}": array for name, array in objective.state.items()}
+    return {**objective.arrays(), **objective.parameters(), **state}
+
+
+def _used(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]) -> Workspace:
+    """Return the Workspace of a chunk that has begun after a step on another, larger block."""
+    work, fresh = begun(), begun()
+    work.previous = np.tile(work.previous, 2)
+    objective.step(np.tile(H[::-1], (2, 1)), np.tile(targets, 2), 0.0, work)
+    work.rng, work.chunk, work.previous = fresh.rng, fresh.chunk, fresh.previous
+    return work
 
 
 def _check_parameters(
     objective: Any, H: np.ndarray, targets: np.ndarray, loss: Callable[[], float], begun: Callable[[], Workspace]
 ) -> Iterator[Finding]:
     """Compare each array's change per unit of learning rate, or `gradients`, with the negative gradient of the loss."""
-    arrays, everything = objective.parameters(), {**objective.arrays(), **objective.parameters()}
+    arrays, everything = objective.parameters(), _arrays_of(objective)
     before, rng = {name: array.copy() for name, array in everything.items()}, np.random.default_rng(8)
     got = gradients_of(objective, H, targets, begun)[2]
     for name, array in everything.items():

@@ -16,7 +16,6 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.objectives import contract
 from w2vtrain.objectives.contract import verify, verify_built
 from w2vtrain.parsers import Truth, ascii_number
 from w2vtrain.probability.problem import Problem
@@ -71,11 +70,6 @@ def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
     objective = built(cls, subject, problem, **options)
     verify_built(objective, cls.engine, subject)
     return objective
-
-
-def has_word_rows(name: str) -> bool:
-    """Return whether an objective has one output row per word, as far as its class tells."""
-    return contract.has_word_rows(objective_class(name))
 
 
 def objective_defaults(name: str) -> dict[str, dict[str, Any]]:

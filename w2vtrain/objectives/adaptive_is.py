@@ -6,17 +6,13 @@ and do not change. `is` with the bigram proposal has mixture weights that do not
 
 import numpy as np
 
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import class_mixture
 from w2vtrain.probability.importance import ImportanceObjective, OwnDraws
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "sampling"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 
 
 class AdaptiveImportanceSampling(ImportanceObjective):

@@ -11,16 +11,12 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import NormalizedScorer, RowScorer, Workspace, add_product, learn_softmax
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 OVERHEAD = 300
 """Fixed cost of a cluster, in rows of the head that take as long to compute (blocks of 32 examples, 100 columns)."""
 CLUSTERS = 4

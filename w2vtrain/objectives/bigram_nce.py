@@ -10,18 +10,14 @@ from numba import float32, int64
 
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
 
 GROUP = "discrimination"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.075, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
-    "vlbl": {"alpha": 0.1, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.075, 0.15, 0.1)
 
 
 class BigramNoiseContrastive(NamedTuple):

@@ -6,17 +6,13 @@ It never sums over all words.
 import numpy as np
 
 from w2vtrain.kernels.jit import kernel
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_rows, softmax, subtract_shifts, take_rows
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
 
 GROUP = "discrimination"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 MIN_COMPLEMENT = 1e-37
 """1 - p is taken as at least this, because single precision has no smaller normal number."""
 

@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.objectives.block_neg import SharedNoise, check_sharing
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import noise_distribution
 
 GROUP = "discrimination"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.025, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.1, "shuffle": True},
-    "vlbl": {"alpha": 0.05, "shuffle": True},
-}
+DEFAULTS = rates(0.025, 0.05, 0.1, 0.05)
 
 
 class BlockNoiseContrastive(SharedNoise):

@@ -5,17 +5,13 @@ It is not a language model: nothing ties its scores to normalized probabilities.
 
 import numpy as np
 
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, add_rows, learn_rows, take_rows
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_words, noise_distribution
 
 GROUP = "discrimination"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.075, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
-    "vlbl": {"alpha": 0.05, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.075, 0.15, 0.05)
 
 
 def logistic(x: np.ndarray, work: Workspace) -> np.ndarray:

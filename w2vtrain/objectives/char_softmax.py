@@ -9,17 +9,13 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
 from w2vtrain.kernels.layers import UNITS
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import END, CharacterDecoder, shapes, spell
 from w2vtrain.probability.dense import Workspace, log_sum_exp
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "cbow": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "vlbl": {"alpha": 0.07, "shuffle": True, "block": 64},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.07, block=64)
 
 DAMPING = 100.0
 """Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""

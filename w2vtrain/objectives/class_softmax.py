@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
-from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.errors import ConfigError, DataError, shown
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.classes import (
     Classes,
     add_log_prob,
@@ -22,29 +22,19 @@ from w2vtrain.probability.classes import (
 )
 from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, learn_softmax, log_softmax, log_sum_exp
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.word_files import vectors_of
+from w2vtrain.probability.word_files import check_named, check_named_files, vectors_of
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.05, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.05)
 CLASSES = ("frequency", "cluster")
 
 
 def check_names(classes: str, count: int, vectors: str) -> None:
     """Raise ConfigError if the options contradict each other. No file is opened."""
-    where = "of objective class-softmax"
-    if not classes:
-        raise ConfigError(f"option classes {where}: expected {', '.join(CLASSES)} or a file name")
-    if classes == "cluster" and not vectors:
-        raise ConfigError(f"option vectors {where}: classes cluster needs a file of word vectors: name one")
-    if vectors and classes != "cluster":
-        raise ConfigError(f"option vectors {where}: only classes cluster uses vectors, not {shown(classes)}")
+    check_named("class-softmax", "classes", classes, CLASSES, vectors, shown(classes))
     if count and classes not in CLASSES:
-        raise ConfigError(f"option count {where}: the file {shown(classes)} determines the number of classes")
+        file = f"the file {shown(classes)}"
+        raise ConfigError(f"option count of objective class-softmax: {file} determines the number of classes")
     check_ranges("class-softmax", count=(count, 0, 1 << 31))
 
 
@@ -132,14 +122,7 @@ class ClassSoftmax(ClassScorer):
     @classmethod
     def check_files(cls, options: dict[str, Any]) -> None:
         classes, vectors = options.get("classes", "frequency"), options.get("vectors", "")
-        if vectors:
-            read_vectors(vectors)
-        if classes not in CLASSES:
-            try:
-                read_classes(classes)
-            except InputMissing as error:
-                what = f"option classes of objective class-softmax: {', '.join(CLASSES)} or a file"
-                raise InputMissing(f"{error} ({what})") from error
+        check_named_files("class-softmax", "classes", classes, CLASSES, vectors, read_classes)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         mine = self.classes.of[targets]

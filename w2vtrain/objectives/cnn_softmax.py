@@ -9,18 +9,14 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retreat_highway, unpool
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import Spelling, spell
-from w2vtrain.probability.dense import RowScorer, Workspace, softmax_errors, subtract_shifts
+from w2vtrain.probability.dense import Workspace, softmax_errors, subtract_shifts
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import distinct_candidates, log_drawn, noise_distribution
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "cbow": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True, "block": 64},
-    "vlbl": {"alpha": 0.04, "shuffle": True, "block": 64},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04, block=64)
 
 NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing", "highway", "highway_offsets")
 """The parameters that all words share. They use AdaGrad, since their gradients are sums over all words of a block."""
@@ -137,12 +133,6 @@ class CnnSoftmax:
     def output(self) -> np.ndarray:
         """All output rows (V, width), computed at each access."""
         return self.rows()
-
-    @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
-        return RowScorer(output)
 
     def rows(self, words: np.ndarray | None = None) -> np.ndarray:
         """Compute the output rows (n, width) of words (n,), or of all words."""

@@ -35,6 +35,12 @@ NEEDED = ("alpha", "shuffle")
 """The settings that DEFAULTS must give for each architecture; `block`, the examples per step, is optional."""
 
 
+def rates(skipgram: float, cbow: float, corrected: float, vlbl: float, **more: int) -> dict[str, dict[str, Any]]:
+    """Return DEFAULTS with these learning rates, and with shuffling. more: settings for all architectures."""
+    alphas = zip((*ARCHITECTURES, "vlbl"), (skipgram, cbow, corrected, vlbl), strict=True)
+    return {name: {"alpha": alpha, "shuffle": True, **more} for name, alpha in alphas}
+
+
 class Window(NamedTuple):
     """The context of one target word.
 

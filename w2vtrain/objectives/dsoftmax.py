@@ -10,16 +10,12 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_softmax, log_sum_exp, softmax_errors
 from w2vtrain.probability.problem import Problem
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 
 
 def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, InputMissing, spelled
-from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.errors import ConfigError, DataError, spelled
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_NODES, prefetch_element, unpack_indices, with_room
 from w2vtrain.probability.dense import SCORED, NormalizedScorer
@@ -24,7 +23,7 @@ from w2vtrain.probability.trees import (
     read_paths,
     tree_from_file,
 )
-from w2vtrain.probability.word_files import vectors_of
+from w2vtrain.probability.word_files import check_named, check_named_files, vectors_of
 
 GROUP = "structure"
 DEFAULTS = {
@@ -47,29 +46,17 @@ MISFIT = "the model's tree does not fit its words and output vectors: the file i
 
 def check_tree(objective: str, tree: str, vectors: str) -> None:
     """Raise ConfigError if the options of an objective contradict each other. No file is opened."""
-    of = f"of objective {objective}"
-    if not tree:
-        raise ConfigError(f"option tree {of}: expected {', '.join(TREES)} or a file name")
     if tree == "classes":
         raise ConfigError(
-            f"option tree {of}: classes are not a binary tree: use {spelled('objective', 'class-softmax')}"
+            f"option tree of objective {objective}: classes are not a binary tree: use "
+            + spelled("objective", "class-softmax")
         )
-    if tree == "cluster" and not vectors:
-        raise ConfigError(f"option vectors {of}: tree cluster needs a file of word vectors: name one")
-    if vectors and tree != "cluster":
-        raise ConfigError(f"option vectors {of}: only tree cluster uses vectors, not {tree}")
+    check_named(objective, "tree", tree, TREES, vectors, tree)
 
 
 def check_tree_files(objective: str, tree: str, vectors: str) -> None:
     """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
-    if vectors:
-        read_vectors(vectors)
-    if tree not in TREES:
-        try:
-            read_paths(tree)
-        except InputMissing as error:
-            expected = f"{', '.join(TREES)} or a file"
-            raise InputMissing(f"{error} (option tree of objective {objective}: {expected})") from error
+    check_named_files(objective, "tree", tree, TREES, vectors, read_paths)
 
 
 class Hierarchical(NamedTuple):

@@ -9,18 +9,14 @@ import numpy as np
 
 from w2vtrain.errors import DataError
 from w2vtrain.kernels.logits import logistic_errors
+from w2vtrain.objectives.contract import rates
 from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import AUTOMATIC
 
 GROUP = "discrimination"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.0375, "shuffle": True},
-    "cbow": {"alpha": 0.075, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
-    "vlbl": {"alpha": 0.05, "shuffle": True},
-}
+DEFAULTS = rates(0.0375, 0.075, 0.15, 0.05)
 
 
 class HierarchicalNegative(NamedTuple):

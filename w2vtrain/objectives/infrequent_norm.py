@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import (
     RowObjective,
     RowScorer,
@@ -22,12 +23,7 @@ from w2vtrain.probability.dense import (
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "self-normalization"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.02, "shuffle": True},
-    "cbow": {"alpha": 0.02, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.02, "shuffle": True},
-    "vlbl": {"alpha": 0.02, "shuffle": True},
-}
+DEFAULTS = rates(0.02, 0.02, 0.02, 0.02)
 LIKELIHOODS = ("unnormalized", "full")
 
 

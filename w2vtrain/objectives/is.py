@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from w2vtrain.errors import ConfigError, shown
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import fixed_mixture
 from w2vtrain.probability.dense import Workspace, add_rows, learn_all, learn_rows, softmax, take_rows
 from w2vtrain.probability.importance import ImportanceObjective, Outcome, OwnDraws
@@ -16,12 +17,7 @@ from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, noise_distribution
 
 GROUP = "sampling"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 SHARED, OWN = (2048, 200.0, 8192), (32, 25.0, 4096)
 """Values for samples, ess and cap: of draws that a block shares, and of draws that each example makes for itself."""
 PROPOSALS = {"unigram": SHARED, "bigram": OWN, "log-uniform": SHARED, "uniform": SHARED}

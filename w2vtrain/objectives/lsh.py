@@ -12,16 +12,12 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.07, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.07)
 MAX_BUCKETS = 1 << 20
 """The largest number of buckets per table."""
 TABLE_SIZE_RATIO, MIN_TABLE_ENTRIES = 16, 1 << 23

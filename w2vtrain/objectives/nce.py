@@ -12,6 +12,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import (
@@ -28,12 +29,7 @@ from w2vtrain.probability.sampling import (
 )
 
 GROUP = "discrimination"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.075, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
-    "vlbl": {"alpha": 0.1, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.075, 0.15, 0.1)
 
 MAX_Z_ENTRIES = 1 << 28
 """Maximum size of a table of log Z: 1 GiB."""

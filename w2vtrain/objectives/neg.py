@@ -11,6 +11,7 @@ from numba import float32, uint64
 
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import (
     AUTOMATIC,
@@ -27,12 +28,7 @@ from w2vtrain.probability.sampling import (
 )
 
 GROUP = "discrimination"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.075, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.15, "shuffle": True},
-    "vlbl": {"alpha": 0.05, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.075, 0.15, 0.05)
 
 REDRAWS = 1000
 """How often a draw that hits the target is repeated, per window."""

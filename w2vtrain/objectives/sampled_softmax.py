@@ -6,17 +6,13 @@ It never sums over all words, unless `samples` is 0.
 import numpy as np
 
 from w2vtrain.errors import ConfigError
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, log_drawn, noise_distribution
 
 GROUP = "sampling"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 
 
 class SampledSoftmax(RowObjective):

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace, learn_softmax
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "self-normalization"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.025, "shuffle": True},
-    "cbow": {"alpha": 0.025, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.025, "shuffle": True},
-    "vlbl": {"alpha": 0.02, "shuffle": True},
-}
+DEFAULTS = rates(0.025, 0.025, 0.025, 0.02)
 
 
 class SelfNorm(RowObjective):

@@ -7,16 +7,12 @@ import math
 
 import numpy as np
 
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_softmax
 from w2vtrain.probability.problem import Problem
 
 GROUP = "structure"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 
 
 class Softmax(RowObjective):

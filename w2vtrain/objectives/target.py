@@ -6,16 +6,12 @@ It draws nothing at random.
 import numpy as np
 
 from w2vtrain.kernels.jit import kernel
+from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "sampling"
-DEFAULTS = {
-    "skipgram": {"alpha": 0.05, "shuffle": True},
-    "cbow": {"alpha": 0.05, "shuffle": True},
-    "cbow-corrected": {"alpha": 0.05, "shuffle": True},
-    "vlbl": {"alpha": 0.04, "shuffle": True},
-}
+DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
 
 
 class Target(RowObjective):

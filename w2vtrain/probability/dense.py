@@ -20,7 +20,6 @@ from numba.extending import get_cython_function_address
 
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.logits import log_normalizers, scale_rows
-from w2vtrain.probability.problem import Problem
 
 SCORED = 1 << 22
 """Maximum number of logits that scoring holds in memory at once: 16 MB of float32."""
@@ -342,12 +341,3 @@ class RowObjective(RowScorer):
 
     def parameters(self) -> dict[str, np.ndarray]:
         return {"output": self.output}
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {}
-
-    @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
-        return RowScorer(output)

@@ -202,15 +202,13 @@ def keep_probabilities(counts: np.ndarray, sample: float) -> np.ndarray:
 
 
 def pool_size(size: int, negative: int, words: int) -> int:
-    """Return the size of a pool for the value of an option: automatic_size if it is AUTOMATIC, otherwise itself."""
-    return automatic_size(words, negative) if size == AUTOMATIC else size
+    """Return the size of a pool, or 0: that of the option unless it is AUTOMATIC.
 
-
-def automatic_size(words: int, negative: int) -> int:
-    """Return the size of the pool for a vocabulary of `words` words and `negative` noise words per target, or 0.
-
-    It must not depend on the machine: the same seed gives the same vectors everywhere.
+    negative: noise words per target; words: words of the vocabulary. The size must not depend on the machine: the same
+    seed gives the same vectors everywhere.
     """
+    if size != AUTOMATIC:
+        return size
     needed = max(MIN_POOL_WORDS, 1 << (POOL_WORDS_PER_NOISE_WORD * negative - 1).bit_length())
     return needed if needed <= MAX_POOL_WORDS and MIN_WORDS_PER_POOL_WORD * needed <= words else 0
 

@@ -1,6 +1,6 @@
 """Files with something about each word of the vocabulary: its vector, its path in a tree, or its class.
 
-Nothing here knows what the values are for.
+Nothing here knows what the values are for. An option is one of a few names, or the name of such a file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,9 +9,40 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import DataError, spelled
+from w2vtrain.errors import ConfigError, DataError, InputMissing, spelled
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.system.reading import read_lines
+
+
+def check_named(objective: str, option: str, value: str, names: Sequence[str], vectors: str, text: str) -> None:
+    """Raise ConfigError unless an option is a name or a file, and the option vectors is given with "cluster" only.
+
+    value: that of the option, one of `names` or a file; text: how a message names the value. No file is opened.
+    """
+    if not value:
+        raise ConfigError(f"option {option} of objective {objective}: expected {', '.join(names)} or a file name")
+    if value == "cluster" and not vectors:
+        need = f"{option} cluster needs a file of word vectors: name one"
+        raise ConfigError(f"option vectors of objective {objective}: {need}")
+    if vectors and value != "cluster":
+        raise ConfigError(f"option vectors of objective {objective}: only {option} cluster uses vectors, not {text}")
+
+
+def check_named_files(
+    objective: str, option: str, value: str, names: Sequence[str], vectors: str, read: Callable[[str], Any]
+) -> None:
+    """Read the files that the options of `check_named` name. Raise InputMissing or DataError if no words fit them.
+
+    read: reads the file `value`.
+    """
+    if vectors:
+        read_vectors(vectors)
+    if value not in names:
+        try:
+            read(value)
+        except InputMissing as error:
+            expected = f"{', '.join(names)} or a file"
+            raise InputMissing(f"{error} (option {option} of objective {objective}: {expected})") from error
 
 
 def read_values(

@@ -15,7 +15,7 @@ import numpy as np
 
 from w2vtrain.engines.block_engine import BlockEngine
 from w2vtrain.engines.contract import Engine, Schedule, Text, Weights
-from w2vtrain.engines.window_engine import WindowEngine, chunk_order
+from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Diverged, spelled
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
@@ -107,6 +107,16 @@ class Tally:
         """Add a slice."""
         self.loss, self.examples = self.loss + part.loss, self.examples + part.examples
         self.cpu, self.timed = self.cpu + part.cpu, self.timed + part.words
+
+
+def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
+    """Return the order (chunks,) int64 in which an epoch visits its chunks.
+
+    With `shuffle`, this is a permutation that depends only on (seed, epoch); without it, the order of the corpus.
+    """
+    if not shuffle:
+        return np.arange(chunks, dtype=np.int64)
+    return np.random.default_rng([seed, epoch]).permutation(chunks).astype(np.int64)
 
 
 @dataclass(frozen=True)

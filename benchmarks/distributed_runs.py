@@ -25,13 +25,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from simulated import Simulated, run_ranks
 
 from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.ranks import Ranks
 from w2vtrain.distributed.replica import shares
-from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model

@@ -4,11 +4,11 @@ import threading
 import time
 
 import pytest
+from simulated import Simulated, run_ranks
 
 from w2vtrain.distributed import agreement
 from w2vtrain.distributed.agreement import together
 from w2vtrain.distributed.communicator import broadcast_bytes
-from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.errors import DataError, Disconnected, InputMissing, MissingKey, Stopped, W2VError, WriteError
 
 

@@ -20,8 +20,8 @@ from w2vtrain.errors import WriteError
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import available_memory, memory_in_use, peak_memory
 from w2vtrain.text.counting import temporary
-from w2vtrain.text.encoded import count_words, encode
-from w2vtrain.text.excerpt import Excerpt, Observed
+from w2vtrain.text.encoded import encode, read
+from w2vtrain.text.excerpt import Excerpt, Reservoir
 from w2vtrain.text.vocabulary import Int64, Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
@@ -120,8 +120,9 @@ def estimate(
     Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
     """
     temporary(saves.encoding).close()  # raises OutputError
-    started, corpus = time.monotonic(), Observed(corpus_of(inputs.sources, settings), BLOCKS)
-    with count_words(corpus, threads=int(settings.threads), progress=progress) as counted:
+    started, corpus, blocks = time.monotonic(), corpus_of(inputs.sources, settings), Reservoir(BLOCKS)
+    threads = int(settings.threads)
+    with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
         if inputs.grow and inputs.start:
             vocabulary = inputs.start.grown(counted, settings)
         else:
@@ -135,12 +136,12 @@ def estimate(
     )  # fmt: skip
     result.free = available_memory()
     ids = encode(
-        Excerpt(corpus.source, corpus.kept), vocabulary=vocabulary, max_sentence=settings.max_sentence,
-        sentence_end=settings.sentence_end, threads=int(settings.threads),
+        Excerpt(corpus, blocks.kept), vocabulary=vocabulary, max_sentence=settings.max_sentence,
+        sentence_end=settings.sentence_end, threads=threads,
     )  # fmt: skip
-    ids = replace(ids, sample=bytes(corpus.reader.sample) if corpus.reader else b"")
-    reading, kept = peak_memory(), sum(map(len, corpus.kept))
-    corpus.kept.clear()
+    ids = replace(ids, sample=counted.sample)
+    reading, kept = peak_memory(), sum(map(len, blocks.kept))
+    blocks.kept.clear()
     text = heldout_text(inputs.heldout, settings, vocabulary)[0] if inputs.heldout else None
     entries = round(result.learned * len(ids.tokens) / max(1, ids.words))
     result.encoded = 4 * (result.tokens + entries)

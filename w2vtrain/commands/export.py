@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from w2vtrain.formats.transforms import Combined
+    from w2vtrain.formats.transforms import LazyRows
 
 
 @command(epilog=CODES, short_help="Write the vectors of an unfinished run.")
@@ -69,7 +69,7 @@ def export(
     where = "at the end of training" if state.has_ended(epochs) else f"in epoch {state.current} of {epochs}"
     if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
-    rows: NDArray[np.float32] | Combined = vectors_of(checkpoint, saved.best, settings, vocabulary.words)
+    rows: NDArray[np.float32] | LazyRows = vectors_of(checkpoint, saved.best, settings, vocabulary.words)
     blend = architecture_class(settings.architecture).blend()
     if export == "auto":
         blends = not (own or settings.subwords) and objective_class(settings.objective).blends(settings.architecture)

@@ -48,7 +48,7 @@ from w2vtrain.errors import (
 )
 from w2vtrain.formats.model_file import save_keys
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
-from w2vtrain.formats.transforms import Reordered
+from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats.contract import Coding
 from w2vtrain.formats.vectors import read_counts, read_keys, read_word2vec, write_word2vec
 from w2vtrain.successors import with_successors
@@ -1602,7 +1602,8 @@ class KeyedVectors:
         header = f"{len(keys) if total_vec is None else total_vec} {self.vector_size}\n" if write_header else ""
         with builtin_errors():
             words = [prefix + key for key in keys]
-            write_word2vec(fname, words, Reordered(self.vectors, order), binary, header, append)
+            matrix = LazyRows((len(order), self.vector_size), lambda rows: self.vectors[order[rows]])
+            write_word2vec(fname, words, matrix, binary, header, append)
         if fvocab is not None:
             counts = self.expandos["count"][order].tolist()
             with packed_write(fvocab, force=True) as file:

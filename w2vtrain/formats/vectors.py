@@ -19,7 +19,7 @@ from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
 from w2vtrain.formats.precision import check_range
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_safetensors
 from w2vtrain.formats.sniff import HEAD, read_head, readers, sniff
-from w2vtrain.formats.transforms import Combined, Reordered
+from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
@@ -110,7 +110,7 @@ def check_vectors_writable(path: str | Path, form: str, overwrite: Callable[[str
 def write_vectors(
     path: str | Path,
     words: Sequence[str],
-    matrix: NDArray[Any] | Combined,
+    matrix: NDArray[Any] | LazyRows,
     format: str | None = None,
     force: bool = False,
     claim: Claim | None = None,
@@ -165,7 +165,7 @@ def write_vectors(
 
 
 def write_as(
-    form: str, path: str | Path, words: Sequence[str], matrix: NDArray[Any] | Combined,
+    form: str, path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows,
     overwrite: Callable[[str], bool], claim: Claim | None = None, counts: NDArray[np.int64] | None = None,
     dtype: str = "float32",
 ) -> None:  # fmt: skip
@@ -189,7 +189,7 @@ def write_as(
 
 
 def _checked(
-    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | Combined, counts: NDArray[np.int64] | None,
+    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None,
     dtype: str,
 ) -> Table:  # fmt: skip
     """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
@@ -333,7 +333,7 @@ def read_counts(path: str | Path, coding: Coding) -> dict[str, int]:
 
 
 def write_word2vec(
-    path: str | Path, words: Sequence[str], matrix: Reordered, is_binary: bool, header: str, append: bool
+    path: str | Path, words: Sequence[str], matrix: LazyRows, is_binary: bool, header: str, append: bool
 ) -> None:
     """Write words and vectors after `header`. With `append`, add them to the file; else replace it atomically.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain import embeddings
+import w2vtrain
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
@@ -215,8 +215,8 @@ class Model:
         True
 
         """
-        model: Model = embeddings.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
-        return model
+        # Training is above this folder, so it is imported by its public name, when it is called.
+        return w2vtrain.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
 
     def save_fasttext(self, path: str | Path, force: bool = False) -> None:
         """Write the model in fastText's format (.bin), which its program and gensim read.

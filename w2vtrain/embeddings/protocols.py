@@ -7,6 +7,8 @@ from collections.abc import Callable
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
+ANALOGY_WORDS = 30_000
+"""The words among which analogies are answered unless told otherwise. The other evaluations use all words."""
 ASCII_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)
 
 
@@ -34,7 +36,7 @@ def ascii_upper(word: str) -> str:
 
 
 PROTOCOLS = {
-    "word2vec": Protocol(30_000, ascii_upper, forms=False, positive=True, semantic=5),
+    "word2vec": Protocol(ANALOGY_WORDS, ascii_upper, forms=False, positive=True, semantic=5),
     "gensim": Protocol(300_000),
     "full": Protocol(None, unknown=True),
 }

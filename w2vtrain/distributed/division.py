@@ -7,6 +7,7 @@ import json
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -53,10 +54,7 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
         _require_files(corpus)
         samples = _samples(corpus.files, phase)
         if comm.rank == 0:
-            stretches = [
-                [[file.path, *_range(file)] for file in files]
-                for files in stretched(corpus.files, comm.size, corpus.ends)
-            ]
+            stretches = [list(map(astuple, files)) for files in stretched(corpus.files, comm.size, corpus.ends)]
             description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
     plan = json.loads(broadcast_bytes(comm, description))
     with together(comm):
@@ -137,15 +135,11 @@ def _description(corpus: Corpus) -> dict[str, Any]:
     try:
         for file in corpus.files:
             state = Path(file.path).stat()
-            files.append([str(Path(file.path).absolute()), state.st_size, state.st_mtime_ns, *_range(file)])
+            files.append([str(Path(file.path).absolute()), state.st_size, state.st_mtime_ns, *astuple(file)[1:]])
     except OSError as error:
         raise InputMissing(f"{error.filename}: cannot be read: {reason(error)}") from error
     listed = [[file.path, file.size] for file in corpus.files]
     return {"options": options, "files": listed, "identity": json_digest([options, files])}
-
-
-def _range(file: File) -> list[Any]:
-    return [file.size, file.first, file.last]
 
 
 def _compare(corpus: Corpus, plan: dict[str, Any], samples: dict[str, str], rank: int) -> None:

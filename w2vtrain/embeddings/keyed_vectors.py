@@ -1661,10 +1661,10 @@ class KeyedVectors:
         if self.ngrams is None:
             made = Theirs(self.vector_size, dtype=self.vectors.dtype)
         else:
-            sizes, buckets = self.ngrams.ngrams, self.ngrams.buckets
+            sizes = self.ngrams.ngrams
             made = Composing(self.vector_size, *sizes, dtype=self.vectors.dtype)
             made.vectors_ngrams = np.zeros((sizes.bucket, self.vector_size), np.float32)
-            made.vectors_ngrams[slice(None) if buckets is None else buckets] = self.ngrams.matrix
+            made.vectors_ngrams[self.ngrams.row_buckets] = self.ngrams.matrix
             made.vectors_vocab = np.array([self.get_ngram_vectors(key)[1][0] for key in self.index_to_key])
         made.index_to_key, made.key_to_index = list(self.index_to_key), dict(self.key_to_index)
         made.vectors, made.expandos, made.next_index = self.vectors, dict(self.expandos), self.next_index

@@ -23,6 +23,7 @@ from w2vtrain.formats.model_file import (
     INPUT_ROWS,
     NGRAM_BUCKETS,
     choose_vectors,
+    intact_ngrams,
     ngram_vectors,
     settings_and_record,
 )
@@ -457,7 +458,5 @@ def _check(model: Model, path: str | Path) -> None:
         rows = np.atleast_1d(array)
         if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
             raise DataError(f"{path}: the array {name} contains NaN")
-    try:
+    with intact_ngrams(path):
         ngram_vectors(model.settings, model.arrays, *model.input.shape)
-    except ValueError as error:
-        raise DataError(f"{path}: its n-grams are damaged: {error}") from error

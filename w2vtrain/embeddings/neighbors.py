@@ -147,15 +147,15 @@ def _merged(
     return rows[order], best[order]
 
 
-def close_words(words: Sequence[Any], word: str, count: int = 3) -> list[str]:
-    """Return up to `count` words that are spelled like `word`: those that differ only in case come first."""
+def close_words(words: Sequence[Any], word: str) -> list[str]:
+    """Return up to 3 words that are spelled like `word`: those that differ only in case come first."""
     folded = word.casefold()
     known = [other for other in words if isinstance(other, str)]
     same = [other for other in known if other.casefold() == folded]
     # Comparing a million words takes a minute, so compare frequent words with the same first letter and similar length.
     alike = (w for w in known if abs(len(w) - len(word)) < 3 and w[:1].casefold() == folded[:1])
-    near = difflib.get_close_matches(word, list(islice(alike, 5_000)), n=count)
-    return list(dict.fromkeys(same + near))[:count]
+    near = difflib.get_close_matches(word, list(islice(alike, 5_000)), n=3)
+    return list(dict.fromkeys(same + near))[:3]
 
 
 class Index:

@@ -43,26 +43,17 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     if format is not None and format not in possible:
         why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
         raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")
-    known_formats = formats()
-    compressible = {name for name, known in known_formats.items() if known.compressible}
-    if format is not None:
-        check_suffix(path, format in compressible, format)
-        return format
     inner, compression = unpacked(path)
-    if str(path) == STDOUT or (compression and not inner.suffix):
-        return DEFAULT
-    suffixes = {suffix: name for name, known in known_formats.items() for suffix in known.suffixes}
+    suffixes = {suffix: name for name, form in formats().items() for suffix in form.suffixes}
     suffixes |= {suffix: name for name, ends in MODELS.items() for suffix in ends if models}
-    try:
-        found = suffixes[inner.suffix.lower()]
-        check_suffix(path, found in compressible, found)
+    is_plain = str(path) == STDOUT or (compression and not inner.suffix)
+    found = format or (DEFAULT if is_plain else suffixes.get(inner.suffix.lower()))
+    if found:
+        check_suffix(path, found not in MODELS and formats()[found].compressible, found)
         return found
-    except KeyError:
-        known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
-        other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"
-        raise UsageError(
-            f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress"
-        ) from None
+    known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
+    other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"
+    raise UsageError(f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress")
 
 
 def check_output(path: str | Path, form: str, dtype: str = "float32") -> None:

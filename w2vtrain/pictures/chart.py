@@ -114,9 +114,9 @@ class Chart:
         if len(points) > 1:
             self.drawing.add(Line([self.at(x, y) for x, y in points], color, width, dash))
 
-    def dots(self, points: Sequence[Point], color: str, radius: float = 3.0, opacity: float = 1.0) -> None:
+    def dots(self, points: Sequence[Point], color: str, radius: float = 3.0) -> None:
         """Add a dot at each point (x, y)."""
-        self.drawing.add(*(Dot(*self.at(x, y), radius, color, opacity) for x, y in points))
+        self.drawing.add(*(Dot(*self.at(x, y), radius, color) for x, y in points))
 
 
 def look(index: int) -> tuple[str, tuple[float, ...]]:

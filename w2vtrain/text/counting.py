@@ -24,6 +24,7 @@ from w2vtrain.text.word_table import Int32, Int64
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
 Look = Callable[[bytes], object]  # called with each block of text
+TWICE = "the vocabulary contains a word twice"
 PROGRESS_SECONDS = 0.2  # between calls of OnRead
 
 
@@ -212,12 +213,8 @@ class MergedWords:
         ids = np.full(self._table.types, -1, np.int32)
         ids[numbers] = np.arange(numbers.size, dtype=np.int32)
         if np.count_nonzero(ids >= 0) < numbers.size:
-            raise _twice()
+            raise DataError(TWICE)
         return [ids[merged] for merged in self.numbers]
-
-
-def _twice() -> DataError:
-    return DataError("the vocabulary contains a word twice")
 
 
 def temporary(folder: Path | None) -> IO[bytes]:

@@ -1,4 +1,4 @@
-"""A drawing of lines, areas, points and texts, and its two forms: SVG, and PNG with Matplotlib, an optional package.
+"""A drawing of lines, areas, points and texts, and its files: SVG, or PNG with Matplotlib, an optional package.
 
 What is drawn where is decided by the callers. Colors are names of page.LIGHT; an SVG follows the CSS variables of the
 page that it is in, and, as a file of its own, the reader's preference of light or dark.
@@ -6,15 +6,18 @@ page that it is in, and, as a file of its own, the reader's preference of light 
 
 import html
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from w2vtrain.evaluation.figures import new_figure
-from w2vtrain.pictures.page import DARK, LIGHT, escaped
+from w2vtrain.errors import ConfigError, UsageError
+from w2vtrain.evaluation.figures import INSTALL, can_draw, new_figure
+from w2vtrain.pictures.page import DARK, LIGHT, escaped, variables
+from w2vtrain.system.files import atomic_write, check_writable
 
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif'
+SUFFIXES = (".png", ".svg", ".html")
 DPI, SHARPNESS = 100, 2
 """Pixels of a drawing per inch in a PNG, and pixels of the PNG per pixel of the drawing."""
 Point = tuple[float, float]
@@ -94,8 +97,8 @@ def inline_svg(drawing: Drawing) -> str:
 
 def svg_file(drawing: Drawing) -> str:
     """Return an SVG document on a background of its own. It loads nothing."""
-    light, dark = (";".join(f"--{name}:{color}" for name, color in colors.items()) for colors in (LIGHT, DARK))
-    rules = f"svg{{{light}}}@media screen and (prefers-color-scheme:dark){{svg{{{dark}}}}}{RULES}"
+    dark = f"@media screen and (prefers-color-scheme:dark){{svg{{{variables(DARK)}}}}}"
+    rules = f"svg{{{variables(LIGHT)}}}{dark}{RULES}"
     paper = f'<rect width="100%" height="100%" class="w2v-f-bg" fill="{LIGHT["bg"]}"/>'
     size = f' xmlns="http://www.w3.org/2000/svg" width="{drawing.width:g}" height="{drawing.height:g}"'
     return _svg(drawing, f"<style>{rules}</style>\n{paper}", size) + "\n"
@@ -199,3 +202,31 @@ def _fonts(texts: Iterable[str]) -> tuple[list[str], str]:
             names.append(entry.name)
             wanted -= has
     return names, "".join(sorted(wanted))
+
+
+def check_picture_file(path: str, force: bool) -> None:
+    """Raise an error unless a picture can be written to `path`. Call this before work whose result goes there.
+
+    UsageError for another suffix, ConfigError for PNG without Matplotlib, OutputError for a file that exists, unless
+    `force`, or that cannot be created.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{path}: unknown suffix for a picture: use {', '.join(SUFFIXES)}")
+    if suffix == ".png" and not can_draw():
+        raise ConfigError(f"{path}: PNG needs the package matplotlib: {INSTALL}; .svg and .html do not")
+    check_writable(path, force)
+
+
+def write_picture(path: str, force: bool, drawing: Callable[[], Drawing], page: Callable[[], str]) -> str:
+    """Write a picture completely or not at all; drawing, page: what is called for PNG and SVG, and for HTML.
+
+    Return the characters for which no installed font has a glyph; only a PNG needs fonts.
+    """
+    suffix, missing = Path(path).suffix.lower(), ""
+    with atomic_write(path, force) as file:
+        if suffix == ".png":
+            missing = write_png(drawing(), file)
+        else:
+            file.write((page() if suffix == ".html" else svg_file(drawing())).encode("utf-8"))
+    return missing

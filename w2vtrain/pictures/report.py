@@ -16,8 +16,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.neighbors import Answers, close_words
 from w2vtrain.pictures import curves, run_sections, word_map
 from w2vtrain.pictures.counts import counts_svg
-from w2vtrain.pictures.markup import lacks, pairs, table, word_html
-from w2vtrain.pictures.page import escaped, page
+from w2vtrain.pictures.page import escaped, lacks, page, pairs, table, word_html
 from w2vtrain.pictures.scores import Score
 from w2vtrain.pictures.subject import Subject
 

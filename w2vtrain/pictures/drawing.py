@@ -44,7 +44,7 @@ class Dot(NamedTuple):
     opacity: float = 1.0
 
 
-class Text(NamedTuple):
+class Label(NamedTuple):
     """A line of text. y: of its baseline; anchor: start, middle or end; turned: by 90 degrees counterclockwise.
 
     halo: whether an edge in the color of the background keeps the text apart from what it covers.
@@ -73,9 +73,9 @@ class Drawing:
     width: float
     height: float
     title: str
-    items: list[Line | Dot | Text] = field(default_factory=list)
+    items: list[Line | Dot | Label] = field(default_factory=list)
 
-    def add(self, *items: Line | Dot | Text) -> None:
+    def add(self, *items: Line | Dot | Label) -> None:
         """Paint items above the others."""
         self.items.extend(items)
 
@@ -84,7 +84,7 @@ class Drawing:
         self.items.extend(_moved(item, x, y) for item in other.items)
 
 
-def _moved(item: Line | Dot | Text, x: float, y: float) -> Line | Dot | Text:
+def _moved(item: Line | Dot | Label, x: float, y: float) -> Line | Dot | Label:
     if isinstance(item, Line):
         return item._replace(points=[(px + x, py + y) for px, py in item.points])
     return item._replace(x=item.x + x, y=item.y + y)
@@ -126,10 +126,10 @@ def _fill(color: str, opacity: float = 1.0, halo: bool = False) -> str:
     return f'class="w2v-f-{color}{" w2v-s-bg" * halo}" fill="{LIGHT[color]}"{transparent}{edge}'
 
 
-def _element(item: Line | Dot | Text) -> str:
+def _element(item: Line | Dot | Label) -> str:
     if isinstance(item, Dot):
         return f'<circle cx="{item.x:.1f}" cy="{item.y:.1f}" r="{item.radius:g}" {_fill(item.color, item.opacity)}/>'
-    if isinstance(item, Text):
+    if isinstance(item, Label):
         place = f'x="{item.x:.1f}" y="{item.y:.1f}"'
         place += f' transform="rotate(-90 {item.x:.1f} {item.y:.1f})"' if item.turned else ""
         place += f' text-anchor="{item.anchor}"' if item.anchor != "start" else ""
@@ -152,7 +152,7 @@ def write_png(drawing: Drawing, file: BinaryIO) -> str:
     from matplotlib.patches import Circle, Polygon
     from matplotlib.patheffects import withStroke
 
-    fonts, missing = _fonts(visible(item.text) for item in drawing.items if isinstance(item, Text))
+    fonts, missing = _fonts(visible(item.text) for item in drawing.items if isinstance(item, Label))
     figure = new_figure(figsize=(drawing.width / DPI, drawing.height / DPI), dpi=DPI, facecolor=LIGHT["bg"])
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
@@ -160,7 +160,7 @@ def write_png(drawing: Drawing, file: BinaryIO) -> str:
     halo = [withStroke(linewidth=3 * point, foreground=LIGHT["bg"])]
     for order, item in enumerate(drawing.items):
         look: dict[str, Any] = {"color": LIGHT[item.color], "zorder": order}
-        if isinstance(item, Text):
+        if isinstance(item, Label):
             axes.text(
                 item.x, item.y, visible(item.text), fontsize=item.size * point, ha=ANCHORS[item.anchor], va="baseline",
                 family=fonts, weight="bold" if item.bold else "normal", rotation=90 * item.turned,

@@ -96,7 +96,7 @@ def test_names_that_are_not_utf8_reach_the_other_ranks(tmp_path):
 
 
 class Quiet:
-    """A phase in which nobody listens."""
+    """A gathering in which nobody listens."""
 
     def report(self):
         pass

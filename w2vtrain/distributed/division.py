@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2vtrain import __version__
-from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.json_text import json_digest, json_text
@@ -50,9 +50,9 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
     rank sees other files than rank 0, other sizes, or other bytes in the blocks that are compared.
     """
     description = b""
-    with together(comm) as phase:
+    with together(comm) as gathering:
         _require_files(corpus)
-        samples = _samples(corpus.files, phase)
+        samples = _samples(corpus.files, gathering)
         if comm.rank == 0:
             stretches = [list(map(astuple, files)) for files in stretched(corpus.files, comm.size, corpus.ends)]
             description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
@@ -85,7 +85,7 @@ def _cut(file: File, ends: set[int]) -> list[File]:
     return [File(file.path, end - first, first, end == whole) for first, end in pairwise(bounds)]
 
 
-def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
+def _samples(files: Sequence[File], gathering: Gathering) -> dict[str, str]:
     """Return a digest of the blocks to compare in each file that has any, by its path. A block may span files."""
     sizes = [file.size or 0 for file in files]
     step = max(BLOCK_BYTES, -(-sum(sizes) // MAX_BLOCKS))
@@ -95,11 +95,11 @@ def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
         first = ((before - BLOCK_BYTES) // step + 1) * step  # of the first block that ends after `before`
         blocks = [(max(at, before) - before, min(at + BLOCK_BYTES, end) - before) for at in range(first, end, step)]
         if blocks:
-            digests[file.path] = _digest(file.path, blocks, phase)
+            digests[file.path] = _digest(file.path, blocks, gathering)
     return digests
 
 
-def _digest(path: str, blocks: Sequence[tuple[int, int]], phase: Phase) -> str:
+def _digest(path: str, blocks: Sequence[tuple[int, int]], gathering: Gathering) -> str:
     """Return a digest of some ranges of a file, each [first, end)."""
     digest = sha256()
     try:
@@ -107,7 +107,7 @@ def _digest(path: str, blocks: Sequence[tuple[int, int]], phase: Phase) -> str:
             for first, end in blocks:
                 stream.seek(first)
                 digest.update(stream.read(end - first))
-                phase.report()
+                gathering.report()
     except OSError as error:
         raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
     return digest.hexdigest()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_questions
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
-from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Protocol
+from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.errors import NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
@@ -155,7 +155,7 @@ def evaluate_analogies(
     restrict_vocab: int | None = ANALOGY_WORDS,
     case_insensitive: bool = True,
     method: Method = "3cosadd",
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
     progress: Progress | None = None,
 ) -> AnalogyReport:
     """Answer "a is to b as c is to ?" with the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
@@ -296,7 +296,7 @@ def nearest_to_analogies(
     same: NDArray[np.int64],
     progress: Progress | None = None,
     method: Method = "3cosadd",
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
 ) -> NDArray[np.int64]:
     """Return the row of `matrix` (V, d) of the word nearest to each question (n, 3), or -1 if there is none.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_pairs
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.embeddings.protocols import PLAIN, Protocol
+from w2vtrain.embeddings.protocols import PLAIN, Rules
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
@@ -68,7 +68,7 @@ def evaluate_similarity(
     *,
     restrict_vocab: int | None = 300_000,
     case_insensitive: bool = True,
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
 ) -> SimilarityReport:
     """Return Spearman's and Pearson's correlation of cosines with the scores in a file of word pairs.
 

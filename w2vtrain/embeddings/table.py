@@ -10,7 +10,7 @@ from w2vtrain.embeddings.analogies import Method, evaluate_analogies
 from w2vtrain.embeddings.bundled import EvaluationSet, Kind
 from w2vtrain.embeddings.categories import evaluate_categories
 from w2vtrain.embeddings.outliers import evaluate_outliers
-from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Protocol
+from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
@@ -49,7 +49,7 @@ def evaluate_all(
     analogy_words: int | None = ANALOGY_WORDS,
     case_insensitive: bool = True,
     method: Method = "3cosadd",
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
 ) -> list[Row]:
     """Return one row per set, in their order.
 

@@ -247,11 +247,8 @@ def plain(results: Results) -> str:
         out += ["  ".join([f"{first:<{widths[0]}}", *aligned]), *more]
     for contestant in contenders:
         if contestant.failed:
-            runs = (
-                f" ({len(contestant.failed)} of {len(contestant.failed) + len(contestant.results)} runs)"
-                if contestant.results
-                else ""
-            )
+            failed, scored = len(contestant.failed), len(contestant.results)
+            runs = f" ({failed} of {failed + scored} runs)" if scored else ""
             out += textwrap.wrap(f"{contestant.name}{runs}: {contestant.failed[0]}", COLUMNS, subsequent_indent="  ")
     return "\n".join(out) + "\n"
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.contract import Array, Role, Schedule, Text, Weights, saved
+from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, saved
 from w2vtrain.engines.stage import LIMIT, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, Matrices, train_chunks, words_at_once
@@ -138,7 +138,7 @@ class WindowEngine:
     SLICE = 64
 
     def __init__(
-        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule,
+        self, architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
         subwords: Subwords | None = None,
     ) -> None:  # fmt: skip
         self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords

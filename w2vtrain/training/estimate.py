@@ -15,7 +15,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Engine, Text, Weights
+from w2vtrain.engines.contract import Chunks, Engine, Weights
 from w2vtrain.errors import WriteError
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import available_memory, memory_in_use, peak_memory
@@ -201,7 +201,7 @@ def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate)
     return engines[0], model
 
 
-def _score(engine: Engine, text: Text, settings: Settings, vocabulary: Vocabulary) -> float:
+def _score(engine: Engine, text: Chunks, settings: Settings, vocabulary: Vocabulary) -> float:
     """Score parts of the held-out text, until it is known about how many seconds all of it takes; return these.
 
     Each thread scores some parts, if that takes no longer than SCORING_SECONDS, because each has memory of its own.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.block_engine import Examples, InputLayer, gather
-from w2vtrain.engines.contract import Text
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import DataError
 from w2vtrain.objectives.contract import SCORER, Contexts
@@ -56,7 +56,7 @@ class PerplexityScore:
 
 
 def score(
-    scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
+    scorer: Any, layer: InputLayer, windows: Any, text: Chunks, threads: int = 1, watch: Watch | None = None
 ) -> PerplexityScore:
     """Score every target word of a text, with full windows.
 
@@ -71,7 +71,7 @@ def score(
 
 
 def score_parts(
-    scorer: Any, layer: InputLayer, windows: Any, text: Text, threads: int = 1, watch: Watch | None = None
+    scorer: Any, layer: InputLayer, windows: Any, text: Chunks, threads: int = 1, watch: Watch | None = None
 ) -> tuple[PerplexityScore, np.ndarray | None]:
     """Return what `score` does, and for each of the text's C chunks, in its order, the predictions and their loss.
 
@@ -117,7 +117,7 @@ class _Work:
     A unit returns five sums: examples, their raw scores, examples with known log Z, log Z, log² Z.
     """
 
-    def __init__(self, scorer: Any, layer: InputLayer, windows: Any, text: Text) -> None:
+    def __init__(self, scorer: Any, layer: InputLayer, windows: Any, text: Chunks) -> None:
         self.scorer, self.layer, self.text = scorer, layer, text
         self.windows = windows._replace(shrink=False)
         self.keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
@@ -268,7 +268,7 @@ def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
 
 
 def paces(
-    scorers: Sequence[Any], layer: InputLayer, windows: Any, text: Text, rounds: int = 7, seconds: float = 0.1
+    scorers: Sequence[Any], layer: InputLayer, windows: Any, text: Chunks, rounds: int = 7, seconds: float = 0.1
 ) -> list[list[float]]:
     """Return the targets per CPU second that one thread scores with each scorer's `log_prob`, one figure per round.
 

@@ -25,13 +25,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from simulated import Simulated, run_ranks
 
 from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.ranks import Ranks
 from w2vtrain.distributed.replica import shares
-from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model
@@ -42,7 +42,7 @@ from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
 from w2vtrain.training.fit import effective, fit
-from w2vtrain.training.inputs import Inputs, corpus_of, text_of
+from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of
 from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
 from w2vtrain.training.trainer import make_engine
 
@@ -135,7 +135,7 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
     """
     own, _ = effective(resolve({"threads": "1", **settings}, {}, None)[0])
     ids = encode(corpus_of([corpus], own), min_count=own.min_count, threads=os.cpu_count() or 1)
-    text, windows = text_of(ids, own), windows_of(own, ids.vocabulary)
+    text, windows = chunks_of(ids, own), windows_of(own, ids.vocabulary)
     schedule = Schedule(**{field.name: getattr(own, field.name) for field in fields(Schedule)})
     problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1)
     pace.begin(len(text.words) * own.epochs)

@@ -23,7 +23,7 @@ from w2vtrain.evaluation.advice import NO_MODELS, VECTORS
 from w2vtrain.evaluation.contenders import contenders, without_budget
 from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
-    Line,
+    Contestant,
     above_best,
     baseline,
     cpu_seconds,
@@ -67,7 +67,7 @@ def speeds(results: list[Result]) -> str:
     return markdown([head, *(_speed_row(line, base, [above[line.name]] * is_paired, scores) for line in contenders)])
 
 
-def _speed_row(line: Line, base: Line | None, above: list[str], scores: list[str]) -> list[str]:
+def _speed_row(line: Contestant, base: Contestant | None, above: list[str], scores: list[str]) -> list[str]:
     if not line.results:
         return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(above) + len(scores))]
     return [
@@ -88,14 +88,14 @@ def _speed_row(line: Line, base: Line | None, above: list[str], scores: list[str
     ]
 
 
-def _scoring(line: Line) -> str:
+def _scoring(line: Contestant) -> str:
     """Return the speed of scoring relative to a full softmax: the median over seeds, with the range."""
     return ranged([statistics.median(r["scoring"]["ratios"]) for r in line.results], factor, statistics.median)
 
 
 def best(results: list[Result]) -> list[Result]:
     """Return, of runs that differ only in their epochs, those with the lowest mean perplexity on the test set."""
-    chosen: dict[str, Line] = {}
+    chosen: dict[str, Contestant] = {}
     for line in lines(results):
         name, mean = without_budget(line.name), line.mean(lambda r: r["test"]["perplexity"])
         other = chosen.get(name)
@@ -274,7 +274,8 @@ def machine() -> str:
 
 STUDIES = {
     "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
-    "noise": "noise words", "decay": "weight decay", "longdecay": "weight decay with 67,791 words", "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
+    "noise": "noise words", "decay": "weight decay", "longdecay": "weight decay with 67,791 words",
+    "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
     "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
 }  # fmt: skip
 """What each study is about, by its name, which is the folder of the template's command."""
@@ -311,7 +312,7 @@ def study_of(study: str, text: str, results: list[Result]) -> Result:
     }  # fmt: skip
 
 
-def _summarized(study: str, line: Line) -> Result:
+def _summarized(study: str, line: Contestant) -> Result:
     """Return the fields of a `MeasuredRun`: means over the seeds, and the lowest rate, to DIGITS significant digits."""
     (contender,) = contenders(line.name)
     assert set(contender.settings) <= {"objective", "options", "alpha", "epochs"}, line.name

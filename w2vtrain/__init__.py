@@ -5,7 +5,6 @@ Importing the package is cheap: Numba and NumPy are imported on first use.
 
 import sys
 
-from w2vtrain import embeddings
 from w2vtrain.successors import Missing, missing
 
 TYPE_CHECKING = False  # importing typing would delay the point from which a signal prints one line
@@ -82,12 +81,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _continue_training(*arguments: "Any", **settings: "Any") -> "Any":
-    """Import training when a model is to be trained further: models are below training, and cannot import it."""
-    from w2vtrain.api import continue_training
-
-    return continue_training(*arguments, **settings)
-
-
-embeddings.continue_training = _continue_training
 sys.meta_path.append(Missing)

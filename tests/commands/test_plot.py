@@ -9,7 +9,7 @@ import pytest
 
 from w2vtrain.evaluation import figures
 from w2vtrain.formats.vectors import write_vectors
-from w2vtrain.pictures import files, projection
+from w2vtrain.pictures import drawing, projection
 
 LOG = [
     {"event": "start", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.001, "seconds": None}},
@@ -105,9 +105,9 @@ def test_what_cannot_be_drawn_is_refused_in_one_line(w2vtrain_here, folder, word
 
 
 def test_missing_packages_are_named_before_anything_is_read(w2vtrain_here, folder, monkeypatch):
-    monkeypatch.setattr(files, "can_draw", lambda: False)
+    monkeypatch.setattr(drawing, "can_draw", lambda: False)
     monkeypatch.setattr(projection, "find_spec", lambda name: None)
-    assert figures.can_draw is not files.can_draw
+    assert figures.can_draw is not drawing.can_draw
     code, _, said = w2vtrain_here(["plot", "map", "none.txt", "-o", "a.png"], folder)
     assert code == 78
     assert "a.png: PNG needs the package matplotlib: pip install 'w2vtrain[plot]'; .svg and .html do not\n" in said

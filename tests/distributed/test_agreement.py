@@ -4,11 +4,11 @@ import threading
 import time
 
 import pytest
+from simulated import Simulated, run_ranks
 
 from w2vtrain.distributed import agreement
 from w2vtrain.distributed.agreement import together
 from w2vtrain.distributed.communicator import broadcast_bytes
-from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.errors import DataError, Disconnected, InputMissing, MissingKey, Stopped, W2VError, WriteError
 
 
@@ -63,11 +63,11 @@ def test_an_error_interrupts_ranks_that_are_still_working(monkeypatch):
     monkeypatch.setattr(agreement, "REPORT_SECONDS", 0.0)
 
     def work(comm):
-        with together(comm) as phase:
+        with together(comm) as gathering:
             if comm.rank == 2:
                 raise DataError("broken")
             while True:
-                phase.report()
+                gathering.report()
 
     assert {str(error) for error in caught(3, work)} == {"broken"}
 
@@ -86,10 +86,10 @@ def test_reports_reach_all_ranks_until_all_have_finished(monkeypatch):
 
     def work(comm):
         heard = []
-        with together(comm, heard.append) as phase:
+        with together(comm, heard.append) as gathering:
             for step in range(1 + comm.rank):
-                phase.report([comm.rank, step])
-                phase.report()
+                gathering.report([comm.rank, step])
+                gathering.report()
         return heard
 
     heard = [[[0, 0], [1, 0]], [[0, 0], [1, 0]], [[0, 0], [1, 1]], [[0, 0], [1, 1]]]
@@ -99,9 +99,9 @@ def test_reports_reach_all_ranks_until_all_have_finished(monkeypatch):
 def test_reports_are_exchanged_only_once_per_interval():
     def work(comm):
         heard = []
-        with together(comm, heard.append) as phase:
+        with together(comm, heard.append) as gathering:
             for step in range(100):
-                phase.report(step)
+                gathering.report(step)
         return heard
 
     assert run_ranks(2, work) == [[], []]
@@ -115,8 +115,8 @@ def test_an_error_in_the_callback_of_one_rank_is_raised_on_all(monkeypatch):
             if comm.rank == 1:
                 raise Stopped("a signal")
 
-        with together(comm, heard) as phase:
-            phase.report(1)
+        with together(comm, heard) as gathering:
+            gathering.report(1)
 
     assert {type(error) for error in caught(3, work)} == {Stopped}
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from reference import problem_of
+from simulated import run_ranks
 
 from w2vtrain.distributed.common_direction import mean_row, scale_along, shares_direction
 from w2vtrain.distributed.replica import shares
-from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.distributed.synchronization import INPUT_UPDATES, OUTPUT_UPDATES, Synchronizer
 from w2vtrain.objectives import build, option_defaults
 

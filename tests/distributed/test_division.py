@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated import run_ranks
 
 from w2vtrain.distributed import division
 from w2vtrain.distributed.division import divided, stretched
-from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.errors import InputMissing
 from w2vtrain.text import text_files
 from w2vtrain.text.source import File
@@ -96,7 +96,7 @@ def test_names_that_are_not_utf8_reach_the_other_ranks(tmp_path):
 
 
 class Quiet:
-    """A phase in which nobody listens."""
+    """A gathering in which nobody listens."""
 
     def report(self):
         pass

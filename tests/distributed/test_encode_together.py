@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ids import by_text
+from simulated import run_ranks
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import encoding as together
 from w2vtrain.distributed import shared_folder, shared_ids
 from w2vtrain.distributed.encoding import encode_together
-from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.distributed.word_counts import dealt, packed, unpacked
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
 from w2vtrain.text import word_table

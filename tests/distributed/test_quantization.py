@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from simulated import run_ranks
 
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.quantization import MIN_SCALE, add_quantized, quantize, row_bytes, views
 from w2vtrain.distributed.quantized_sum import QuantizedSum
-from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.distributed.synchronization import Synchronizer
 
 FLOATS = st.floats(width=32)

@@ -4,10 +4,10 @@ import itertools
 import threading
 
 import pytest
+from simulated import Simulated, run_ranks
 
 from w2vtrain.distributed.agreement import Standby
 from w2vtrain.distributed.session import Left, Report, Session
-from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.errors import ConfigError, DataError, Disconnected
 
 

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from reference import problem_of
+from simulated import Simulated, run_ranks
 
 from w2vtrain.architectures.contract import Architecture
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.replica import shares
-from w2vtrain.distributed.simulated import Simulated, run_ranks
 from w2vtrain.distributed.synchronization import (
     INPUT_UPDATES,
     LEAST,

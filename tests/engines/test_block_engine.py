@@ -13,7 +13,7 @@ from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.kernels.rows import padded_rows
@@ -77,7 +77,7 @@ def corpus(rng, sentences=14, longest=12):
     ends = np.flatnonzero(tokens < 0) + 1
     starts = np.concatenate([[0], ends[1::2]])
     words = np.array([len(a) + len(b) for a, b in zip(lines[::2], lines[1::2], strict=True)])
-    return [lines[k : k + 2] for k in range(0, sentences, 2)], Text(tokens, starts, words, COUNTS, 50)
+    return [lines[k : k + 2] for k in range(0, sentences, 2)], Chunks(tokens, starts, words, COUNTS, 50)
 
 
 def built_architecture(name, window, bias=False, dim=DIM, weights=None):
@@ -200,7 +200,7 @@ def toy(rng, name, architecture, problem_options=None, **settings):
     schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
     objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
     made = built_architecture(architecture, 3, bias, dim)
-    text = Text(tokens, starts, words, counts)
+    text = Chunks(tokens, starts, words, counts)
     engine = trainer.make_engine(made, objective, problem, text, Windows(3), schedule)
     epochs = trained(engine, text, schedule)
     return epochs, engine, topic

@@ -576,7 +576,9 @@ def lines_of(**losses):
     found = []
     for name, values in losses.items():
         perplexity = math.exp(min(700, np.mean(values) / 100))
-        found.append(report.Line(name, [{"test": {"perplexity": perplexity, "parts": [[100, x] for x in values]}}]))
+        found.append(
+            report.Contestant(name, [{"test": {"perplexity": perplexity, "parts": [[100, x] for x in values]}}])
+        )
     return found
 
 

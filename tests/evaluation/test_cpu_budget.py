@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.training import trainer
 from w2vtrain.training.events import Events
@@ -30,7 +30,7 @@ class Costly:
 
 def text(chunks):
     words = np.full(chunks, 1000)
-    return Text(np.zeros(0, np.int32), np.arange(chunks + 1), words, np.ones(2, np.int64))
+    return Chunks(np.zeros(0, np.int32), np.arange(chunks + 1), words, np.ones(2, np.int64))
 
 
 def run(engine, seconds, chunks=2000, **settings):

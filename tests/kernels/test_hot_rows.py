@@ -9,7 +9,7 @@ from reference import chunks, problem_of, topics, trained
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.kernels import rows as hot_rows
 from w2vtrain.kernels.jit import kernel
@@ -68,7 +68,7 @@ def engine_of(model, threads, name="hs"):
     architecture = {"skipgram": SkipGram(WINDOW), "cbow": Cbow(WINDOW), "vlbl": Vlbl(WINDOW, weights)}
     problem, schedule = problem_of(counts, dim=DIM), Schedule(threads=threads, alpha=0.05, sample=0.0)
     objective = objective_class(name).build(problem)
-    text = Text(tokens, starts, words, counts)
+    text = Chunks(tokens, starts, words, counts)
     return make_engine(architecture[model], objective, problem, text, Windows(WINDOW), schedule)
 
 
@@ -102,7 +102,7 @@ def test_hs_learns_on_several_threads():
         rng = np.random.default_rng(3)
         tokens, counts, _ = topics(rng, sentences=300)
         starts, words = chunks(tokens, 8)
-        problem, text = problem_of(counts, dim=DIM), Text(tokens, starts, words, counts)
+        problem, text = problem_of(counts, dim=DIM), Chunks(tokens, starts, words, counts)
         schedule = Schedule(threads=threads, alpha=0.05, sample=0.0, epochs=8)
         objective = objective_class("hs").build(problem)
         engine = make_engine(SkipGram(WINDOW), objective, problem, text, Windows(WINDOW), schedule)

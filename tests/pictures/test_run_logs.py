@@ -11,7 +11,7 @@ import w2vtrain
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.pictures import run_logs
 from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, described
-from w2vtrain.pictures.drawing import Line, Text
+from w2vtrain.pictures.drawing import Label, Line
 from w2vtrain.pictures.run_logs import MOST_REPORTS, read_run
 
 FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
@@ -201,10 +201,10 @@ def test_any_log_is_read_or_refused(tmp_path_factory, events):
 def test_pictures_show_only_known_curves_with_a_legend_for_several_runs(tmp_path, trained):
     one, other = read_run(trained / "m.safetensors", "one <b>"), read_run(trained / "v.txt.json", "other")
     drawing = curves_drawing([one, other], "Two runs")
-    texts = [item.text for item in drawing.items if isinstance(item, Text)]
+    texts = [item.text for item in drawing.items if isinstance(item, Label)]
     assert {"one <b>", "other", "Loss (mean per example)", "Learning rate", "epochs"} <= set(texts)
     assert not any("perplexity" in text for text in texts)
-    assert "other" not in {item.text for item in curves_drawing([one], "One").items if isinstance(item, Text)}
+    assert "other" not in {item.text for item in curves_drawing([one], "One").items if isinstance(item, Label)}
     assert {"c1", "c2"} <= {item.color for item in drawing.items if isinstance(item, Line)}
     for item in drawing.items:
         places = item.points if isinstance(item, Line) else [(item.x, item.y)]

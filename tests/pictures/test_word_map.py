@@ -12,7 +12,7 @@ import pytest
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.pictures import projection
-from w2vtrain.pictures.drawing import Dot, Drawing, Line, Text, svg_file, visible, write_png
+from w2vtrain.pictures.drawing import Dot, Drawing, Label, Line, svg_file, visible, write_png
 from w2vtrain.pictures.page import DARK, page
 from w2vtrain.pictures.projection import project
 from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing, map_fragment
@@ -151,7 +151,7 @@ def boxes_of(drawing):
     """Return the rectangle of every label of a map, from the width that the estimate gives."""
     from w2vtrain.pictures.labels import ASCENT, DESCENT, text_width
 
-    labels = [i for i in drawing.items if isinstance(i, Text) and i.halo]
+    labels = [i for i in drawing.items if isinstance(i, Label) and i.halo]
     return [
         (i.x, i.y - i.size * ASCENT, i.x + text_width(visible(i.text), i.size), i.y + i.size * DESCENT) for i in labels
     ]
@@ -168,7 +168,7 @@ def test_the_labels_of_a_picture_do_not_overlap_and_the_caption_counts_those_wit
     assert all(box[0] >= 0 and box[2] <= drawing.width and box[1] >= 0 and box[3] <= drawing.height for box in boxes)
     dots = [item for item in drawing.items if isinstance(item, Dot)]
     assert len(dots) == len(many)
-    caption = next(i.text for i in drawing.items if isinstance(i, Text) and "words." in i.text)
+    caption = next(i.text for i in drawing.items if isinstance(i, Label) and "words." in i.text)
     assert f"{len(many) - len(boxes)} words have no room for a label." in caption
 
 
@@ -190,7 +190,7 @@ def test_a_png_has_every_kind_of_item_and_names_the_characters_without_a_font(tm
     pytest.importorskip("matplotlib")
     drawing = Drawing(120, 60, "test")
     drawing.add(Line([(10, 50), (60, 50)], "c1", 2, (4, 2)), Line([(70, 10), (110, 10), (110, 40)], "c2", filled=True))
-    drawing.add(Dot(30, 20, 5, "c3"), Text(5, 12, "$x^2$ \U000f1234", halo=True), Text(50, 40, "up", turned=True))
+    drawing.add(Dot(30, 20, 5, "c3"), Label(5, 12, "$x^2$ \U000f1234", halo=True), Label(50, 40, "up", turned=True))
     with (tmp_path / "a.png").open("wb") as file:
         assert write_png(drawing, file) == "\U000f1234"
     assert not recwarn.list

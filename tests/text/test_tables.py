@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import begin, first_lines
 from signaled import signaled
+from simulated import run_ranks
 
 import w2vtrain
 from w2vtrain.config import Settings
 from w2vtrain.distributed.encoding import encode_together
-from w2vtrain.distributed.simulated import run_ranks
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import CorpusChanged, DataError, InputMissing, Stopped, TokenError, UsageError, W2VError
 from w2vtrain.text.columns import Batch, bytes_of

@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_kernel import STRIPES, Windows
 from w2vtrain.errors import ConfigError, DataError
@@ -37,7 +37,7 @@ SIZE, DIM, WINDOW = 11, 5, 3
 def words_of(rng, chunks=34, length=30):
     tokens = np.concatenate([[*rng.integers(0, SIZE, length + k % 5), -1] for k in range(chunks)]).astype(np.int32)
     starts = np.concatenate([[0], np.flatnonzero(tokens < 0) + 1])
-    return Text(tokens, starts, np.diff(starts) - 1, COUNTS, 100)
+    return Chunks(tokens, starts, np.diff(starts) - 1, COUNTS, 100)
 
 
 @pytest.mark.parametrize("chunks", [34, 5])

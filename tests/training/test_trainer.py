@@ -9,7 +9,7 @@ from reference import chunks, problem_of, topics, trained
 
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines import window_engine
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import Windows
@@ -36,7 +36,7 @@ def run(rng, architecture, objective="neg", dim=20, **settings):
     starts, words = chunks(tokens, 20)
     schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
     built = objective_class(objective).build(problem_of(counts, dim=dim))
-    weights, epochs = train(architecture, built, Text(tokens, starts, words, counts), dim, schedule)
+    weights, epochs = train(architecture, built, Chunks(tokens, starts, words, counts), dim, schedule)
     return weights, epochs, topic
 
 
@@ -78,12 +78,12 @@ def test_every_chunk_is_learned_once_per_epoch(rng, threads):
     seen = []
     schedule = Schedule(alpha=0.01, sample=0.01, epochs=2, threads=threads)
     built = objective_class("neg").build(problem_of(counts))
-    _, epochs = train(SKIPGRAM, built, Text(tokens, starts, words, counts), 8, schedule, on_progress=seen.append)
+    _, epochs = train(SKIPGRAM, built, Chunks(tokens, starts, words, counts), 8, schedule, on_progress=seen.append)
     assert seen[-1].words == seen[-1].total_words == 2 * words.sum()
     assert sum(p.examples for p in seen) == sum(e.examples for e in epochs)
     assert sum(p.loss for p in seen) == pytest.approx(sum(e.loss * e.examples for e in epochs))
     once = Schedule(alpha=0.01, sample=0.01, epochs=2, threads=1)
-    _, expected = train(SKIPGRAM, built, Text(tokens, starts, words, counts), 8, once)
+    _, expected = train(SKIPGRAM, built, Chunks(tokens, starts, words, counts), 8, once)
     assert [e.examples for e in epochs] == [e.examples for e in expected]
 
 
@@ -93,7 +93,7 @@ def test_reported_learning_rate_falls_linearly_to_min_alpha(rng):
     seen = []
     schedule = Schedule(alpha=0.1, min_alpha=0.02, epochs=2)
     train(
-        SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8, schedule,
+        SKIPGRAM, objective_class("neg").build(problem_of(counts)), Chunks(tokens, starts, words, counts), 8, schedule,
         on_progress=seen.append,
     )  # fmt: skip
     rates = [p.alpha for p in seen]
@@ -138,7 +138,7 @@ def test_failing_callback_ends_the_run(rng):
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         train(
-            SKIPGRAM, objective_class("neg").build(problem_of(counts)), Text(tokens, starts, words, counts), 8,
+            SKIPGRAM, objective_class("neg").build(problem_of(counts)), Chunks(tokens, starts, words, counts), 8,
             Schedule(threads=2), on_progress=stop,
         )  # fmt: skip
     assert threading.active_count() == before
@@ -162,7 +162,7 @@ def test_pauses_and_resuming_do_not_change_the_weights(architecture, name):
     """A run that pauses after every slice and one resumed from a pause give the same bytes as a run without pauses."""
     tokens, counts, _ = topics(np.random.default_rng(3), sentences=300)
     starts, words = chunks(tokens, 20)
-    text, schedule = Text(tokens, starts, words, counts), Schedule(alpha=0.02, sample=0.0, epochs=2, threads=1)
+    text, schedule = Chunks(tokens, starts, words, counts), Schedule(alpha=0.02, sample=0.0, epochs=2, threads=1)
 
     def run(pause, stop_at=None, resume_from=None):
         problem = problem_of(counts, dim=8, tokens=tokens, starts=starts)
@@ -198,7 +198,7 @@ def test_pauses_and_resuming_do_not_change_the_weights(architecture, name):
 def test_training_ends_when_the_caller_requests_no_more_states(rng):
     """Training is a generator: after each epoch, the caller decides whether to request another state."""
     tokens, counts, _ = topics(rng, sentences=100)
-    text, schedule, seen = Text(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
+    text, schedule, seen = Chunks(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
     problem = problem_of(counts, dim=8)
     engine = make_engine(SKIPGRAM, objective_class("neg").build(problem), problem, text, Windows(), schedule)
     states = trainer.train(engine, text, schedule, events=Events(training=seen.append))
@@ -229,7 +229,7 @@ def test_chunk_order_is_a_permutation_that_depends_on_seed_and_epoch():
 def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, threads):
     """Chunks of the second epoch come after all words of the first, whichever thread learns them."""
     tokens, counts, _ = topics(rng, sentences=100)
-    text, schedule = Text(tokens, *chunks(tokens, 2), counts), Schedule(alpha=0.1, epochs=2, threads=threads)
+    text, schedule = Chunks(tokens, *chunks(tokens, 2), counts), Schedule(alpha=0.1, epochs=2, threads=threads)
     found = {}
 
     class Recorder:

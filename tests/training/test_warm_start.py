@@ -5,7 +5,7 @@ import pytest
 
 from w2vtrain.config import validated
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build, objectives
@@ -34,7 +34,7 @@ def engine_of(settings, words=WORDS, counts=None):
     tokens = np.random.default_rng(0).integers(0, len(words), 300).astype(np.int32)
     tokens[9::10] = -1
     counts = COUNTS if counts is None else counts
-    text = Text(tokens, np.array([0, 150, 300]), np.array([135, 135]), counts)
+    text = Chunks(tokens, np.array([0, 150, 300]), np.array([135, 135]), counts)
     problem = problem_of(settings, Vocabulary(list(words), counts), text)
     schedule = Schedule(**{name: getattr(settings, name) for name in Schedule.__dataclass_fields__})
     windows = windows_of(settings, Vocabulary(list(words), counts))

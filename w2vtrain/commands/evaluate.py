@@ -25,6 +25,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.embeddings.bundled import Kind
+from w2vtrain.embeddings.protocols import ANALOGY_WORDS
 from w2vtrain.errors import BelowThreshold
 from w2vtrain.parsers import Whole
 from w2vtrain.system.terminal import echo
@@ -86,7 +87,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
     with imports():
         from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
         from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
-        from w2vtrain.embeddings.table import ANALOGY_WORDS, evaluate_all
+        from w2vtrain.embeddings.table import evaluate_all
         from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.system.json_text import json_text
     sets = [] if no_bundled else bundled_sets()
@@ -108,7 +109,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
     )  # fmt: skip
     if options["as_json"]:
         facts = {"restrict_vocab": limit, "analogy_words": among, "method": options["method"], "protocol": protocol}
-        echo(json_text({"task": "all", "file": vectors, **facts, "sets": [row.to_dict() for row in rows]}))
+        echo(json_text({"task": "all", "file": vectors, **facts, "sets": [row._asdict() for row in rows]}))
         return
     _print_table(rows)
     echo(f"analogies: {options['method']} among {_among(among)}; the others: {_among(limit)}")
@@ -117,7 +118,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
 @evaluate.command(epilog=CODES, short_help="Score vectors on analogy questions.")
 @click.argument("vectors")
 @click.argument("questions", default="questions-words")
-@restrict_option(30_000)
+@restrict_option(ANALOGY_WORDS)
 @protocol_option("word2vec", "gensim", "full")
 @method_option
 @unseen_option

@@ -166,7 +166,7 @@ def _shown(path: str) -> str:
 
 
 def _check(output: str, inputs: Sequence[str], force: bool) -> None:
-    from w2vtrain.pictures.files import check_picture_file
+    from w2vtrain.pictures.drawing import check_picture_file
 
     check_picture_file(output, force)
     check_different([output], [path for path in inputs if path and path != STDOUT])
@@ -176,7 +176,7 @@ def _write(
     output: str, force: bool, quiet: bool, drawing: Callable[[], Drawing], web: Callable[[], str], *notes: str
 ) -> None:
     """Write the picture, and say what it shows."""
-    from w2vtrain.pictures.files import write_picture
+    from w2vtrain.pictures.drawing import write_picture
 
     missing = write_picture(output, force, drawing, web)
     if missing:

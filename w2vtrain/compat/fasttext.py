@@ -17,6 +17,7 @@ from w2vtrain.compat.parameters import PARAMETERS, SEEDS, checked
 from w2vtrain.compat.word2vec import Word2Vec
 from w2vtrain.compat.word_choice import Rule
 from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors
+from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.successors import refuse_arguments
 
 
@@ -86,9 +87,8 @@ class FastText(Word2Vec):
         return {"subwords": True, "minn": max(1, self.min_n), "maxn": self.max_n, "bucket": self.bucket}
 
     def _keyed(self, words: Any, vectors: Any, counts: Any = None) -> FastTextKeyedVectors:
-        keyed = FastTextKeyedVectors.of(words, vectors, counts)
-        keyed.ngrams = FastTextKeyedVectors(self.vector_size, max(1, self.min_n), self.max_n, self.bucket).ngrams
-        return keyed
+        ngrams = NgramVectors.empty(Ngrams(max(1, self.min_n), self.max_n, self.bucket), self.vector_size)
+        return FastTextKeyedVectors.of(words, vectors, counts, ngrams)
 
     @claiming
     def prepare_weights(self, update: bool = False) -> None:

@@ -129,21 +129,6 @@ class Plan(NamedTuple):
         return replace(settings, seed=(settings.seed + READINGS * reading) % SEEDS)
 
 
-def keep_rows(engine: Any, vectors: Any, rows: Any) -> None:
-    """Let an engine restore rows (n,) of `vectors` after each chunk: locked vectors end as they began.
-
-    Within a chunk of about 1,000 words, they follow their gradients as all others do.
-    """
-    learn, before = engine.learn, vectors[rows].copy()
-
-    def learn_and_restore(order: Any, rates: Any, epoch: int, thread: int) -> tuple[float, int]:
-        loss_and_examples: tuple[float, int] = learn(order, rates, epoch, thread)
-        vectors[rows] = before
-        return loss_and_examples
-
-    engine.slice, engine.learn = 1, learn_and_restore
-
-
 class Learner:
     """One call of `train`: copies the weights into the trainer's arrays, and reports its progress to the model.
 
@@ -176,14 +161,14 @@ class Learner:
 
     def prepare(self, engine: Engine) -> None:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
+        assert isinstance(engine, WindowEngine)
         self.model.matrices.adopt(self.model.wv, engine.weights())
         if self.model.matrices.tree:
             tree, objective = Hierarchical.of(self.model.matrices.tree), engine.objective
-            assert isinstance(engine, WindowEngine)
             engine.use(objective._replace(tree=tree) if self.model.negative else tree)
         locked = self.model.locked()
         if len(locked):
-            keep_rows(engine, engine.weights().input, locked)
+            engine.hold(locked)
 
     def on_kept(self, words: int, _: float) -> None:
         """Add the number of words that subsampling is expected to keep."""

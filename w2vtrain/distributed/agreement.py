@@ -30,7 +30,7 @@ class _AgreedError(Exception):
         self.error = error
 
 
-class Phase:
+class Gathering:
     """What the ranks tell one another while each does its own work. Made by `together`."""
 
     def __init__(self, comm: Communicator, on_reports: OnReports | None) -> None:
@@ -74,24 +74,24 @@ class Phase:
 
 
 @contextmanager
-def together(comm: Communicator, on_reports: OnReports | None = None) -> Iterator[Phase]:
+def together(comm: Communicator, on_reports: OnReports | None = None) -> Iterator[Gathering]:
     """Run a block on all ranks. If it raises a W2VError on any rank, raise an equal error on all ranks.
 
     The error that is raised is that of the first rank that has one: the same class and message, with the number of the
-    rank where the cause may be its host. The block must not use the communicator, except by `Phase.report`, and must
-    call that if it takes more than a few seconds. on_reports: called whenever all ranks have reported.
+    rank where the cause may be its host. The block must not use the communicator, except by `Gathering.report`, which
+    it must call if it takes more than a few seconds. on_reports: called whenever all ranks have reported.
 
     Disconnected is raised as it is, because the others cannot be reached.
     """
-    phase = Phase(comm, on_reports)
+    gathering = Gathering(comm, on_reports)
     try:
         try:
-            yield phase
-            phase.finish()
+            yield gathering
+            gathering.finish()
         except Disconnected:
             raise
         except W2VError as error:
-            phase.fail(error)
+            gathering.fail(error)
     except _AgreedError as agreed:
         raise agreed.error from agreed.__cause__
 
@@ -121,9 +121,9 @@ class Standby:
 
     def _report(self) -> None:
         try:
-            with together(self._comm) as phase:
+            with together(self._comm) as gathering:
                 while not self._done.wait(REPORT_SECONDS / 4):
-                    phase.report()
+                    gathering.report()
                 if self._mine:
                     raise self._mine
         except BaseException as error:

@@ -1,6 +1,6 @@
 """The interface through which ranks exchange data.
 
-mpi.py implements it with MPI, and simulated.py with threads of one process. Nothing here trains.
+mpi.py implements it with MPI, and benchmarks/simulated.py with threads of one process. Nothing here trains.
 """
 
 import json

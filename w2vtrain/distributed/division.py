@@ -7,13 +7,14 @@ import json
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2vtrain import __version__
-from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.json_text import json_digest, json_text
@@ -49,14 +50,11 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
     rank sees other files than rank 0, other sizes, or other bytes in the blocks that are compared.
     """
     description = b""
-    with together(comm) as phase:
+    with together(comm) as gathering:
         _require_files(corpus)
-        samples = _samples(corpus.files, phase)
+        samples = _samples(corpus.files, gathering)
         if comm.rank == 0:
-            stretches = [
-                [[file.path, *_range(file)] for file in files]
-                for files in stretched(corpus.files, comm.size, corpus.ends)
-            ]
+            stretches = [list(map(astuple, files)) for files in stretched(corpus.files, comm.size, corpus.ends)]
             description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
     plan = json.loads(broadcast_bytes(comm, description))
     with together(comm):
@@ -87,7 +85,7 @@ def _cut(file: File, ends: set[int]) -> list[File]:
     return [File(file.path, end - first, first, end == whole) for first, end in pairwise(bounds)]
 
 
-def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
+def _samples(files: Sequence[File], gathering: Gathering) -> dict[str, str]:
     """Return a digest of the blocks to compare in each file that has any, by its path. A block may span files."""
     sizes = [file.size or 0 for file in files]
     step = max(BLOCK_BYTES, -(-sum(sizes) // MAX_BLOCKS))
@@ -97,11 +95,11 @@ def _samples(files: Sequence[File], phase: Phase) -> dict[str, str]:
         first = ((before - BLOCK_BYTES) // step + 1) * step  # of the first block that ends after `before`
         blocks = [(max(at, before) - before, min(at + BLOCK_BYTES, end) - before) for at in range(first, end, step)]
         if blocks:
-            digests[file.path] = _digest(file.path, blocks, phase)
+            digests[file.path] = _digest(file.path, blocks, gathering)
     return digests
 
 
-def _digest(path: str, blocks: Sequence[tuple[int, int]], phase: Phase) -> str:
+def _digest(path: str, blocks: Sequence[tuple[int, int]], gathering: Gathering) -> str:
     """Return a digest of some ranges of a file, each [first, end)."""
     digest = sha256()
     try:
@@ -109,7 +107,7 @@ def _digest(path: str, blocks: Sequence[tuple[int, int]], phase: Phase) -> str:
             for first, end in blocks:
                 stream.seek(first)
                 digest.update(stream.read(end - first))
-                phase.report()
+                gathering.report()
     except OSError as error:
         raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
     return digest.hexdigest()
@@ -137,15 +135,11 @@ def _description(corpus: Corpus) -> dict[str, Any]:
     try:
         for file in corpus.files:
             state = Path(file.path).stat()
-            files.append([str(Path(file.path).absolute()), state.st_size, state.st_mtime_ns, *_range(file)])
+            files.append([str(Path(file.path).absolute()), state.st_size, state.st_mtime_ns, *astuple(file)[1:]])
     except OSError as error:
         raise InputMissing(f"{error.filename}: cannot be read: {reason(error)}") from error
     listed = [[file.path, file.size] for file in corpus.files]
     return {"options": options, "files": listed, "identity": json_digest([options, files])}
-
-
-def _range(file: File) -> list[Any]:
-    return [file.size, file.first, file.last]
 
 
 def _compare(corpus: Corpus, plan: dict[str, Any], samples: dict[str, str], rank: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.division import Division, divided
 from w2vtrain.distributed.shared_folder import check_shared
@@ -76,8 +76,8 @@ class _Reading:
     def run(self, settings: Settings, vocabulary: Vocabulary | None, ids: SharedIds) -> EncodedCorpus:
         """Count all words, choose the vocabulary unless it is given, and write the ids."""
         with ExitStack() as stack:
-            with together(self.comm, self.report_sums) as phase:
-                counted = stack.enter_context(self.count(int(settings.threads), phase))
+            with together(self.comm, self.report_sums) as gathering:
+                counted = stack.enter_context(self.count(int(settings.threads), gathering))
             words = [word.encode() for word in counted.words]
             owned = dealt(self.comm, word_table.listed(words, counted.counts))
             stats = self.total(replace(counted.stats, types=owned.types))
@@ -95,14 +95,14 @@ class _Reading:
             bytes_read, tokens = (sum(column) for column in zip([0, 0], *filter(None, reports), strict=True))
             self.progress(bytes_read, self.corpus.size, tokens)
 
-    def count(self, threads: int, phase: Phase) -> Counted:
+    def count(self, threads: int, gathering: Gathering) -> Counted:
         """Read this rank's stretch, in blocks that are small enough for all threads to have work."""
         files = self.division.mine
         size = sum(file.size or 0 for file in files) // (_BLOCKS_PER_THREAD * threads)
         stretch = self.corpus.part(files, min(self.corpus.block_bytes, max(_MIN_BLOCK_BYTES, size)))
 
         def tick(bytes_read: int, _: int | None, tokens: int) -> None:
-            phase.report([bytes_read, tokens])
+            gathering.report([bytes_read, tokens])
 
         return read(stretch, threads=threads, folder=self.folder, progress=tick)
 
@@ -119,9 +119,9 @@ class _Reading:
         """Encode this rank's stretch into a file of its own, and then write all ids to the file that ranks share."""
         written = np.zeros((self.comm.size, 3), np.int64)  # by rank: entries, words and cuts
         with ExitStack() as stack:
-            with together(self.comm) as phase, naming(self.folder):
+            with together(self.comm) as gathering, naming(self.folder):
                 spool = stack.enter_context(temporary(self.folder))
-                written[self.comm.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, phase.report)
+                written[self.comm.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, gathering.report)
             self.comm.allreduce(written)
             entries, words, cuts = written.sum(axis=0).tolist()
             if not words:

@@ -22,7 +22,7 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Session
 from w2vtrain.distributed.trainer import AgreedClock, RankTraining, Traffic
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Engine, Schedule, Text
+from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.files import atomic_write
@@ -140,7 +140,7 @@ class Ranks(Team):
         return ids
 
     def train(
-        self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+        self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train as one of the ranks, once all are ready: see training.trainer.train.
 

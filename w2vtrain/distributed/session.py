@@ -5,7 +5,7 @@ calls `Session.leave`, which takes the place of its next `meet`; one that is don
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class Report:
     elapsed: float = 0
 
 
-REPORT_FIELDS = tuple(field.name for field in fields(Report))
+FIGURES = len(fields(Report))
 
 
 class Left(Relayed):
@@ -58,12 +58,12 @@ class Session:
         error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
         """
         self.together = False
-        numbers = np.zeros(len(REPORT_FIELDS) + 2 * self.comm.size)
-        numbers[: len(REPORT_FIELDS)] = [getattr(report, name) for name in REPORT_FIELDS]
-        by_rank = numbers[len(REPORT_FIELDS) :].reshape(2, self.comm.size)
+        numbers = np.zeros(FIGURES + 2 * self.comm.size)
+        numbers[:FIGURES] = astuple(report)
+        by_rank = numbers[FIGURES:].reshape(2, self.comm.size)
         by_rank[:, self.comm.rank] = seconds
         self.comm.allreduce(numbers)
-        total = Report(*numbers[: len(REPORT_FIELDS)].tolist())
+        total = Report(*numbers[:FIGURES].tolist())
         if total.failed:
             self.over = True
             rank, (message, code) = next(

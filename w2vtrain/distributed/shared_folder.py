@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
@@ -40,8 +40,8 @@ def check_shared(comm: Communicator, folder: Path) -> Trusted:
             if comm.rank == 0:
                 with atomic_write(path) as file:
                     file.write(token)
-        with together(comm) as phase:
-            if comm.rank and patiently(phase, lambda: _content(path), folder) != token:
+        with together(comm) as gathering:
+            if comm.rank and patiently(gathering, lambda: _content(path), folder) != token:
                 raise not_shared(folder, "a file that rank 0 wrote has another content")
     finally:
         if comm.rank == 0:
@@ -50,7 +50,7 @@ def check_shared(comm: Communicator, folder: Path) -> Trusted:
     return trusted
 
 
-def patiently(phase: Phase, attempt: Callable[[], T], folder: Path) -> T:
+def patiently(gathering: Gathering, attempt: Callable[[], T], folder: Path) -> T:
     """Return the result of `attempt`, which is repeated for PATIENCE_SECONDS while it raises OSError.
 
     Raise OutputError if it still fails then. folder: the folder that seems not to be shared.
@@ -62,7 +62,7 @@ def patiently(phase: Phase, attempt: Callable[[], T], folder: Path) -> T:
         except OSError as error:
             if time.monotonic() >= end:
                 raise not_shared(folder, reason(error)) from error
-        phase.report()
+        gathering.report()
         time.sleep(_PAUSE_SECONDS)
 
 

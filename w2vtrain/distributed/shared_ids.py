@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from w2vtrain.distributed.agreement import Phase, together
+from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.shared_folder import not_shared, patiently
 from w2vtrain.distributed.word_counts import packed, unpacked
@@ -90,18 +90,18 @@ class SharedIds:
             if self._comm.rank == 0:
                 self._create(words)
         checksums = np.zeros(self._comm.size, np.int64)
-        with together(self._comm) as phase, naming(self._folder):
+        with together(self._comm) as gathering, naming(self._folder):
             spool.seek(0)
-            handle = patiently(phase, lambda: self._open(os.O_WRONLY), self._folder)
+            handle = patiently(gathering, lambda: self._open(os.O_WRONLY), self._folder)
             with os.fdopen(handle, "wb", buffering=0) as file:
                 rank = self._comm.rank
                 file.seek(4 * manifest.starts[rank])
-                checksums[rank] = _copy(spool, file, manifest.sizes[rank], place, phase)
+                checksums[rank] = _copy(spool, file, manifest.sizes[rank], place, gathering)
                 _sync(file)
         self._comm.allreduce(checksums)
         manifest = replace(manifest, checksums=checksums.tolist())
-        with together(self._comm) as phase:
-            corpus = patiently(phase, lambda: self._loaded(manifest), self._folder)
+        with together(self._comm) as gathering:
+            corpus = patiently(gathering, lambda: self._loaded(manifest), self._folder)
         if not self._is_intact(corpus, manifest):
             raise not_shared(self._folder, "checksums of the word ids differ")
         with together(self._comm):
@@ -143,10 +143,10 @@ class SharedIds:
         """Return whether all checksums are right; another rank than the writer verifies each."""
         wrong = np.zeros(1, np.int64)
         starts = manifest.starts
-        with together(self._comm) as phase:
+        with together(self._comm) as gathering:
             for writer in range((self._comm.rank - 1) % self._comm.size, len(manifest.sizes), self._comm.size):
                 checksum = (
-                    -1 if corpus is None else _checksum(corpus.tokens[starts[writer] : starts[writer + 1]], phase)
+                    -1 if corpus is None else _checksum(corpus.tokens[starts[writer] : starts[writer + 1]], gathering)
                 )
                 wrong += checksum != manifest.checksums[writer]
             wrong += corpus is None
@@ -173,7 +173,7 @@ def _valid(data: bytes, identity: str) -> Manifest | None:
     return manifest if is_valid else None
 
 
-def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, phase: Phase) -> int:
+def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, gathering: Gathering) -> int:
     """Copy ids to the current position of `file`. Return their checksum."""
     checksum = 0
     while size:
@@ -184,7 +184,7 @@ def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, phase
         checksum = zlib.crc32(ids.data, checksum)
         append(file, ids)
         size -= ids.size
-        phase.report()
+        gathering.report()
     return checksum
 
 
@@ -196,11 +196,11 @@ def _read(spool: IO[bytes], ids: Int32) -> int:
     return done
 
 
-def _checksum(ids: Int32, phase: Phase) -> int:
+def _checksum(ids: Int32, gathering: Gathering) -> int:
     checksum = 0
     for first in range(0, ids.size, _PIECE_IDS):
         checksum = zlib.crc32(ids[first : first + _PIECE_IDS].data, checksum)
-        phase.report()
+        gathering.report()
     return checksum
 
 

@@ -23,7 +23,7 @@ from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.quantization import row_bytes
 from w2vtrain.distributed.quantized_sum import QuantizedSum
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds
@@ -47,7 +47,7 @@ FEW = 1000
 """Rows below which a rank uses one thread only."""
 
 
-def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, np.ndarray]:
+def expected_updates(engine: Any, text: Chunks, schedule: Schedule) -> dict[str, np.ndarray]:
     """Return how often each row of the engine's arrays is updated per word of the corpus, by the name of the array.
 
     The numbers of updates are (rows,) float64. Every pair of a hidden vector and a candidate counts as one update of an
@@ -71,7 +71,7 @@ def expected_updates(engine: Any, text: Text, schedule: Schedule) -> dict[str, n
     return found
 
 
-def _mean_reach(text: Text) -> float:
+def _mean_reach(text: Chunks) -> float:
     """Return the mean number of words on each side of a target if its window is its sentence."""
     words = int(text.words.sum())
     return max(1.0, (words / max(1, len(text.tokens) - words) - 1) / 2)

@@ -12,13 +12,13 @@ import numpy as np
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.text import word_table
 from w2vtrain.text.vocabulary import Vocabulary, require_words, select
-from w2vtrain.text.word_table import Int64, Table
+from w2vtrain.text.word_table import Int64, WordTable
 
 _COUNT_DTYPE = np.dtype("<i8")
 _SLICE_WORDS = 1 << 16  # words whose checksums are computed at a time
 
 
-def dealt(comm: Communicator, counted: Table) -> Table:
+def dealt(comm: Communicator, counted: WordTable) -> WordTable:
     """Return the words that belong to this rank, with their counts in the whole corpus.
 
     counted: the words that this rank has counted. A word belongs to the rank that the CRC-32 of its UTF-8 bytes names.
@@ -32,7 +32,7 @@ def dealt(comm: Communicator, counted: Table) -> Table:
 
 
 def chosen(
-    comm: Communicator, owned: Table, min_count: int, max_vocab: int | None, name: str, text_bytes: int
+    comm: Communicator, owned: WordTable, min_count: int, max_vocab: int | None, name: str, text_bytes: int
 ) -> Vocabulary:
     """Return the vocabulary, the same on all ranks: see `text.encoded.count`.
 
@@ -49,7 +49,7 @@ def chosen(
     return Vocabulary([word.decode() for word in total.words(order)], total.counts[order])
 
 
-def _sum(messages: Iterable[bytes]) -> Table:
+def _sum(messages: Iterable[bytes]) -> WordTable:
     table = word_table.empty()
     for data in messages:
         table, _ = word_table.merge(unpacked(data), table)
@@ -61,7 +61,7 @@ def packed(words: Sequence[bytes], counts: Int64) -> bytes:
     return b"".join([counts.size.to_bytes(8, "little"), counts.astype(_COUNT_DTYPE).tobytes(), b"\n".join(words)])
 
 
-def unpacked(data: bytes) -> Table:
+def unpacked(data: bytes) -> WordTable:
     """Return the words and counts in what `packed` returned, as the source of `word_table.merge`.
 
     Raise ValueError if the data are too short.

@@ -2,11 +2,3 @@
 
 Nothing here trains or prints.
 """
-
-TYPE_CHECKING = False  # the package imports this module at once, and importing typing takes time
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    continue_training: Callable[..., Any]
-    """What `Model.continue_training` calls. Training is above this folder, so the package sets it: see __init__.py."""

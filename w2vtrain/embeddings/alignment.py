@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.neighbors import cosines
+from w2vtrain.embeddings.neighbors import cosines, unit_rows
 from w2vtrain.embeddings.stability import nearest_others, rows_of, shared_words
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vectors import Vectors
@@ -103,8 +103,7 @@ def aligned(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[np.float
 
 def _centered(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Return rows (n, d) scaled to length 1, less their mean."""
-    wide = rows.astype(np.float64)
-    unit = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    unit = unit_rows(rows)
     centered: NDArray[np.float64] = unit - unit.mean(axis=0)
     return centered
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_questions
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
-from w2vtrain.embeddings.protocols import PLAIN, Protocol
+from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.errors import NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
@@ -152,10 +152,10 @@ def evaluate_analogies(
     vectors: Vectors,
     path: str | Path,
     *,
-    restrict_vocab: int | None = 30_000,
+    restrict_vocab: int | None = ANALOGY_WORDS,
     case_insensitive: bool = True,
     method: Method = "3cosadd",
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
     progress: Progress | None = None,
 ) -> AnalogyReport:
     """Answer "a is to b as c is to ?" with the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
@@ -177,14 +177,13 @@ def evaluate_analogies(
             f"{path}: none of its {sum(asked):,} questions has all four words among the first "
             f"{len(words):,} words of the vocabulary"
         )
-    same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
-    known, matrix = questions[is_known, 1:], vectors.matrix[: len(words)]
+    matrix = vectors.matrix[: len(words)]
 
     def answer(asked: NDArray[np.int64], same: NDArray[np.int64]) -> NDArray[np.int64]:
         return nearest_to_analogies(matrix, asked, same, progress, method, protocol)
 
     correct = np.zeros(len(questions), bool)
-    correct[is_known] = are_correct(matrix, known, same, answer)
+    correct[is_known] = are_correct(questions[is_known, 1:], _first_forms(words, first, fold), answer)
     counted = is_known | protocol.unknown
     scores = tuple(_scores(sections, asked, questions[counted], correct[counted]))
     unknown = int(np.count_nonzero(~is_known))
@@ -242,8 +241,11 @@ def answer_sections(
         if (known := all(word in first for word in folded)) or dummy4unknown:
             asked.append((sections[-1], folded, known))
     rows = np.array([[first[word] for word in folded] for _, folded, known in asked if known], np.int64).reshape(-1, 4)
-    same = np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
-    correct = iter(are_correct(matrix, rows, same, answer).tolist())
+
+    def nearest(asked: NDArray[np.int64], same: NDArray[np.int64]) -> NDArray[np.int64]:
+        return nearest_to_analogies(matrix, asked, same)
+
+    correct = iter(are_correct(rows, _first_forms(words, first, fold), answer or nearest).tolist())
     for section, folded, known in asked:
         section["correct" if known and next(correct) else "incorrect"].append(folded)
     total: Section = {"section": "Total accuracy"}
@@ -274,19 +276,16 @@ def _scores(
         yield AnalogyScore(name, int(answers.sum()), len(own), all_asked, jackknife)
 
 
-def are_correct(
-    matrix: NDArray[Any],
-    questions: NDArray[np.int64],
-    same: NDArray[np.int64],
-    answer: Answer | None = None,
-) -> NDArray[np.bool_]:
+def _first_forms(words: list[str], first: dict[str, int], fold: Callable[[str], str]) -> NDArray[np.int64]:
+    """Return the index of the first form of each word."""
+    return np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
+
+
+def are_correct(questions: NDArray[np.int64], same: NDArray[np.int64], answer: Answer) -> NDArray[np.bool_]:
     """Return which questions (n, 4) get a form of their last word as the answer; same: see `nearest_to_analogies`."""
     if not len(questions):
         return np.empty(0, bool)
-    if answer is None:
-        predicted = nearest_to_analogies(matrix, questions[:, :3], same)
-    else:
-        predicted = answer(questions[:, :3], same)
+    predicted = answer(questions[:, :3], same)
     correct: NDArray[np.bool_] = (predicted >= 0) & (same[predicted] == questions[:, 3])
     return correct
 
@@ -297,7 +296,7 @@ def nearest_to_analogies(
     same: NDArray[np.int64],
     progress: Progress | None = None,
     method: Method = "3cosadd",
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
 ) -> NDArray[np.int64]:
     """Return the row of `matrix` (V, d) of the word nearest to each question (n, 3), or -1 if there is none.
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.datasets import case_folding, fields_of, first_indices, frequent_words, text_lines
 from w2vtrain.embeddings.intervals import wilson_interval
+from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
@@ -74,7 +75,7 @@ def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
     for count, (number, line) in enumerate(text_lines(path)):
         if line.startswith("#"):
             continue
-        fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+        fields = fields_of(line)
         if len(fields) != 2 or not all(fields):
             raise DataError(f"{path}:{number}: expected a word, a tab and a category, got {line[:60]!r}")
         if count >= MOST_WORDS:
@@ -110,9 +111,7 @@ def evaluate_categories(
         raise UndefinedScore(
             f"{path}: the {len(rows):,} words that have vectors are all of the category {str(names[0])!r}"
         )
-    wide = vectors.matrix[rows].astype(np.float64)
-    unit = wide / np.linalg.norm(wide, axis=1, keepdims=True)
-    clusters = spherical_kmeans(unit, len(names), seed)
+    clusters = spherical_kmeans(unit_rows(vectors.matrix[rows]), len(names), seed)
     table = np.zeros((len(names), len(names)), np.int64)
     np.add.at(table, (clusters, truth), 1)
     majority = int(table.max(axis=1).sum())

@@ -17,8 +17,8 @@ LARGEST, LONGEST_LINE = 64 << 20, 64 << 10
 MOST_SECTIONS = 1 << 16
 
 
-def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Yield (line number, stripped text) of each line that is not blank. The file may be compressed.
+def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield (line number, stripped text) of each line, if `blank` of blank ones, too. The file may be compressed.
 
     Lines are counted from 1. Raise InputMissing if the file cannot be opened, and DataError, naming the line, if a
     line is not in the encoding, if it has more than LONGEST_LINE bytes, or if the text has more than LARGEST bytes.
@@ -29,8 +29,13 @@ def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[tuple[int,
         except UnicodeDecodeError as error:
             name = error.encoding.upper()
             raise DataError(f"{path}:{number}: not {name} at byte {error.start} of the line") from error
-        if text:
+        if text or blank:
             yield number, text
+
+
+def fields_of(line: str) -> list[str]:
+    """Return the fields of a line, which are separated by tabs or, without any, by white space."""
+    return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
 
 
 def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str, list[str] | None]]:
@@ -69,10 +74,7 @@ def read_pairs(
     for number, line in text_lines(path, encoding):
         if line.startswith("#"):
             continue
-        if strict:
-            fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
-        else:
-            fields = line.split(delimiter)
+        fields = fields_of(line) if strict else line.split(delimiter)
         try:
             left, right, rating = fields[0], fields[1], float(fields[2])
         except (IndexError, ValueError):

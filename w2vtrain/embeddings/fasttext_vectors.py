@@ -91,7 +91,7 @@ class FastTextKeyedVectors(KeyedVectors):
         dtype: Any = np.float32,
     ) -> None:  # fmt: skip
         super().__init__(vector_size, count, dtype)
-        self.ngrams: NgramVectors = _none(Ngrams(min_n, max_n, bucket), vector_size)
+        self.ngrams: NgramVectors = NgramVectors.empty(Ngrams(min_n, max_n, bucket), vector_size)
         self.own: NDArray[np.float32] | None = None
         self.vectors_vocab_lockf = self.vectors_ngrams_lockf = np.ones(1, np.float32)
         self.compatible_hash = True
@@ -150,19 +150,13 @@ class FastTextKeyedVectors(KeyedVectors):
     def grow(self, own: NDArray[np.float32], initial: Any) -> None:
         """Set the keys' own rows (V, d), and add rows for their n-grams; initial(n) returns n rows for new buckets."""
         old, needed = self.ngrams, Subwords.of(list(map(str, self.index_to_key)), self.ngrams.ngrams).buckets
-        new = np.setdiff1d(needed, np.arange(self.bucket) if old.buckets is None else old.buckets, assume_unique=True)
+        new = np.setdiff1d(needed, old.row_buckets, assume_unique=True)
         if len(new):
-            buckets = np.concatenate([old.buckets, new]) if old.buckets is not None else new
+            buckets = np.concatenate([old.row_buckets, new])
             matrix = np.concatenate([old.matrix, initial(len(new))])
             self.ngrams = NgramVectors(old.ngrams, matrix, buckets.astype(np.int32))
         self.vectors_vocab = own
         self.adjust_vectors()
 
     def _subwords(self) -> Subwords:
-        sizes, buckets = self.ngrams.ngrams, self.ngrams.buckets
-        known = np.arange(sizes.bucket, dtype=np.int32) if buckets is None else buckets
-        return Subwords.of(list(map(str, self.index_to_key)), sizes, known)
-
-
-def _none(ngrams: Ngrams, dim: int) -> NgramVectors:
-    return NgramVectors(ngrams, np.empty((0, dim), np.float32), np.empty(0, np.int32))
+        return Subwords.of(list(map(str, self.index_to_key)), self.ngrams.ngrams, self.ngrams.row_buckets)

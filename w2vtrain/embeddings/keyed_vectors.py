@@ -48,7 +48,7 @@ from w2vtrain.errors import (
 )
 from w2vtrain.formats.model_file import save_keys
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
-from w2vtrain.formats.transforms import Reordered
+from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats.contract import Coding
 from w2vtrain.formats.vectors import read_counts, read_keys, read_word2vec, write_word2vec
 from w2vtrain.successors import with_successors
@@ -1602,7 +1602,8 @@ class KeyedVectors:
         header = f"{len(keys) if total_vec is None else total_vec} {self.vector_size}\n" if write_header else ""
         with builtin_errors():
             words = [prefix + key for key in keys]
-            write_word2vec(fname, words, Reordered(self.vectors, order), binary, header, append)
+            matrix = LazyRows((len(order), self.vector_size), lambda rows: self.vectors[order[rows]])
+            write_word2vec(fname, words, matrix, binary, header, append)
         if fvocab is not None:
             counts = self.expandos["count"][order].tolist()
             with packed_write(fvocab, force=True) as file:
@@ -1660,10 +1661,10 @@ class KeyedVectors:
         if self.ngrams is None:
             made = Theirs(self.vector_size, dtype=self.vectors.dtype)
         else:
-            sizes, buckets = self.ngrams.ngrams, self.ngrams.buckets
+            sizes = self.ngrams.ngrams
             made = Composing(self.vector_size, *sizes, dtype=self.vectors.dtype)
             made.vectors_ngrams = np.zeros((sizes.bucket, self.vector_size), np.float32)
-            made.vectors_ngrams[slice(None) if buckets is None else buckets] = self.ngrams.matrix
+            made.vectors_ngrams[self.ngrams.row_buckets] = self.ngrams.matrix
             made.vectors_vocab = np.array([self.get_ngram_vectors(key)[1][0] for key in self.index_to_key])
         made.index_to_key, made.key_to_index = list(self.index_to_key), dict(self.key_to_index)
         made.vectors, made.expandos, made.next_index = self.vectors, dict(self.expandos), self.next_index

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain import embeddings
+import w2vtrain
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
@@ -23,6 +23,7 @@ from w2vtrain.formats.model_file import (
     INPUT_ROWS,
     NGRAM_BUCKETS,
     choose_vectors,
+    intact_ngrams,
     ngram_vectors,
     settings_and_record,
 )
@@ -215,8 +216,8 @@ class Model:
         True
 
         """
-        model: Model = embeddings.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
-        return model
+        # Training is above this folder, so it is imported by its public name, when it is called.
+        return w2vtrain.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
 
     def save_fasttext(self, path: str | Path, force: bool = False) -> None:
         """Write the model in fastText's format (.bin), which its program and gensim read.
@@ -457,7 +458,5 @@ def _check(model: Model, path: str | Path) -> None:
         rows = np.atleast_1d(array)
         if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
             raise DataError(f"{path}: the array {name} contains NaN")
-    try:
+    with intact_ngrams(path):
         ngram_vectors(model.settings, model.arrays, *model.input.shape)
-    except ValueError as error:
-        raise DataError(f"{path}: its n-grams are damaged: {error}") from error

@@ -51,6 +51,14 @@ def cosines(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     return quotients
 
 
+def unit_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    """Return rows (n, d) with length 1, in float64; zero rows stay as they are."""
+    wide = matrix.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    scaled: NDArray[np.float64] = wide / np.where(lengths > 0, lengths, 1)
+    return scaled
+
+
 def unit(vector: Vector) -> Vector:
     """Return a vector divided by its length, as float64; a zero vector stays as it is."""
     wide = vector.astype(np.float64)
@@ -139,15 +147,15 @@ def _merged(
     return rows[order], best[order]
 
 
-def close_words(words: Sequence[Any], word: str, count: int = 3) -> list[str]:
-    """Return up to `count` words that are spelled like `word`: those that differ only in case come first."""
+def close_words(words: Sequence[Any], word: str) -> list[str]:
+    """Return up to 3 words that are spelled like `word`: those that differ only in case come first."""
     folded = word.casefold()
     known = [other for other in words if isinstance(other, str)]
     same = [other for other in known if other.casefold() == folded]
     # Comparing a million words takes a minute, so compare frequent words with the same first letter and similar length.
     alike = (w for w in known if abs(len(w) - len(word)) < 3 and w[:1].casefold() == folded[:1])
-    near = difflib.get_close_matches(word, list(islice(alike, 5_000)), n=count)
-    return list(dict.fromkeys(same + near))[:count]
+    near = difflib.get_close_matches(word, list(islice(alike, 5_000)), n=3)
+    return list(dict.fromkeys(same + near))[:3]
 
 
 class Index:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.datasets import LARGEST, LONGEST_LINE, case_folding, first_indices, frequent_words
+from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
 from w2vtrain.embeddings.intervals import grouped_interval
+from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.vectors import Vectors
-from w2vtrain.system.reading import read_lines
 
 MOST_WORDS = 1000
 """The most words and the most outliers of a topic: each outlier is compared with all words."""
@@ -96,11 +96,7 @@ def read_topics(path: str | Path) -> Iterator[Topic]:
 def _topic(path: Path) -> Topic:
     parts: tuple[list[str], list[str]] = [], []
     part, number = 0, 0
-    for number, line in read_lines(path, LONGEST_LINE, LARGEST):
-        try:
-            word = line.decode().removeprefix("\ufeff" if number == 1 else "").strip()
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}:{number}: not UTF-8 at byte {error.start} of the line") from error
+    for number, word in text_lines(path, blank=True):
         if word:
             parts[part].append(word)
         elif parts[0]:
@@ -162,18 +158,10 @@ def outlier_positions(words: NDArray[Any], outliers: NDArray[Any]) -> tuple[NDAr
     """
     # c(w) = sum of the cosines of all pairs without w, over their number = (sum of all - sum of those with w) / number,
     # so the order of c is the reverse of that of the sums of the cosines with w.
-    inner, n = _unit(words), len(words)
+    inner, n = unit_rows(words), len(words)
     cosines = inner @ inner.T
     np.fill_diagonal(cosines, 0)
-    across = _unit(outliers) @ inner.T
+    across = unit_rows(outliers) @ inner.T
     with_others = cosines.sum(axis=1) + across  # (m, n): for each outlier, the sum of each word's cosines
     positions = (with_others > across.sum(axis=1, keepdims=True) + 1e-12).sum(axis=1)
     return positions, float(cosines.sum() / (n * (n - 1)))
-
-
-def _unit(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Return rows (n, d) with length 1, in float64; zero rows stay as they are."""
-    wide = rows.astype(np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = wide / np.where(lengths > 0, lengths, 1)
-    return unit

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
+ANALOGY_WORDS = 30_000
+"""The words among which analogies are answered unless told otherwise. The other evaluations use all words."""
 ASCII_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)
 
 
-class Protocol(NamedTuple):
+class Rules(NamedTuple):
     """The rules of an evaluation.
 
     restrict_vocab: how many of the most frequent words count (None: all); fold: maps all forms of a word to one string
@@ -34,9 +36,9 @@ def ascii_upper(word: str) -> str:
 
 
 PROTOCOLS = {
-    "word2vec": Protocol(30_000, ascii_upper, forms=False, positive=True, semantic=5),
-    "gensim": Protocol(300_000),
-    "full": Protocol(None, unknown=True),
+    "word2vec": Rules(ANALOGY_WORDS, ascii_upper, forms=False, positive=True, semantic=5),
+    "gensim": Rules(300_000),
+    "full": Rules(None, unknown=True),
 }
 """word2vec: the program compute-accuracy of word2vec.c, with the limit of its demonstration, 30,000 words; gensim:
 `evaluate_word_analogies` and `evaluate_word_pairs` with their defaults; full: all words, and every question counts."""

@@ -4,7 +4,7 @@ Analogies and single queries are answered in analogies.py and neighbors.py. Noth
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_pairs
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.embeddings.protocols import PLAIN, Protocol
+from w2vtrain.embeddings.protocols import PLAIN, Rules
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
@@ -68,7 +68,7 @@ def evaluate_similarity(
     *,
     restrict_vocab: int | None = 300_000,
     case_insensitive: bool = True,
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
 ) -> SimilarityReport:
     """Return Spearman's and Pearson's correlation of cosines with the scores in a file of word pairs.
 
@@ -81,11 +81,7 @@ def evaluate_similarity(
     """
     fold = protocol.fold if case_insensitive else str
     first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
-    ids, scores = array("q"), array("d")
-    for left, right, score in read_pairs(path):
-        ids.extend((first.get(fold(left), -1), first.get(fold(right), -1)))
-        scores.append(score)
-    pairs, gold = np.array(ids, np.int64).reshape(-1, 2), np.array(scores)
+    pairs, gold = _resolved(read_pairs(path), first, fold)
     known = pairs.min(axis=1, initial=len(first)) >= 0
     if not known.any():
         raise NoKnownWords(f"{path}: none of its {len(pairs):,} pairs has both words in the vocabulary")
@@ -115,25 +111,28 @@ def correlate_pairs(
     unknown words the cosine 0 instead of leaving them out.
     """
     fold = case_folding(case_insensitive)
-    first = first_indices(words, fold)
-    rows: list[tuple[int, int]] = []
-    gold, unknown = [], 0
-    for left, right, rating in pairs:
-        pair = first.get(fold(left), -1), first.get(fold(right), -1)
-        unknown += min(pair) < 0
-        if min(pair) >= 0 or dummy4unknown:
-            rows.append(pair)
-            gold.append(rating)
-    if not gold:
+    rows, ratings = _resolved(pairs, first_indices(words, fold), fold)
+    known = rows.min(axis=1, initial=len(words)) >= 0
+    compared = known | dummy4unknown
+    if not compared.any():
         return None
     from scipy import stats
 
-    compared = np.array(rows, np.int64)
-    known = compared.min(axis=1) >= 0
-    similar = np.zeros(len(gold))
-    similar[known] = pair_cosines(matrix, compared[known]).astype(np.float32)
-    ratio = 100 * unknown / (len(gold) + (0 if dummy4unknown else unknown))
-    return stats.pearsonr(gold, similar), stats.spearmanr(gold, similar), ratio
+    similar = np.zeros(len(rows))
+    similar[known] = pair_cosines(matrix, rows[known]).astype(np.float32)
+    gold, similar = ratings[compared], similar[compared]
+    return stats.pearsonr(gold, similar), stats.spearmanr(gold, similar), 100 * int((~known).sum()) / len(rows)
+
+
+def _resolved(
+    pairs: Iterable[tuple[str, str, float]], first: dict[str, int], fold: Callable[[str], str]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the indices (n, 2) of the words of all pairs, -1 for unknown ones, and their ratings (n,)."""
+    ids, ratings = array("q"), array("d")
+    for left, right, rating in pairs:
+        ids.extend((first.get(fold(left), -1), first.get(fold(right), -1)))
+        ratings.append(rating)
+    return np.array(ids, np.int64).reshape(-1, 2), np.array(ratings)
 
 
 def pair_cosines(matrix: NDArray[Any], pairs: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -3,20 +3,25 @@
 bundled.py names the sets that come with the package; the evaluations are in the modules named after them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from w2vtrain.embeddings.analogies import Method, evaluate_analogies
-from w2vtrain.embeddings.bundled import EvaluationSet
+from w2vtrain.embeddings.bundled import EvaluationSet, Kind
 from w2vtrain.embeddings.categories import evaluate_categories
 from w2vtrain.embeddings.outliers import evaluate_outliers
-from w2vtrain.embeddings.protocols import PLAIN, Protocol
+from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
-ANALOGY_WORDS = 30_000
-"""The words among which `eval analogies` searches unless told otherwise. The other evaluations use all words."""
+EVALUATIONS: dict[Kind, tuple[Callable[..., Any], str, str]] = {
+    "analogies": (evaluate_analogies, "accuracy", "accuracy"),
+    "similarity": (evaluate_similarity, "Spearman", "spearman"),
+    "outliers": (evaluate_outliers, "accuracy", "accuracy"),
+    "categories": (evaluate_categories, "purity", "purity"),
+}
+"""Each kind of evaluation, the name of the score that the table shows, and the attribute that holds it."""
 
 
 class Row(NamedTuple):
@@ -35,14 +40,6 @@ class Row(NamedTuple):
     asked: int | None
     note: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as built-in types, ready for JSON."""
-        return self._asdict()
-
-
-MEASURES = {"analogies": "accuracy", "similarity": "Spearman", "outliers": "accuracy", "categories": "purity"}
-"""The score of each kind of evaluation that the table shows."""
-
 
 def evaluate_all(
     vectors: Vectors,
@@ -52,7 +49,7 @@ def evaluate_all(
     analogy_words: int | None = ANALOGY_WORDS,
     case_insensitive: bool = True,
     method: Method = "3cosadd",
-    protocol: Protocol = PLAIN,
+    protocol: Rules = PLAIN,
 ) -> list[Row]:
     """Return one row per set, in their order.
 
@@ -60,28 +57,21 @@ def evaluate_all(
     method, protocol: see analogies.py and protocols.py. Raise the errors of the evaluations, except NoKnownWords and
     UndefinedScore.
     """
-    options: dict[str, Any] = {"restrict_vocab": restrict_vocab, "case_insensitive": case_insensitive}
-
-    def row(one: EvaluationSet) -> Row:
-        if one.kind == "analogies":
-            among = options | {"restrict_vocab": analogy_words, "method": method, "protocol": protocol}
-            total = evaluate_analogies(vectors, one.path, **among).total
-            return Row(one.name, one.kind, "accuracy", total.accuracy, total.interval, total.answered, total.asked)
-        if one.kind == "similarity":
-            pairs = evaluate_similarity(vectors, one.path, **options, protocol=protocol)
-            score, interval = pairs.spearman, pairs.interval
-            return Row(one.name, one.kind, "Spearman", score, interval, pairs.answered, pairs.asked)
-        if one.kind == "outliers":
-            odd = evaluate_outliers(vectors, one.path, **options)
-            return Row(one.name, one.kind, "accuracy", odd.accuracy, odd.interval, odd.answered, odd.asked)
-        found = evaluate_categories(vectors, one.path, **options)
-        return Row(one.name, one.kind, "purity", found.purity, found.interval, found.answered, found.asked)
-
+    common = {"restrict_vocab": restrict_vocab, "case_insensitive": case_insensitive}
+    own: dict[Kind, dict[str, Any]] = {
+        "analogies": {"restrict_vocab": analogy_words, "method": method, "protocol": protocol},
+        "similarity": {"protocol": protocol},
+    }
     rows = []
-    for one in sets:
+    for name, kind, path in sets:
+        evaluate, measure, attribute = EVALUATIONS[kind]
         try:
-            rows.append(row(one))
+            report = evaluate(vectors, path, **common | own.get(kind, {}))
         except (NoKnownWords, UndefinedScore) as error:
-            note = str(error).removeprefix(f"{one.path}: ")
-            rows.append(Row(one.name, one.kind, MEASURES[one.kind], None, None, 0, None, note))
+            note = str(error).removeprefix(f"{path}: ")
+            rows.append(Row(name, kind, measure, None, None, 0, None, note))
+            continue
+        found = report.total if kind == "analogies" else report
+        score = getattr(found, attribute)
+        rows.append(Row(name, kind, measure, score, found.interval, found.answered, found.asked))
     return rows

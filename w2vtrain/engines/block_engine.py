@@ -12,7 +12,7 @@ import numpy as np
 from numba import float32, int64, types
 from numba.extending import overload
 
-from w2vtrain.engines.contract import Array, Role, Schedule, Text, Weights, saved
+from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, saved
 from w2vtrain.engines.stage import Stage, enter, make_stage, settle
 from w2vtrain.engines.weights import initial_input, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
@@ -212,7 +212,7 @@ class BlockEngine:
     slice = 1
 
     def __init__(
-        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule,
+        self, architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
         subwords: Subwords | None = None,
     ) -> None:  # fmt: skip
         self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords

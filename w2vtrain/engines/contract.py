@@ -42,7 +42,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Text:
+class Chunks:
     """An encoded corpus, divided into C chunks. Each chunk is shuffled, assigned to a thread, and seeded as a whole.
 
     tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks

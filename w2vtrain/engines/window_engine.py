@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.contract import Array, Role, Schedule, Text, Weights, saved
+from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, saved
 from w2vtrain.engines.stage import LIMIT, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, Matrices, train_chunks, words_at_once
@@ -132,13 +132,13 @@ class WindowEngine:
     """The matrices of one run, and the kernel that trains them.
 
     slice: the number of chunks per call of `learn`, about 30 ms of work unless windows are wide; reach: the most
-    context words on one side of a target.
+    context words on one side of a target; held: numbers (n,) and values of the input rows that do not change, if any.
     """
 
     SLICE = 64
 
     def __init__(
-        self, architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule,
+        self, architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
         subwords: Subwords | None = None,
     ) -> None:  # fmt: skip
         self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
@@ -156,6 +156,7 @@ class WindowEngine:
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
         self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))
+        self.held: tuple[np.ndarray, np.ndarray] | None = None
         self.use(objective)
 
     def use(self, objective: Any) -> None:
@@ -163,6 +164,13 @@ class WindowEngine:
         self.objective, threads = objective, self.schedule.threads
         self.objectives = objective.for_threads(threads)
         self.threads = [self._thread(t) for t in range(threads)]
+
+    def hold(self, rows: np.ndarray) -> None:
+        """Restore input rows (n,) after each chunk, so that they end as they are now.
+
+        Within a chunk of about 1,000 words, they follow their gradients as all others do.
+        """
+        self.slice, self.held = 1, (rows, self.w_in[rows].copy())
 
     def _thread(self, thread: int) -> tuple[Any, Any, Scratch]:
         """Return the architecture, the objective and the working memory of one thread.
@@ -192,6 +200,9 @@ class WindowEngine:
             architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,
             Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
         )  # fmt: skip
+        if self.held:
+            rows, values = self.held
+            self.w_in[rows] = values
         return loss, examples
 
     def _trained(self) -> list[Array]:

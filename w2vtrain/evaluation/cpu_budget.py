@@ -6,7 +6,7 @@ training/trainer.py trains; this module only decides when the time is up, and co
 import threading
 from collections.abc import Callable, Iterator
 
-from w2vtrain.engines.contract import Engine, Schedule, Text
+from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
@@ -23,7 +23,7 @@ class CpuBudget(Team):
     cpu = 0.0
 
     def train(
-        self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+        self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train; the parameters and what is yielded are those of training.trainer.train."""
         self.cpu = state.cpu

@@ -11,7 +11,7 @@ import numpy as np
 
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts
@@ -30,7 +30,7 @@ class Language(NamedTuple):
     contexts (C,): the words that come first; P (C, V): the probabilities of the words that follow, positive.
     """
 
-    text: Text
+    text: Chunks
     contexts: np.ndarray
     P: np.ndarray
 
@@ -61,7 +61,7 @@ def language() -> Language:
     ends = np.full((len(pairs), 1), -1)
     tokens = np.concatenate([rng.permutation(pairs), ends], axis=1).reshape(-1).astype(np.int32)
     starts = np.arange(0, len(tokens) + 1, 3 * SENTENCES)
-    text = Text(tokens, starts, np.diff(starts) // 3 * 2, np.bincount(pairs.reshape(-1)))
+    text = Chunks(tokens, starts, np.diff(starts) // 3 * 2, np.bincount(pairs.reshape(-1)))
     return Language(text, contexts, found / EACH)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.protocols import ANALOGY_WORDS
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import ConfigError
 from w2vtrain.evaluation.systems import Job, child
@@ -98,11 +99,11 @@ def measure(
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:
     """Return analogy accuracy and its standard error, and Spearman's correlation for each pairs file.
 
-    Analogies are answered with the 30,000 most frequent words.
+    Analogies are answered with the ANALOGY_WORDS most frequent words.
     """
     loaded, scores = read_vectors(vectors), {}
     if questions:
-        total = evaluate_analogies(loaded, questions, restrict_vocab=30_000).total
+        total = evaluate_analogies(loaded, questions, restrict_vocab=ANALOGY_WORDS).total
         scores["analogies"] = total.accuracy or 0.0
         scores["analogies standard error"] = total.standard_error or 0.0
     for path in pairs:

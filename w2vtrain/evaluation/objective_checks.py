@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.contract import Schedule, Text
+from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.evaluation.known_language import WORDS, distance, language, learned
@@ -77,7 +77,7 @@ def compiles(architecture: str, objective: str, bias: bool, options: dict[str, A
     built = build(objective, problem, option_defaults(objective) if options is None else options)
     layout = Layout(2, problem.dim, problem.width, WORDS)
     mixer = build_architecture(architecture, layout, {})
-    text = Text(TOKENS, problem.starts, np.diff(problem.starts) - 1, COUNTS)
+    text = Chunks(TOKENS, problem.starts, np.diff(problem.starts) - 1, COUNTS)
     engine = make_engine(mixer, built, problem, text, Windows(2), Schedule())
     started = time.monotonic()
     compile_engine(engine, built, mixer)

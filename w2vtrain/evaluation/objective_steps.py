@@ -45,10 +45,10 @@ def computes(name: str, options: dict[str, Any], bias: bool) -> Iterator[Finding
     yield from checks(objective_class(name), options, bias)
 
 
-def sample_problem(bias: bool, dtype: type, dim: int = 16) -> Problem:
-    """Return the problem of all checks: 16 words, and a text of three chunks."""
+def sample_problem(bias: bool, dtype: type) -> Problem:
+    """Return the problem of all checks: 16 words, 16 dimensions, and a text of three chunks."""
     starts = np.array([0, 5, 12, 21])
-    return Problem(WORDS, COUNTS, dim, bias, 0.3, 3, dtype=dtype, tokens=TOKENS, starts=starts)
+    return Problem(WORDS, COUNTS, 16, bias, 0.3, 3, dtype=dtype, tokens=TOKENS, starts=starts)
 
 
 def _close(got: Any, expected: Any, tolerance: float) -> tuple[bool, str]:

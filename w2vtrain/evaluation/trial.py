@@ -18,7 +18,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Text
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.probability.dense import RowScorer, one_thread
@@ -91,7 +91,7 @@ class Curve:
     scoring.
     """
 
-    text: Text
+    text: Chunks
 
     def __init__(
         self, settings: Settings, job: Job, announce: Callable[[float], None], folder: Path | None = None
@@ -226,7 +226,7 @@ def turn(settings: Settings) -> float:
     return TURN if settings.seconds is None else min(TURN, settings.seconds / 20)
 
 
-def scoring(model: Model, text: Text, rounds: int, seconds: float) -> dict[str, Any]:
+def scoring(model: Model, text: Chunks, rounds: int, seconds: float) -> dict[str, Any]:
     """Measure how fast a model scores targets, and relative to a full softmax over as many words.
 
     Both take turns of so many CPU seconds. Return targets per CPU second of the model ("per_second") and of that

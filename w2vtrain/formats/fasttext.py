@@ -153,14 +153,18 @@ def read_fasttext(path: str | Path, values: bool = True) -> FastTextModel:
     return _Parser(str(path), data, values).model()
 
 
+QUANTIZED_MODEL = "a quantized model of fastText (.ftz) has lost its vectors; use the .bin file"
+CLASSIFIER_MODEL = "a classifier of fastText (supervised): only models of word vectors are read"
+
+
 class _Parser:
     """Reads one part of a file after the other; every size is compared with what is left before it is used."""
 
     def __init__(self, path: str, data: mmap.mmap, values: bool) -> None:
         self.path, self.data, self.values, self.at, self.old = path, data, values, 0, False
 
-    def error(self, why: str) -> DataError:
-        return DataError(f"{self.path}, byte {self.at:,}: {why}")
+    def error(self, why: str, kind: type[DataError] = DataError) -> DataError:
+        return kind(f"{self.path}, byte {self.at:,}: {why}")
 
     def unpack(self, form: struct.Struct) -> tuple[Any, ...]:
         self.need(form.size)
@@ -170,7 +174,7 @@ class _Parser:
 
     def need(self, size: int) -> None:
         if size > len(self.data) - self.at:
-            raise TruncatedFile(f"{self.path}, byte {self.at:,}: the file ends after {len(self.data):,} bytes")
+            raise self.error(f"the file ends after {len(self.data):,} bytes", TruncatedFile)
 
     def model(self) -> FastTextModel:
         self.old = _is_old(self.data[: OLD.size])
@@ -192,7 +196,7 @@ class _Parser:
 
     def check(self, a: Arguments) -> None:
         if a.model == CLASSIFIER:
-            raise self.classifier()
+            raise self.error(CLASSIFIER_MODEL, Unsupported)
         if a.model not in ARCHITECTURES or a.loss not in OBJECTIVES:
             raise self.error(f"model {a.model} and loss {a.loss} are not among fastText's")
         if not 0 < a.dim <= MAX_DIM or a.bucket < 0 or a.maxn < 0 or (a.maxn and a.minn > a.maxn):
@@ -202,7 +206,7 @@ class _Parser:
         """Read the words and, after them, the labels: words of the text that begin with __label__ and have no rows."""
         entries, words, labels, _, pruned = (*self.unpack(OLD_SIZES), -1) if self.old else self.unpack(SIZES)
         if pruned >= 0:
-            raise self.quantized()
+            raise self.error(QUANTIZED_MODEL, Unsupported)
         if words < 1 or labels < 0 or entries != words + labels:
             raise self.error(f"{entries:,} entries, {words:,} words and {labels:,} labels are not possible together")
         self.need(entries * (ENTRY.size + 1))
@@ -211,7 +215,7 @@ class _Parser:
         for i in range(entries):
             end = self.data.find(b"\0", self.at)
             if end < 0:
-                raise TruncatedFile(f"{self.path}, byte {self.at:,}: the file ends inside word {i + 1:,}")
+                raise self.error(f"the file ends inside word {i + 1:,}", TruncatedFile)
             # Published vectors, such as those of Korean, have words that end within a character.
             name, longest = self.data[self.at : end].decode(errors="backslashreplace"), max(longest, end - self.at)
             self.at = end + 1
@@ -231,20 +235,10 @@ class _Parser:
         if size * (min(a.maxn, longest) - max(1, a.minn) + 1) > FEW_NGRAMS + NGRAMS_PER_BYTE * len(self.data):
             raise self.error(f"words of {longest - 2:,} bytes have too many n-grams of up to {a.maxn:,} characters")
 
-    def quantized(self) -> DataError:
-        return Unsupported(
-            str(self.error("a quantized model of fastText (.ftz) has lost its vectors; use the .bin file"))
-        )
-
-    def classifier(self) -> DataError:
-        return Unsupported(
-            str(self.error("a classifier of fastText (supervised): only models of word vectors are read"))
-        )
-
     def matrix(self, name: str, rows: int, dim: int) -> NDArray[np.float32]:
         quantized, m, n = (False, *self.unpack(OLD_SHAPE)) if self.old else self.unpack(SHAPE)
         if quantized:
-            raise self.quantized()
+            raise self.error(QUANTIZED_MODEL, Unsupported)
         if (m, n) != (rows, dim):
             raise self.error(f"{name} has {m:,} x {n:,} values; expected {rows:,} x {dim:,}")
         self.need(4 * m * n)

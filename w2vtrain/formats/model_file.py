@@ -5,8 +5,8 @@ ever unpickled.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,15 @@ def ngram_vectors(
     return NgramVectors(ngrams, rows[words:], buckets)
 
 
+@contextmanager
+def intact_ngrams(path: str | Path, remedy: str = "") -> Iterator[None]:
+    """Raise DataError, which names the file, for the ValueError of `ngram_vectors`."""
+    try:
+        yield
+    except ValueError as error:
+        raise DataError(f"{path}: its n-grams are damaged: {error}{remedy}") from error
+
+
 def save_keys(
     path: str | Path, keys: Sequence[Any], vectors: NDArray[Any], attributes: dict[str, NDArray[Any]],
     ngrams: NgramVectors | None = None,
@@ -114,8 +123,7 @@ def save_keys(
         plain = values.dtype.kind != "O"
         tensors[(NUMBERS if plain else OBJECTS) + name] = values if plain else _json_tensor(values.tolist(), path)
     if ngrams is not None:
-        buckets = np.arange(ngrams.ngrams.bucket, dtype=np.int32) if ngrams.buckets is None else ngrams.buckets
-        parts = np.asarray(ngrams.matrix), buckets, np.array(ngrams.ngrams, np.int64)
+        parts = np.asarray(ngrams.matrix), ngrams.row_buckets, np.array(ngrams.ngrams, np.int64)
         tensors |= dict(zip(NGRAMS, parts, strict=True))
     write_safetensors(path, tensors, {"kind": KIND}, force=True)
 
@@ -156,10 +164,8 @@ def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
         return None
     rows, buckets, sizes = (box.array(name) for name in NGRAMS)
     settings = dict(zip(Ngrams._fields, sizes.tolist(), strict=False))
-    try:
+    with intact_ngrams(box.path):
         return ngram_vectors({"subwords": True, **settings}, {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}, 0, dim)
-    except ValueError as error:
-        raise DataError(f"{box.path}: its n-grams are damaged: {error}") from error
 
 
 def _keys(box: SafetensorsFile) -> list[Any]:
@@ -216,10 +222,8 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
 def _ngrams_of(box: SafetensorsFile, words: int, dim: int) -> NgramVectors | None:
     """Return the n-gram vectors of a file of a model with subwords; DataError if they are damaged."""
     arrays = {name: box.array(name) for name in (INPUT_ROWS, NGRAM_BUCKETS) if name in box.names}
-    try:
+    with intact_ngrams(box.path, "; train the model again"):
         return ngram_vectors(settings_and_record(box)[0], arrays, words, dim)
-    except ValueError as error:
-        raise DataError(f"{box.path}: its n-grams are damaged: {error}; train the model again") from error
 
 
 def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:

@@ -131,6 +131,16 @@ class NgramVectors:
     matrix: Any
     buckets: NDArray[np.int32] | None = None
 
+    @classmethod
+    def empty(cls, ngrams: Ngrams, dim: int) -> "NgramVectors":
+        """Return vectors (0, dim) of no n-grams."""
+        return cls(ngrams, np.empty((0, dim), np.float32), np.empty(0, np.int32))
+
+    @property
+    def row_buckets(self) -> NDArray[np.int32]:
+        """The bucket (B,) of each row."""
+        return np.arange(self.ngrams.bucket, dtype=np.int32) if self.buckets is None else self.buckets
+
     @cached_property
     def _order(self) -> NDArray[np.int32]:
         """The rows by increasing bucket: no table of all buckets, whose number a file gives."""

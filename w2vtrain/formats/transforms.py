@@ -4,9 +4,8 @@ Matrices are float32 and sums are float64, block by block. Nothing is read or wr
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,57 +22,48 @@ LARGEST_DIM = 4096
 """Maximum d for principal components: the time for them grows with d³, and is about 15 s for this d."""
 
 
-class Combined:
-    """The rows input + weight * output - offset, (V, d) float32, computed when a slice of them is read.
+class LazyRows:
+    """A matrix of which only the rows that are read take memory: `write_vectors` takes it in place of an array.
 
-    They take no memory of their own, and `write_vectors` takes them in place of a matrix. A value too large for float32
-    is infinite. input, output: (V, d) float32; offset: (d,).
+    shape: (V, d); read: called with a slice of rows, returns an array of these; dtype: of that array.
     """
 
     ndim = 2
 
-    def __init__(
-        self, input: NDArray[np.float32], output: NDArray[np.float32], weight: float, offset: NDArray[np.float64]
-    ) -> None:
-        self.input, self.output = input, output
-        with np.errstate(over="ignore"):
-            self.weight, self.offset = np.float32(weight), offset.astype(np.float32)
-        self.shape, self.size = input.shape, input.size
+    def __init__(self, shape: tuple[int, int], read: Callable[[slice], NDArray[Any]], dtype: Any = np.float32) -> None:
+        self.shape, self.size, self.dtype = shape, shape[0] * shape[1], np.dtype(dtype)
+        self.nbytes, self._read = self.size * self.dtype.itemsize, read
 
     def __len__(self) -> int:
-        return len(self.input)
+        return self.shape[0]
 
-    def __getitem__(self, rows: slice) -> NDArray[np.float32]:
-        """Return the rows of a slice."""
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        return self._read(rows)
+
+
+def combined(
+    input: NDArray[np.float32], output: NDArray[np.float32], weight: float, offset: NDArray[np.float64]
+) -> LazyRows:
+    """Return the rows input + weight * output - offset, (V, d) float32. A value too large for float32 is infinite.
+
+    input, output: (V, d) float32; offset: (d,).
+    """
+    with np.errstate(over="ignore"):
+        scale, shift = np.float32(weight), offset.astype(np.float32)
+
+    def read(rows: slice) -> NDArray[np.float32]:
         with np.errstate(over="ignore", invalid="ignore"):
-            values: NDArray[np.float32] = self.output[rows] * self.weight
-            values += self.input[rows]
-            values -= self.offset
+            values: NDArray[np.float32] = output[rows] * scale
+            values += input[rows]
+            values -= shift
         return values
 
-
-@dataclass(frozen=True, eq=False)
-class Reordered:
-    """The rows `order` of a matrix, copied only block by block as they are used."""
-
-    matrix: NDArray[Any]
-    order: NDArray[np.int64]
-
-    @property
-    def size(self) -> int:
-        """The number of values."""
-        return len(self.order) * int(self.matrix.shape[1])
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def __getitem__(self, rows: Any) -> NDArray[Any]:
-        return self.matrix[self.order[rows]]  # type: ignore[no-any-return]
+    return LazyRows((len(input), input.shape[1]), read)
 
 
 def exported(
     input: NDArray[np.float32], output: NDArray[np.float32], which: str, share: float, where: str | Path
-) -> NDArray[np.float32] | Combined:
+) -> NDArray[np.float32] | LazyRows:
     """Return the requested vectors of a model, one row per word, without a copy.
 
     Parameters
@@ -107,10 +97,10 @@ def exported(
         )
     if which == "out":
         return output
-    return Combined(input, output, 1.0, np.zeros(input.shape[1])) if which == "in+out" else blend(input, output, share)
+    return combined(input, output, 1.0, np.zeros(input.shape[1])) if which == "in+out" else blend(input, output, share)
 
 
-def blend(input: NDArray[np.float32], output: NDArray[np.float32], share: float) -> Combined:
+def blend(input: NDArray[np.float32], output: NDArray[np.float32], share: float) -> LazyRows:
     """Return centered input vectors plus centered output vectors, which are first scaled to `share` of their length.
 
     The lengths are root mean squares over all words; each architecture has its share (architectures.contract).
@@ -119,7 +109,7 @@ def blend(input: NDArray[np.float32], output: NDArray[np.float32], share: float)
     """
     means, lengths = zip(*(_moments(matrix) for matrix in (input, output)), strict=True)
     weight = share * lengths[0] / lengths[1] if lengths[1] > 0 else 0.0
-    return Combined(input, output, weight, means[0] + weight * means[1])
+    return combined(input, output, weight, means[0] + weight * means[1])
 
 
 def _mean(matrix: NDArray[np.float32]) -> NDArray[np.float64]:

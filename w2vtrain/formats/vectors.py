@@ -19,7 +19,7 @@ from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
 from w2vtrain.formats.precision import check_range
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_safetensors
 from w2vtrain.formats.sniff import HEAD, read_head, readers, sniff
-from w2vtrain.formats.transforms import Combined, Reordered
+from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
@@ -43,26 +43,17 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     if format is not None and format not in possible:
         why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
         raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")
-    known_formats = formats()
-    compressible = {name for name, known in known_formats.items() if known.compressible}
-    if format is not None:
-        check_suffix(path, format in compressible, format)
-        return format
     inner, compression = unpacked(path)
-    if str(path) == STDOUT or (compression and not inner.suffix):
-        return DEFAULT
-    suffixes = {suffix: name for name, known in known_formats.items() for suffix in known.suffixes}
+    suffixes = {suffix: name for name, form in formats().items() for suffix in form.suffixes}
     suffixes |= {suffix: name for name, ends in MODELS.items() for suffix in ends if models}
-    try:
-        found = suffixes[inner.suffix.lower()]
-        check_suffix(path, found in compressible, found)
+    is_plain = str(path) == STDOUT or (compression and not inner.suffix)
+    found = format or (DEFAULT if is_plain else suffixes.get(inner.suffix.lower()))
+    if found:
+        check_suffix(path, found not in MODELS and formats()[found].compressible, found)
         return found
-    except KeyError:
-        known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
-        other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"
-        raise UsageError(
-            f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress"
-        ) from None
+    known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
+    other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"
+    raise UsageError(f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress")
 
 
 def check_output(path: str | Path, form: str, dtype: str = "float32") -> None:
@@ -110,7 +101,7 @@ def check_vectors_writable(path: str | Path, form: str, overwrite: Callable[[str
 def write_vectors(
     path: str | Path,
     words: Sequence[str],
-    matrix: NDArray[Any] | Combined,
+    matrix: NDArray[Any] | LazyRows,
     format: str | None = None,
     force: bool = False,
     claim: Claim | None = None,
@@ -165,7 +156,7 @@ def write_vectors(
 
 
 def write_as(
-    form: str, path: str | Path, words: Sequence[str], matrix: NDArray[Any] | Combined,
+    form: str, path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows,
     overwrite: Callable[[str], bool], claim: Claim | None = None, counts: NDArray[np.int64] | None = None,
     dtype: str = "float32",
 ) -> None:  # fmt: skip
@@ -189,7 +180,7 @@ def write_as(
 
 
 def _checked(
-    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | Combined, counts: NDArray[np.int64] | None,
+    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None,
     dtype: str,
 ) -> Table:  # fmt: skip
     """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
@@ -333,7 +324,7 @@ def read_counts(path: str | Path, coding: Coding) -> dict[str, int]:
 
 
 def write_word2vec(
-    path: str | Path, words: Sequence[str], matrix: Reordered, is_binary: bool, header: str, append: bool
+    path: str | Path, words: Sequence[str], matrix: LazyRows, is_binary: bool, header: str, append: bool
 ) -> None:
     """Write words and vectors after `header`. With `append`, add them to the file; else replace it atomically.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from w2vtrain.pictures.drawing import Dot, Drawing, Line, Point, Text
+from w2vtrain.pictures.drawing import Dot, Drawing, Label, Line, Point
 from w2vtrain.pictures.labels import text_width
 
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 16.0, 40.0, 46.0
@@ -97,26 +97,28 @@ class Chart:
 
     def _axes(self, title: str) -> None:
         put = self.drawing.add
-        put(Text(self.left, 20, shortened(title, (self.right - self.left) / 1.1, 14), 14, bold=True))
+        put(Label(self.left, 20, shortened(title, (self.right - self.left) / 1.1, 14), 14, bold=True))
         room = int((self.right - self.left) // 75)
         for value, text in self.x.ticks(room):
             x = self.at(value, self.y.low)[0]
-            put(Line([(x, self.top), (x, self.bottom)], "line"), Text(x, self.bottom + 17, text, 12, "muted", "middle"))
+            put(
+                Line([(x, self.top), (x, self.bottom)], "line"), Label(x, self.bottom + 17, text, 12, "muted", "middle")
+            )
         for value, text in self.y.ticks(8 if self.y.log else 5):
             y = self.at(self.x.low, value)[1]
-            put(Line([(self.left, y), (self.right, y)], "line"), Text(self.left - 7, y + 4, text, 12, "muted", "end"))
+            put(Line([(self.left, y), (self.right, y)], "line"), Label(self.left - 7, y + 4, text, 12, "muted", "end"))
         put(Line([(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)], "muted"))
         middle = (self.left + self.right) / 2
-        put(Text(middle, self.bottom + 37, self.x.label, 12, "muted", "middle"))
+        put(Label(middle, self.bottom + 37, self.x.label, 12, "muted", "middle"))
 
     def curve(self, points: Sequence[Point], color: str, dash: tuple[float, ...] = (), width: float = 2.0) -> None:
         """Add a curve through points (x, y)."""
         if len(points) > 1:
             self.drawing.add(Line([self.at(x, y) for x, y in points], color, width, dash))
 
-    def dots(self, points: Sequence[Point], color: str, radius: float = 3.0, opacity: float = 1.0) -> None:
+    def dots(self, points: Sequence[Point], color: str, radius: float = 3.0) -> None:
         """Add a dot at each point (x, y)."""
-        self.drawing.add(*(Dot(*self.at(x, y), radius, color, opacity) for x, y in points))
+        self.drawing.add(*(Dot(*self.at(x, y), radius, color) for x, y in points))
 
 
 def look(index: int) -> tuple[str, tuple[float, ...]]:
@@ -132,7 +134,7 @@ def legend(entries: Sequence[tuple[str, str, tuple[float, ...]]], width: float) 
         needed = 34 + text_width(short, 12.5) + 22
         if x and x + needed - 22 > width:
             x, y = 0.0, y + 20
-        items.add(Line([(x, y - 4), (x + 28, y - 4)], color, 2.5, dash), Text(x + 34, y, short, 12.5))
+        items.add(Line([(x, y - 4), (x + 28, y - 4)], color, 2.5, dash), Label(x + 34, y, short, 12.5))
         x += needed
     items.height = y + 10
     return items

@@ -11,7 +11,7 @@ from w2vtrain.errors import DataError, UsageError, spelled
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.pictures.chart import Chart, axis_of
-from w2vtrain.pictures.drawing import Dot, Drawing, Line, Text, inline_svg
+from w2vtrain.pictures.drawing import Dot, Drawing, Label, Line, inline_svg
 from w2vtrain.pictures.labels import text_width, wrapped
 from w2vtrain.probability.sampling import keep_probabilities
 from w2vtrain.text.vocabulary import Vocabulary
@@ -148,7 +148,7 @@ def counts_drawing(
     sentences = captions(counts, min_count, sample) if notes else []
     for line in [part for text in sentences for part in wrapped(text, chart.right - chart.left, 12)]:
         drawing.height += 19
-        drawing.add(Text(chart.left, drawing.height - 8, line, 12, "muted"))
+        drawing.add(Label(chart.left, drawing.height - 8, line, 12, "muted"))
     return drawing
 
 
@@ -159,7 +159,7 @@ def _shade(chart: Chart, types: int, min_count: int) -> None:
     chart.drawing.add(Line(corners, "muted", filled=True, opacity=0.16))
     text = f"below {spelled('min_count', min_count)}"
     end = chart.right if text_width(text, 12) < chart.right - left - 12 else left
-    chart.drawing.add(Text(end - 6, chart.top + 18, text, 12, "ink", "end", halo=True))
+    chart.drawing.add(Label(end - 6, chart.top + 18, text, 12, "ink", "end", halo=True))
 
 
 def _key(chart: Chart, entries: list[tuple[str, str, str]]) -> None:
@@ -170,7 +170,7 @@ def _key(chart: Chart, entries: list[tuple[str, str, str]]) -> None:
             chart.drawing.add(*(Dot(x + step, y - 4, 2.2, color) for step in (2, 10, 18, 26)))
         else:
             chart.drawing.add(Line([(x, y - 4), (x + 28, y - 4)], color, 2, (7, 4) if kind == "dash" else ()))
-        chart.drawing.add(Text(x + 36, y, name, 12.5, halo=True))
+        chart.drawing.add(Label(x + 36, y, name, 12.5, halo=True))
 
 
 def counts_svg(counts: Counts, min_count: int = 5, sample: float = 1e-3) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from w2vtrain.errors import UsageError
 from w2vtrain.pictures.chart import Chart, axis_of, legend, look
-from w2vtrain.pictures.drawing import Drawing, Text, inline_svg
+from w2vtrain.pictures.drawing import Drawing, Label, inline_svg
 from w2vtrain.pictures.page import escaped
 from w2vtrain.pictures.run_logs import Moment, RunLog
 
@@ -65,7 +65,7 @@ def curves_drawing(runs: Sequence[RunLog], title: str, x: str = "epochs") -> Dra
     top = 44 + (key.height if len(runs) > 1 else 0)
     rows = -(-len(parts) // columns)
     drawing = Drawing(width, top + rows * parts[0].height, title)
-    drawing.add(Text(20, 28, title, 16, bold=True))
+    drawing.add(Label(20, 28, title, 16, bold=True))
     if len(runs) > 1:
         drawing.put(key, 20, 40)
     for index, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""A drawing of lines, areas, points and texts, and its two forms: SVG, and PNG with Matplotlib, an optional package.
+"""A drawing of lines, areas, points and texts, and its files: SVG, or PNG with Matplotlib, an optional package.
 
 What is drawn where is decided by the callers. Colors are names of page.LIGHT; an SVG follows the CSS variables of the
 page that it is in, and, as a file of its own, the reader's preference of light or dark.
@@ -6,15 +6,18 @@ page that it is in, and, as a file of its own, the reader's preference of light 
 
 import html
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from w2vtrain.evaluation.figures import new_figure
-from w2vtrain.pictures.page import DARK, LIGHT, escaped
+from w2vtrain.errors import ConfigError, UsageError
+from w2vtrain.evaluation.figures import INSTALL, can_draw, new_figure
+from w2vtrain.pictures.page import DARK, LIGHT, escaped, variables
+from w2vtrain.system.files import atomic_write, check_writable
 
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif'
+SUFFIXES = (".png", ".svg", ".html")
 DPI, SHARPNESS = 100, 2
 """Pixels of a drawing per inch in a PNG, and pixels of the PNG per pixel of the drawing."""
 Point = tuple[float, float]
@@ -41,7 +44,7 @@ class Dot(NamedTuple):
     opacity: float = 1.0
 
 
-class Text(NamedTuple):
+class Label(NamedTuple):
     """A line of text. y: of its baseline; anchor: start, middle or end; turned: by 90 degrees counterclockwise.
 
     halo: whether an edge in the color of the background keeps the text apart from what it covers.
@@ -70,9 +73,9 @@ class Drawing:
     width: float
     height: float
     title: str
-    items: list[Line | Dot | Text] = field(default_factory=list)
+    items: list[Line | Dot | Label] = field(default_factory=list)
 
-    def add(self, *items: Line | Dot | Text) -> None:
+    def add(self, *items: Line | Dot | Label) -> None:
         """Paint items above the others."""
         self.items.extend(items)
 
@@ -81,7 +84,7 @@ class Drawing:
         self.items.extend(_moved(item, x, y) for item in other.items)
 
 
-def _moved(item: Line | Dot | Text, x: float, y: float) -> Line | Dot | Text:
+def _moved(item: Line | Dot | Label, x: float, y: float) -> Line | Dot | Label:
     if isinstance(item, Line):
         return item._replace(points=[(px + x, py + y) for px, py in item.points])
     return item._replace(x=item.x + x, y=item.y + y)
@@ -94,8 +97,8 @@ def inline_svg(drawing: Drawing) -> str:
 
 def svg_file(drawing: Drawing) -> str:
     """Return an SVG document on a background of its own. It loads nothing."""
-    light, dark = (";".join(f"--{name}:{color}" for name, color in colors.items()) for colors in (LIGHT, DARK))
-    rules = f"svg{{{light}}}@media screen and (prefers-color-scheme:dark){{svg{{{dark}}}}}{RULES}"
+    dark = f"@media screen and (prefers-color-scheme:dark){{svg{{{variables(DARK)}}}}}"
+    rules = f"svg{{{variables(LIGHT)}}}{dark}{RULES}"
     paper = f'<rect width="100%" height="100%" class="w2v-f-bg" fill="{LIGHT["bg"]}"/>'
     size = f' xmlns="http://www.w3.org/2000/svg" width="{drawing.width:g}" height="{drawing.height:g}"'
     return _svg(drawing, f"<style>{rules}</style>\n{paper}", size) + "\n"
@@ -123,10 +126,10 @@ def _fill(color: str, opacity: float = 1.0, halo: bool = False) -> str:
     return f'class="w2v-f-{color}{" w2v-s-bg" * halo}" fill="{LIGHT[color]}"{transparent}{edge}'
 
 
-def _element(item: Line | Dot | Text) -> str:
+def _element(item: Line | Dot | Label) -> str:
     if isinstance(item, Dot):
         return f'<circle cx="{item.x:.1f}" cy="{item.y:.1f}" r="{item.radius:g}" {_fill(item.color, item.opacity)}/>'
-    if isinstance(item, Text):
+    if isinstance(item, Label):
         place = f'x="{item.x:.1f}" y="{item.y:.1f}"'
         place += f' transform="rotate(-90 {item.x:.1f} {item.y:.1f})"' if item.turned else ""
         place += f' text-anchor="{item.anchor}"' if item.anchor != "start" else ""
@@ -149,7 +152,7 @@ def write_png(drawing: Drawing, file: BinaryIO) -> str:
     from matplotlib.patches import Circle, Polygon
     from matplotlib.patheffects import withStroke
 
-    fonts, missing = _fonts(visible(item.text) for item in drawing.items if isinstance(item, Text))
+    fonts, missing = _fonts(visible(item.text) for item in drawing.items if isinstance(item, Label))
     figure = new_figure(figsize=(drawing.width / DPI, drawing.height / DPI), dpi=DPI, facecolor=LIGHT["bg"])
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
@@ -157,7 +160,7 @@ def write_png(drawing: Drawing, file: BinaryIO) -> str:
     halo = [withStroke(linewidth=3 * point, foreground=LIGHT["bg"])]
     for order, item in enumerate(drawing.items):
         look: dict[str, Any] = {"color": LIGHT[item.color], "zorder": order}
-        if isinstance(item, Text):
+        if isinstance(item, Label):
             axes.text(
                 item.x, item.y, visible(item.text), fontsize=item.size * point, ha=ANCHORS[item.anchor], va="baseline",
                 family=fonts, weight="bold" if item.bold else "normal", rotation=90 * item.turned,
@@ -199,3 +202,31 @@ def _fonts(texts: Iterable[str]) -> tuple[list[str], str]:
             names.append(entry.name)
             wanted -= has
     return names, "".join(sorted(wanted))
+
+
+def check_picture_file(path: str, force: bool) -> None:
+    """Raise an error unless a picture can be written to `path`. Call this before work whose result goes there.
+
+    UsageError for another suffix, ConfigError for PNG without Matplotlib, OutputError for a file that exists, unless
+    `force`, or that cannot be created.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{path}: unknown suffix for a picture: use {', '.join(SUFFIXES)}")
+    if suffix == ".png" and not can_draw():
+        raise ConfigError(f"{path}: PNG needs the package matplotlib: {INSTALL}; .svg and .html do not")
+    check_writable(path, force)
+
+
+def write_picture(path: str, force: bool, drawing: Callable[[], Drawing], page: Callable[[], str]) -> str:
+    """Write a picture completely or not at all; drawing, page: what is called for PNG and SVG, and for HTML.
+
+    Return the characters for which no installed font has a glyph; only a PNG needs fonts.
+    """
+    suffix, missing = Path(path).suffix.lower(), ""
+    with atomic_write(path, force) as file:
+        if suffix == ".png":
+            missing = write_png(drawing(), file)
+        else:
+            file.write((page() if suffix == ".html" else svg_file(drawing())).encode("utf-8"))
+    return missing

@@ -1,4 +1,4 @@
-"""The shell of a web page in one file: the head, the colors, and the rules for screens, phones and paper.
+"""The shell of a web page in one file, its colors, its rules for screens, phones and paper, and parts such as tables.
 
 The page loads nothing and runs no script but its own. What a page shows is decided by its callers, who escape every
 word, name and path with `escaped`.
@@ -8,6 +8,7 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ DARK = {
 }  # fmt: skip
 """The same colors on a dark background."""
 
+LONGEST_WORD = 60
+"""Characters of a word that a page shows; the whole word is its title."""
+
 
 def page(title: str, body: str, style: str = "", script: str = "") -> str:
     """Return a page as HTML, to be written as UTF-8.
@@ -37,7 +41,10 @@ def page(title: str, body: str, style: str = "", script: str = "") -> str:
     `body` has one, and nothing is loaded, because the page's Content-Security-Policy forbids both.
     """
     script = script.replace("</", "<\\/").replace("<!--", "<\\!--")  # only in strings, where these mean the same
-    rules = f"{_variables()}\n{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}\n{style}"
+    # Dark colors where the reader prefers them, and light ones on paper.
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
+    colors = f":root{{color-scheme:light dark;{variables(LIGHT)}}}\n{dark}"
+    rules = f"{colors}\n{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}\n{style}"
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -68,6 +75,37 @@ def embedded(value: Any) -> str:
     return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
 
 
+def word_html(word: str) -> str:
+    """Return a word, which may be of any script, as HTML; a very long one is cut in the middle."""
+    if len(word) <= LONGEST_WORD:
+        return f"<bdi>{escaped(word)}</bdi>"
+    half = LONGEST_WORD // 2
+    return f'<bdi title="{escaped(word[:1000])}">{escaped(word[:half])}…{escaped(word[-half:])}</bdi>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Return a table of HTML cells, the first of each row being its title. right: columns of figures."""
+    kinds = [' class="n"' if column in right else "" for column in range(len(head))]
+    titles = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, head, strict=True))
+    lines = []
+    for first, *others in rows:
+        cells = "".join(f"<td{kind}>{text}</td>" for kind, text in zip(kinds[1:], others, strict=True))
+        lines.append(f'<tr><th scope="row"{kinds[0]}>{first}</th>{cells}</tr>')
+    body = "\n".join(lines)
+    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+
+
+def pairs(rows: Iterable[tuple[str, str | None]], kind: str = "pairs") -> str:
+    """Return names and values, which are HTML, as a list; those without a value are left out."""
+    items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value is not None)
+    return f'<dl class="{kind}">{items}</dl>' if items else ""
+
+
+def lacks(sentence: str) -> str:
+    """Return the line of a section that says what it lacks."""
+    return f'<p class="lacks">{escaped(sentence)}</p>'
+
+
 def _policy(script: str) -> str:
     """Return a Content-Security-Policy that allows styles, images in the page, and this script."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -78,7 +116,6 @@ def _policy(script: str) -> str:
     )
 
 
-def _variables() -> str:
-    """Return the colors as CSS variables: dark ones where the reader prefers them, light ones on paper."""
-    light, dark = (";".join(f"--{name}:{color}" for name, color in colors.items()) for colors in (LIGHT, DARK))
-    return f":root{{color-scheme:light dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+def variables(colors: Mapping[str, str]) -> str:
+    """Return colors as CSS variables."""
+    return ";".join(f"--{name}:{color}" for name, color in colors.items())

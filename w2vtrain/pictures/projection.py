@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.neighbors import row_norms
+from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.errors import ConfigError, UsageError
 
 Points = NDArray[np.float64]
@@ -39,9 +39,7 @@ def project(matrix: NDArray[Any], method: str = "pca", seed: int = 1) -> Project
     check_method(method)
     if method != "pca" and len(matrix) < FEWEST:
         raise UsageError(f"the method {method} needs at least {FEWEST} words, not {len(matrix)}: use pca")
-    wide = np.asarray(matrix, np.float64)
-    norms = row_norms(wide)[:, None]
-    return METHODS[method](wide / np.where(norms > 0, norms, 1), seed)
+    return METHODS[method](unit_rows(matrix), seed)
 
 
 def check_method(method: str) -> None:

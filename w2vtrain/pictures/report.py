@@ -16,8 +16,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.neighbors import Answers, close_words
 from w2vtrain.pictures import curves, run_sections, word_map
 from w2vtrain.pictures.counts import counts_svg
-from w2vtrain.pictures.markup import lacks, pairs, table, word_html
-from w2vtrain.pictures.page import escaped, page
+from w2vtrain.pictures.page import escaped, lacks, page, pairs, table, word_html
 from w2vtrain.pictures.scores import Score
 from w2vtrain.pictures.subject import Subject
 
@@ -100,10 +99,9 @@ def _header(subject: Subject, name: str) -> str:
         ("epochs", f"{len(subject.epochs()):,}" if subject.epochs() else None),
         ("words/s", f"{speed:,.0f}" if (speed := subject.fact("words_per_second")) else None),
     ]
-    figures = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in tiles if value)
     return (
         f'<header>\n<p class="eyebrow">w2vtrain report · {escaped(subject.kind)}</p>\n<h1>{escaped(name)}</h1>\n{line}'
-        f'<p class="verdict">{escaped(run_sections.verdict(subject))}</p>\n<dl class="tiles">{figures}</dl>\n</header>'
+        f'<p class="verdict">{escaped(run_sections.verdict(subject))}</p>\n{pairs(tiles, "tiles")}\n</header>'
     )
 
 

@@ -6,14 +6,13 @@ from typing import Any
 
 from w2vtrain.config import FIELDS
 from w2vtrain.errors import DataError
+from w2vtrain.pictures.chart import COLORS
 from w2vtrain.pictures.curves import curves_svg
-from w2vtrain.pictures.markup import lacks, pairs, table
-from w2vtrain.pictures.page import escaped
+from w2vtrain.pictures.page import escaped, lacks, pairs, table
 from w2vtrain.pictures.run_logs import read_run
 from w2vtrain.pictures.subject import Subject
 from w2vtrain.system.amounts import duration, size_text
 
-COLORS = ("c1", "c2", "c3", "c4")
 ORIGINS = ("command line", "--init-from", "chosen automatically", "default")
 """Origins in the order of the table, after which come files and variables, in the place of None."""
 

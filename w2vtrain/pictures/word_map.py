@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.neighbors import Answers, nearest_rows, row_norms
-from w2vtrain.pictures.drawing import FONT, Dot, Drawing, Line, Text, visible
+from w2vtrain.pictures.drawing import FONT, Dot, Drawing, Label, Line, visible
 from w2vtrain.pictures.labels import ASCENT, Box, place
 from w2vtrain.pictures.page import embedded, escaped
 from w2vtrain.pictures.projection import Points, project
@@ -97,14 +97,14 @@ def map_drawing(found: WordMap, title: str) -> Drawing:
     boxes = _labels(found)
     hidden = boxes.count(None)
     note = f" {hidden:,} words have no room for a label." if hidden else ""
-    drawing.add(Text(MARGIN, 28, title, 16, bold=True))
-    drawing.add(Text(MARGIN, HEIGHT + top + 16, found.caption + note, 12, "muted"))
+    drawing.add(Label(MARGIN, 28, title, 16, bold=True))
+    drawing.add(Label(MARGIN, HEIGHT + top + 16, found.caption + note, 12, "muted"))
     drawing.add(Line([(MARGIN, top), (WIDTH - MARGIN, top)], "line"))
     for (x, y), box in zip(found.points.tolist(), boxes, strict=True):
         drawing.add(Dot(x, y + top, RADIUS, "c1", 1.0 if box else 0.45))
     for word, box in zip(found.words, boxes, strict=True):
         if box:
-            drawing.add(Text(box.left, box.top + top + SIZE * ASCENT, word, SIZE, halo=True))
+            drawing.add(Label(box.left, box.top + top + SIZE * ASCENT, word, SIZE, halo=True))
     return drawing
 
 

@@ -5,7 +5,7 @@ rows of a list column one sentence each, as sentences.py writes them. It opens n
 wrong; `Place` turns the number of a row into its place in a file.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -82,6 +82,11 @@ def column_of(names: Sequence[str]) -> str:
     return f"{listed}{f' and {len(names) - 20:,} more' if len(names) > 20 else ''}" or "none"
 
 
+def first_part(names: Container[str], path: str) -> str:
+    """Return the name with which a path through structs begins: all of it if a column has that name."""
+    return path if path in names else path.partition(".")[0]
+
+
 def field_of(schema: Any, column: str, name: str) -> Any:
     """Return the type of a column, whose name may be a path through structs, such as a.b.
 
@@ -90,7 +95,7 @@ def field_of(schema: Any, column: str, name: str) -> Any:
     kind, rest = schema, column
     while True:
         names = [kind.field(i).name for i in range(len(kind) if kind is schema else kind.num_fields)]
-        here = rest if rest in names else rest.partition(".")[0]
+        here = first_part(names, rest)
         if names.count(here) != 1:
             problem = f"{names.count(here)} columns named" if here in names else "no column"
             raise DataError(f"{name}: {problem} {shown(column)}; the columns are: {column_of(list(schema.names))}")
@@ -112,11 +117,11 @@ def selected(batch: Any, column: str) -> Array:
     import pyarrow.compute as compute
 
     names = list(batch.schema.names)
-    here = column if column in names else column.partition(".")[0]
+    here = first_part(names, column)
     array, rest = batch.column(names.index(here)), column[len(here) + 1 :]
     while rest:
         names = [array.type.field(i).name for i in range(array.type.num_fields)]
-        here = rest if rest in names else rest.partition(".")[0]
+        here = first_part(names, rest)
         array, rest = compute.struct_field(array, [here]), rest[len(here) + 1 :]
     return array
 

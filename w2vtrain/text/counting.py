@@ -23,6 +23,8 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
+Look = Callable[[bytes], object]  # called with each block of text
+TWICE = "the vocabulary contains a word twice"
 PROGRESS_SECONDS = 0.2  # between calls of OnRead
 
 
@@ -93,14 +95,15 @@ class Counting:
     """One pass over a source: workers that take blocks from a shared reader.
 
     If a folder is given, each worker has a spool in it, and `spooled[i]` says where the word numbers of block i are.
+    look: called with each block, in the order of the source.
     """
 
-    def __init__(self, source: Source, threads: int, folder: Path | None) -> None:
+    def __init__(self, source: Source, threads: int, folder: Path | None, look: Look | None = None) -> None:
         self.source, self.folder, self.reader = source, folder, source.read()
         self.workers: list[Worker] = []
         self.spooled: dict[int, SpooledBlock] = {}
         self.closed = False
-        self._turn, self._next = threading.Lock(), 0
+        self._turn, self._next, self._look = threading.Lock(), 0, look
         try:
             for _ in range(max(1, threads)):
                 self.workers.append(Worker(folder))
@@ -142,6 +145,8 @@ class Counting:
         while True:
             with self._turn:
                 block = next(self.reader, None)
+                if self._look and block is not None:
+                    self._look(block)
                 index, self._next = self._next, self._next + 1
             if block is None:
                 return
@@ -208,12 +213,8 @@ class MergedWords:
         ids = np.full(self._table.types, -1, np.int32)
         ids[numbers] = np.arange(numbers.size, dtype=np.int32)
         if np.count_nonzero(ids >= 0) < numbers.size:
-            raise _twice()
+            raise DataError(TWICE)
         return [ids[merged] for merged in self.numbers]
-
-
-def _twice() -> DataError:
-    return DataError("the vocabulary contains a word twice")
 
 
 def temporary(folder: Path | None) -> IO[bytes]:

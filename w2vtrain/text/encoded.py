@@ -8,6 +8,7 @@ sentences, and written in the order of the source. `read` does the first step, `
 """
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,14 +22,16 @@ from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import (
+    PROGRESS_SECONDS,
     CorpusStats,
     Counting,
+    Look,
     MergedWords,
     OnRead,
+    append,
     temporary,
 )
 from w2vtrain.text.joining import JoinedNumbers, JoinedWords, joined
-from w2vtrain.text.mapping import Mapping
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
@@ -140,6 +143,11 @@ class Counted:
             sentences=0,
         )
 
+    @property
+    def sample(self) -> bytes:
+        """The beginning of the text, see `EncodedCorpus`."""
+        return bytes(self._counting.reader.sample)
+
     @cached_property
     def _order(self) -> Int64:
         return self._merged.in_order(self._counting)  # type: ignore[arg-type]
@@ -171,7 +179,7 @@ class Counted:
         if not self.token_count:
             raise no_tokens(name, counting.reader.text_bytes)
         with naming(counting.folder), temporary(counting.folder) as file:
-            written = self._map(self._merged.ids(vocabulary), max_sentence, file)
+            written = self.append_to(file, vocabulary, max_sentence)
             if not written.words:
                 raise no_known_words(name, self.token_count)
             sentences = written.entries - written.words
@@ -181,7 +189,7 @@ class Counted:
             array = np.memmap(file, np.int32, "r", shape=(written.entries,))
         missing = self.token_count - written.words
         stats = replace(self.stats, out_of_vocabulary=missing, cut=written.cuts, sentences=sentences)
-        return EncodedCorpus(array, vocabulary, written.words, stats, bytes(counting.reader.sample))
+        return EncodedCorpus(array, vocabulary, written.words, stats, self.sample)
 
     def append_to(
         self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] | None = None
@@ -191,12 +199,8 @@ class Counted:
         vocabulary: as for `encode`; tick: called from the calling thread, at least once per second. Raise WriteError if
         the disk is full.
         """
-        return self._map(self._merged.ids(vocabulary), max_sentence, file, tick)
-
-    def _map(
-        self, ids: list[Int32], max_sentence: int, file: IO[bytes], tick: Callable[[], None] | None = None
-    ) -> Written:
-        mapping = Mapping(self._counting, ids, max(1, max_sentence), file)
+        ids = self._merged.ids(vocabulary)
+        mapping = _Mapping(self._counting, ids, max(1, max_sentence), file)
         with parallel(mapping.work, len(ids), "w2vtrain encoder") as blocks:
             for _ in blocks:
                 if tick:
@@ -204,32 +208,73 @@ class Counted:
         return Written(mapping.entries, mapping.words, mapping.cuts)
 
 
-def read(source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None) -> Counted:
+class _Mapping:
+    """Workers that map blocks to ids in parallel and write them in corpus order."""
+
+    def __init__(self, counting: Counting | JoinedNumbers, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
+        self.words = self.cuts = self.entries = 0
+        self._counting, self._ids, self._limit, self._file = counting, ids, limit, file
+        self._turn, self._next, self._open = threading.Condition(), 0, False
+        self._blocks = [counting.spooled[index] for index in range(len(counting.spooled))]
+        self._places = [0]  # by block: how many tokens of its first line are in earlier blocks
+        for block in self._blocks:
+            self._places.append(block.tail + (0 if block.lines else self._places[-1]))
+
+    def work(self, thread: int, ended: threading.Event) -> Iterator[int]:
+        """Map every n-th block, as one of n threads, and yield the index of each."""
+        out, result = np.empty(0, np.int32), np.zeros(4, np.int64)
+        for index in range(thread, len(self._blocks), len(self._ids)):
+            block, place = self._blocks[index], self._places[index]
+            if out.size < 2 * block.length:
+                out = np.empty(2 * block.length, np.int32)
+            numbers = self._counting.workers[block.worker].numbers(block)
+            place = (place - 1) % self._limit + 1 if place else 0
+            written = word_table.map_sentences(numbers, self._ids[block.worker], self._limit, place, out, result)
+            with self._turn:
+                while self._next != index:
+                    if ended.is_set():
+                        return
+                    self._turn.wait(PROGRESS_SECONDS)
+                self._append(out[:written], *result.tolist())
+                self._next += 1
+                self._turn.notify_all()
+            yield index
+
+    def _append(self, entries: Int32, words: int, cuts: int, open_words: int, lone: int) -> None:
+        """Append the sentences of the next block to the file, leaving out the end of a sentence that has no words."""
+        if lone and not self._open:
+            entries = entries[1:]
+        self._open = open_words > 0 if open_words >= 0 else self._open or words > 0
+        self.words += words
+        self.cuts += cuts
+        self.entries += len(entries)
+        append(self._file, entries)
+
+
+def read(
+    source: Source,
+    *,
+    threads: int = 1,
+    folder: Path | None = None,
+    progress: OnRead | None = None,
+    encodes: bool = True,
+    look: Look | None = None,
+) -> Counted:
     """Read a source once: count all its words, and keep the numbers of its tokens on disk until `Counted.close`.
 
     folder: where files are created (None: the system's folder for temporary files). They have no names, so nothing is
     left behind however the process ends. They take 4 bytes per token, and as much again per `Counted.encode`.
-    progress: called from the calling thread. Memory holds the words, and one block per thread.
+    progress: called from the calling thread. encodes: whether the numbers are kept; if not, the result has words,
+    counts and statistics, but cannot encode, and only joining phrases writes files. look: called with each block of
+    text, in the order of the source. Memory holds the words, and one block per thread.
 
     Raise DataError if the data are not text, InputMissing if a file cannot be read, OutputError if a file cannot be
     created, WriteError if the disk is full, and whatever an iterable of the user raises.
     """
-    return _read(source, threads, folder or Path(tempfile.gettempdir()), progress)
-
-
-def count_words(source: Source, *, threads: int = 1, progress: OnRead | None = None) -> Counted:
-    """Do what `read` does without writing anything: the result has words, counts and statistics, but cannot encode.
-
-    Only joining phrases needs files, in the system's folder for temporary files.
-    """
-    return _read(source, threads, Path(tempfile.gettempdir()) if source.phrases else None, progress)
-
-
-def _read(source: Source, threads: int, folder: Path | None, progress: OnRead | None) -> Counted:
-    """Count a source. Without a folder, nothing is written, and the result cannot `encode`."""
-    counting = Counting(source, threads, folder)
+    place = folder or Path(tempfile.gettempdir()) if encodes or source.phrases else None
+    counting = Counting(source, threads, place, look)
     try:
-        with naming(folder):
+        with naming(place):
             counting.run(progress)
             return Counted(counting)
     except BaseException:
@@ -251,7 +296,7 @@ def count(
     progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
     InputMissing if a file cannot be read.
     """
-    counted = count_words(source, threads=threads, progress=progress)
+    counted = read(source, threads=threads, progress=progress, encodes=False)
     vocabulary = counted.vocabulary(min_count, max_vocab)
     missing = counted.token_count - int(vocabulary.counts.sum())
     return vocabulary, replace(counted.stats, out_of_vocabulary=missing)

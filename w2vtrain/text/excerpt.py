@@ -2,55 +2,27 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from w2vtrain.text.source import Blocks, File, Source
 
 
-class Observed:
-    """A source that passes on what another one reads, and keeps a random sample of its blocks.
+class Reservoir:
+    """A random sample of the blocks of one pass over a source.
 
-    kept: at most `most` blocks of text, each equally likely to be kept; they are drawn with a fixed seed. reader: the
-    pass, once it has begun.
+    kept: at most `most` blocks of text, each equally likely to be kept; they are drawn with a fixed seed.
     """
 
-    def __init__(self, source: Source, most: int) -> None:
-        self.source, self.most = source, most
-        self.kept: list[bytes] = []
-        self.reader: Blocks | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.source, name)
-
-    def read(self) -> Blocks:
-        """Start a pass."""
-        self.reader = _Passing(self.source.read(), self)
-        return self.reader
-
-
-class _Passing(Blocks):
-    """A pass that adds blocks to the sample of an `Observed` source; its counters are those of the pass itself."""
-
-    def __init__(self, blocks: Blocks, observed: Observed) -> None:  # without the counters of the base class
-        self._blocks, self._observed = blocks, observed
+    def __init__(self, most: int) -> None:
+        self.most, self.kept = most, list[bytes]()
         self._number, self._random = 0, random.Random(1)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._blocks, name)
-
-    def __next__(self) -> bytes:
-        block: bytes = next(self._blocks)
+    def add(self, block: bytes) -> None:
+        """Look at the next block of the pass, and keep it or not."""
         self._number += 1
-        kept = self._observed.kept
-        if len(kept) < self._observed.most:
-            kept.append(block)
-        elif (place := self._random.randrange(self._number)) < self._observed.most:
-            kept[place] = block
-        return block
-
-    def close(self) -> None:
-        """End the pass early."""
-        self._blocks.close()
+        if len(self.kept) < self.most:
+            self.kept.append(block)
+        elif (place := self._random.randrange(self._number)) < self.most:
+            self.kept[place] = block
 
 
 class Excerpt:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
-from w2vtrain.text.columns import Batch, column_of, field_of, is_list, pyarrow, selected
+from w2vtrain.text.columns import Batch, column_of, field_of, first_part, is_list, pyarrow, selected
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Opened
 from w2vtrain.text.tables import TableReader, Tables, is_table
@@ -123,7 +123,7 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
         raise UsageError(
             f"{name}: name the column to read with {spelled('column')}; the columns are: {column_of(names)}"
         )
-    here = column if column in names else column.partition(".")[0]
+    here = first_part(names, column)
     if here not in names:
         raise DataError(f"{name}: no column {shown(column)}; the columns are: {column_of(names)}")
     return data.select_columns([here]) if hasattr(data, "select_columns") else data

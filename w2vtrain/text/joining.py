@@ -13,7 +13,7 @@ import numpy as np
 from w2vtrain.errors import DataError
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text import join_kernels, pairs, word_table
-from w2vtrain.text.counting import Counting, MergedWords, SpooledBlock, append, temporary
+from w2vtrain.text.counting import TWICE, Counting, MergedWords, SpooledBlock, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
@@ -191,7 +191,7 @@ class JoinedWords:
         """
         self._source.tokens_of(vocabulary.words)
         if len(vocabulary.index) < len(vocabulary):
-            raise DataError("the vocabulary contains a word twice")
+            raise DataError(TWICE)
         ids = np.full(self.counts.size, -1, np.int32)
         for number, word in enumerate(self._lines.words):
             ids[number] = vocabulary.index.get(word, -1)

@@ -15,7 +15,7 @@ from w2vtrain.system.reading import read_small
 from w2vtrain.text.columns import Batch, bytes_of, column_of
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import SAMPLE, File
-from w2vtrain.text.table_formats import FORMATS, format_of
+from w2vtrain.text.table_formats import FORMATS, by_suffix, format_of
 from w2vtrain.text.table_formats.arrow import PARQUET, group_starts
 from w2vtrain.text.table_formats.contract import Format, Opened, Raw
 from w2vtrain.text.table_formats.json_lines import JSON_LINES
@@ -139,18 +139,15 @@ def _form(file: File) -> Format:
     return form
 
 
-def is_table(path: str, binary: bool = False) -> bool:
-    """Return whether a file is a table, by its suffix or first bytes. binary: only if it is not text, by its suffix."""
-    if binary:
-        suffix = unpacked(path)[0].suffix.lower()
-        return any(suffix in known.suffixes for known in FORMATS if known.binary)
+def is_table(path: str) -> bool:
+    """Return whether a file is a table, by its suffix or first bytes."""
     return path != "-" and format_of(path) is not None
 
 
 def column_needed(corpus: Corpus) -> None:
     """Raise UsageError, which lists the columns, if a file of the corpus is a table that cannot be text."""
     for file in corpus.files:
-        if is_table(file.path, binary=True) and (form := format_of(file.path)):
+        if (form := by_suffix(file.path)) and form.binary:
             names = form.names(file, Reader(corpus).raw)
             raise UsageError(
                 f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"
@@ -166,15 +163,10 @@ def _tables_below(folder: str) -> list[str]:
     state = Path(folder, "state.json")
     if state.is_file():
         return _listed(state)
-    paths = [path for path in below(folder) if _has_suffix(path)]
+    paths = [path for path in below(folder) if by_suffix(path) and unpacked(path)[0].suffix.lower() != ".json"]
     if not paths:
         raise InputMissing(f"{folder}: no tables ({', '.join(known.name for known in FORMATS)}) in this directory")
     return paths
-
-
-def _has_suffix(path: str) -> bool:
-    suffix = unpacked(path)[0].suffix.lower()
-    return suffix != ".json" and any(suffix in known.suffixes for known in FORMATS)
 
 
 def _listed(state: Path) -> list[str]:

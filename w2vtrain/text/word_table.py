@@ -22,14 +22,14 @@ Int64 = npt.NDArray[np.int64]
 
 LINE_END = -1  # marks the end of a line in arrays of word numbers
 
-TYPES, USED = 0, 1  # indices of Table.state
+TYPES, USED = 0, 1  # indices of WordTable.state
 POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # indices of the state of `tokenize`
 
 _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-class Table(NamedTuple):
+class WordTable(NamedTuple):
     """Words and their counts. The arrays are longer than their contents."""
 
     slots: npt.NDArray[np.uint64]  # (a power of 2,): 32 bits of the word's hash, then its number + 1; 0 if free
@@ -51,9 +51,9 @@ class Table(NamedTuple):
         return [arena[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
 
 
-def empty(types: int = 1 << 15, arena: int = 1 << 18) -> Table:
+def empty(types: int = 1 << 15, arena: int = 1 << 18) -> WordTable:
     """Return an empty table for up to `types` words (a power of 2) and `arena` bytes of words."""
-    return Table(
+    return WordTable(
         np.zeros(2 * types, np.uint64),
         np.zeros((types, 2), np.uint64),
         np.empty(arena, np.uint8),
@@ -64,7 +64,7 @@ def empty(types: int = 1 << 15, arena: int = 1 << 18) -> Table:
     )
 
 
-def grown(table: Table) -> Table:
+def grown(table: WordTable) -> WordTable:
     """Return a table of twice the size with the same words, which replaces the old one."""
     larger = empty(2 * table.counts.size, 2 * table.arena.size)
     arrays: list[tuple[Any, Any]] = list(zip(table[1:], larger[1:], strict=True))
@@ -74,7 +74,7 @@ def grown(table: Table) -> Table:
     return larger
 
 
-def add(text: Bytes, table: Table, out: Int32, state: Int64) -> Table:
+def add(text: Bytes, table: WordTable, out: Int32, state: Int64) -> WordTable:
     """Number and count the tokens of a block. Return the table, or a larger one if it had to grow.
 
     text (n,) uint8; out (>= n,) int32: receives the word numbers, and LINE_END for each newline; state (STATES,)
@@ -87,7 +87,7 @@ def add(text: Bytes, table: Table, out: Int32, state: Int64) -> Table:
     return table
 
 
-def merge(source: Table, into: Table) -> tuple[Table, Int32]:
+def merge(source: WordTable, into: WordTable) -> tuple[WordTable, Int32]:
     """Add the words and counts of `source` to `into`. Return `into` or a larger table, and the words' numbers in it."""
     numbers, done = np.empty(source.types, np.int32), 0
     # Read-only, as the text of `tokenize` is: what both call is then compiled once.
@@ -100,7 +100,7 @@ def merge(source: Table, into: Table) -> tuple[Table, Int32]:
     return into, numbers
 
 
-def listed(words: Sequence[bytes], counts: Int64 | None = None) -> Table:
+def listed(words: Sequence[bytes], counts: Int64 | None = None) -> WordTable:
     """Return a table of words without ASCII white space, for use as the source of `merge` only.
 
     counts: the count of each word, (n,) int64; 0 if omitted.
@@ -111,11 +111,11 @@ def listed(words: Sequence[bytes], counts: Int64 | None = None) -> Table:
     state = np.array([len(words), starts[-1]], np.int64)
     counts = np.zeros(len(words), np.int64) if counts is None else counts
     flags = np.zeros(len(words), np.uint8)
-    return Table(np.zeros(1, np.uint64), np.zeros((0, 2), np.uint64), arena, starts, counts, flags, state)
+    return WordTable(np.zeros(1, np.uint64), np.zeros((0, 2), np.uint64), arena, starts, counts, flags, state)
 
 
 @kernel()
-def tokenize(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
+def tokenize(text: Bytes, table: WordTable, out: Int32, state: Int64) -> bool:
     """Number tokens from state[POSITION] on. If the table is full, stop before the next word and return False."""
     position, written, tail = state[POSITION], state[WRITTEN], state[TAIL]
     first = written - state[LINES]
@@ -149,7 +149,7 @@ def tokenize(text: Bytes, table: Table, out: Int32, state: Int64) -> bool:
 
 
 @kernel()
-def _merge(source: Table, text: Bytes, into: Table, numbers: Int32, done: int) -> Any:
+def _merge(source: WordTable, text: Bytes, into: WordTable, numbers: Int32, done: int) -> Any:
     """Add the words of `source`, whose arena is `text`, from number `done` on. Return the first that does not fit."""
     for i in range(done, source.state[TYPES]):
         start, end = source.starts[i], source.starts[i + 1]
@@ -182,7 +182,7 @@ def _hashed(value: Any, low: Any, high: Any) -> Any:
 
 
 @inline
-def _number(table: Table, text: Bytes, start: int, end: int, low: Any, high: Any, value: Any) -> Any:
+def _number(table: WordTable, text: Bytes, start: int, end: int, low: Any, high: Any, value: Any) -> Any:
     """Return the number of the word text[start:end], given its first piece and hash; add it if new; -1 if full."""
     tag = (value * _MIX_LOW) >> _HALF
     mask = table.slots.size - 1

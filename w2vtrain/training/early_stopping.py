@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Text, Weights
+from w2vtrain.engines.contract import Chunks, Weights
 from w2vtrain.errors import spelled
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
@@ -35,7 +35,7 @@ class EarlyStopping:
     the last epoch of the schedule or there is no held-out text; seconds: time spent on scoring.
     """
 
-    def __init__(self, text: Text | None, settings: Settings, vocabulary: Vocabulary, events: Events) -> None:
+    def __init__(self, text: Chunks | None, settings: Settings, vocabulary: Vocabulary, events: Events) -> None:
         self.text, self.settings, self.vocabulary, self.events = text, settings, vocabulary, events
         self.finished, self.waited = 0, 0
         self.lowest, self.seconds = math.inf, 0.0

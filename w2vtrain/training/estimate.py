@@ -15,13 +15,13 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Engine, Text, Weights
+from w2vtrain.engines.contract import Chunks, Engine, Weights
 from w2vtrain.errors import WriteError
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import available_memory, memory_in_use, peak_memory
 from w2vtrain.text.counting import temporary
-from w2vtrain.text.encoded import count_words, encode
-from w2vtrain.text.excerpt import Excerpt, Observed
+from w2vtrain.text.encoded import encode, read
+from w2vtrain.text.excerpt import Excerpt, Reservoir
 from w2vtrain.text.vocabulary import Int64, Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
@@ -120,8 +120,9 @@ def estimate(
     Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
     """
     temporary(saves.encoding).close()  # raises OutputError
-    started, corpus = time.monotonic(), Observed(corpus_of(inputs.sources, settings), BLOCKS)
-    with count_words(corpus, threads=int(settings.threads), progress=progress) as counted:
+    started, corpus, blocks = time.monotonic(), corpus_of(inputs.sources, settings), Reservoir(BLOCKS)
+    threads = int(settings.threads)
+    with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
         vocabulary = inputs.words(counted, settings)
         counts, stats = counted.counts, counted.stats
         learned = _known(vocabulary, counted.words, counts)
@@ -132,12 +133,12 @@ def estimate(
     )  # fmt: skip
     result.free = available_memory()
     ids = encode(
-        Excerpt(corpus.source, corpus.kept), vocabulary=vocabulary, max_sentence=settings.max_sentence,
-        sentence_end=settings.sentence_end, threads=int(settings.threads),
+        Excerpt(corpus, blocks.kept), vocabulary=vocabulary, max_sentence=settings.max_sentence,
+        sentence_end=settings.sentence_end, threads=threads,
     )  # fmt: skip
-    ids = replace(ids, sample=bytes(corpus.reader.sample) if corpus.reader else b"")
-    reading, kept = peak_memory(), sum(map(len, corpus.kept))
-    corpus.kept.clear()
+    ids = replace(ids, sample=counted.sample)
+    reading, kept = peak_memory(), sum(map(len, blocks.kept))
+    blocks.kept.clear()
     text = heldout_text(inputs.heldout, settings, vocabulary)[0] if inputs.heldout else None
     entries = round(result.learned * len(ids.tokens) / max(1, ids.words))
     result.encoded = 4 * (result.tokens + entries)
@@ -197,7 +198,7 @@ def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate)
     return engines[0], model
 
 
-def _score(engine: Engine, text: Text, settings: Settings, vocabulary: Vocabulary) -> float:
+def _score(engine: Engine, text: Chunks, settings: Settings, vocabulary: Vocabulary) -> float:
     """Score parts of the held-out text, until it is known about how many seconds all of it takes; return these.
 
     Each thread scores some parts, if that takes no longer than SCORING_SECONDS, because each has memory of its own.

@@ -30,10 +30,10 @@ from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import (
     Inputs,
+    chunks_of,
     corpus_of,
     heldout_of,
     heldout_text,
-    text_of,
 )
 from w2vtrain.training.predictor import (
     architecture_of,
@@ -165,7 +165,7 @@ class _Learner:
             events.subwords(self.subwords)
         text = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
         self.early_stopping = EarlyStopping(text, settings, ids.vocabulary, events)
-        self.text = text_of(ids, settings)
+        self.text = chunks_of(ids, settings)
         self.schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
         problem = problem_of(settings, ids.vocabulary, self.text)
         self.objective = build(settings.objective, problem, settings.options)

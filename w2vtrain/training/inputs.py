@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Text
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
@@ -152,12 +152,12 @@ def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: 
         return ids
 
 
-def text_of(ids: EncodedCorpus, settings: Settings) -> Text:
+def chunks_of(ids: EncodedCorpus, settings: Settings) -> Chunks:
     """Divide an encoded corpus into chunks. For wide windows, also find the length of its longest sentence."""
     starts, longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
     if window_size(settings) > MODEST:
         longest = longest_sentence(ids.tokens, starts)
-    return Text(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, longest)
+    return Chunks(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, longest)
 
 
 def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
@@ -171,7 +171,7 @@ def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> in
 
 def heldout_text(
     sources: Sources, settings: Settings, vocabulary: Vocabulary, folder: Path | None = None
-) -> tuple[Text, float]:
+) -> tuple[Chunks, float]:
     """Return held-out text encoded with a vocabulary, and the share of its tokens that are in it, 0 to 1.
 
     Raise the same errors as `encode`.
@@ -184,4 +184,4 @@ def heldout_text(
         threads=1,
         folder=folder,
     )
-    return text_of(ids, settings), ids.words / max(1, ids.stats.tokens)
+    return chunks_of(ids, settings), ids.words / max(1, ids.stats.tokens)

@@ -16,7 +16,7 @@ import numpy as np
 
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import Examples, gather
-from w2vtrain.engines.contract import Text
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import ConfigError, DataError, label, shown
 from w2vtrain.objectives.contract import SCORER, Contexts
@@ -58,7 +58,7 @@ class PerplexityScore:
     log_z_error: float = 0.0
 
 
-def score(predictor: Predictor, text: Text, threads: int = 1, watch: Watch | None = None) -> PerplexityScore:
+def score(predictor: Predictor, text: Chunks, threads: int = 1, watch: Watch | None = None) -> PerplexityScore:
     """Score every target word of a text, with full windows.
 
     With skip-gram, whose hidden vectors are input rows, log Z is computed once per context word if the scorer has
@@ -72,7 +72,7 @@ def score(predictor: Predictor, text: Text, threads: int = 1, watch: Watch | Non
 
 
 def score_parts(
-    predictor: Predictor, text: Text, threads: int = 1, watch: Watch | None = None
+    predictor: Predictor, text: Chunks, threads: int = 1, watch: Watch | None = None
 ) -> tuple[PerplexityScore, np.ndarray | None]:
     """Return what `score` does, and for each of the text's C chunks, in its order, the predictions and their loss.
 
@@ -144,7 +144,7 @@ class _Work:
     A unit returns five sums: examples, their raw scores, examples with known log Z, log Z, log² Z.
     """
 
-    def __init__(self, predictor: Predictor, text: Text) -> None:
+    def __init__(self, predictor: Predictor, text: Chunks) -> None:
         self.scorer, self.layer, self.text = predictor.scorer, predictor.layer, text
         self.windows = predictor.windows._replace(shrink=False)
         self.keep = np.full(len(text.counts), 2**32 - 1, np.uint32)
@@ -296,7 +296,7 @@ def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
 
 
 def paces(
-    predictor: Predictor, others: Sequence[Any], text: Text, rounds: int = 7, seconds: float = 0.1
+    predictor: Predictor, others: Sequence[Any], text: Chunks, rounds: int = 7, seconds: float = 0.1
 ) -> list[list[float]]:
     """Return the targets per CPU second that one thread scores with each scorer's `log_prob`, one figure per round.
 

@@ -15,7 +15,7 @@ from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import InputLayer
-from w2vtrain.engines.contract import Text, Weights
+from w2vtrain.engines.contract import Chunks, Weights
 from w2vtrain.engines.window_kernel import MODEST, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
@@ -104,7 +104,7 @@ def input_rows(settings: Settings, words: Sequence[str]) -> Any:
     return subwords_of(settings, words) or (architecture if composes(architecture) else None)
 
 
-def problem_of(settings: Settings, vocabulary: Vocabulary, text: Text | None = None) -> Problem:
+def problem_of(settings: Settings, vocabulary: Vocabulary, text: Chunks | None = None) -> Problem:
     """Return the problem that an objective is built for. text: the corpus, or None to only score a trained model."""
     size, init, end = settings.vector_size, settings.init, end_of(settings, vocabulary)
     problem = Problem(vocabulary.words, vocabulary.counts, size, settings.bias, init, settings.seed, end=end)

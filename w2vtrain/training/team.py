@@ -5,7 +5,7 @@ from typing import Any
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Engine, Schedule, Text
+from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
@@ -50,7 +50,7 @@ class Team:
         return encode_corpus(inputs, corpus, settings, events.reading)
 
     def train(
-        self, engine: Engine, text: Text, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+        self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train: see training.trainer.train."""
         return train(engine, text, schedule, events, state, pause)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.contract import Engine, Schedule, Text, Weights
+from w2vtrain.engines.contract import Chunks, Engine, Schedule, Weights
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Diverged, spelled
 from w2vtrain.formats.subwords import Subwords
@@ -31,7 +31,7 @@ STALLED = (
 
 
 def make_engine(
-    architecture: Any, objective: Any, problem: Problem, text: Text, windows: Any, schedule: Schedule,
+    architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
     subwords: Subwords | None = None,
 ) -> Engine:  # fmt: skip
     """Return an engine of the kind that the objective requires. subwords: the input rows of words, if these share."""
@@ -41,7 +41,7 @@ def make_engine(
 
 def train(
     engine: Engine,
-    text: Text,
+    text: Chunks,
     schedule: Schedule,
     events: Events | None = None,
     state: State | None = None,
@@ -132,7 +132,7 @@ class Order:
     before: np.ndarray
 
     @classmethod
-    def of(cls, text: Text, schedule: Schedule, epoch: int) -> "Order":
+    def of(cls, text: Chunks, schedule: Schedule, epoch: int) -> "Order":
         """Return the order of an epoch, which depends on the seed and the epoch's number, counted from 0."""
         chunks = chunk_order(schedule.seed, epoch, len(text.words), schedule.shuffle)
         words = text.words[chunks]
@@ -187,7 +187,7 @@ class Course:
     """
 
     def __init__(
-        self, engine: Engine, text: Text, schedule: Schedule, state: State, clock: Clock | None = None
+        self, engine: Engine, text: Chunks, schedule: Schedule, state: State, clock: Clock | None = None
     ) -> None:  # fmt: skip
         self.engine, self.text, self.schedule, self.state = engine, text, schedule, state
         self.clock = clock or Clock(schedule.seconds)

@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, DataError, spelled
-from w2vtrain.formats.transforms import Combined, exported
+from w2vtrain.formats.transforms import LazyRows, exported
 from w2vtrain.objectives import objective_class
 from w2vtrain.registry import CodeNotAllowed, is_code, placed
 from w2vtrain.text.vocabulary import Vocabulary
@@ -60,7 +60,7 @@ def vocabulary_of(folder: Path, checkpoint: Checkpoint, saved: Saved) -> Vocabul
 
 def exported_from(
     checkpoint: Checkpoint, best: bool, settings: Settings, vocabulary: Vocabulary, which: str, folder: Path
-) -> np.ndarray | Combined:
+) -> np.ndarray | LazyRows:
     """Return the vectors that an --export names, of the best epoch or the current ones.
 
     auto: what `fit` would choose, but input vectors if the objective is code of a user, which is not run.

@@ -15,6 +15,7 @@ import orjson
 from w2vtrain.errors import DataError
 from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
+from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats._arrays import as_float32, check_matrix, collected, stream_rows
 from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
@@ -27,31 +28,18 @@ UNKNOWN = "[UNK]"
 STATIC = "sentence_transformers.models.StaticEmbedding"
 
 
-class _Padded:
-    """A matrix (V, d) with a row of zeros after the last, rounded to a dtype when a slice of rows is read."""
-
-    def __init__(self, table: Table, scales: Any) -> None:
-        V, d = table.matrix.shape
-        self._table, self._scales = table, scales
-        self.shape, self.size, self.ndim = (V + 1, d), (V + 1) * d, 2
-        self.dtype = np.dtype(table.dtype)
-        self.nbytes = self.size * self.dtype.itemsize
-
-    def __len__(self) -> int:
-        return len(self._table.words) + 1
-
-    def __getitem__(self, rows: slice) -> Any:
-        V, d = self._table.matrix.shape
-        own = slice(rows.start, min(rows.stop, V))
-        scales = None if self._scales is None else self._scales[own]
-        block = rounded(self._table.matrix[own], self._table.dtype, scales)
-        return block if rows.stop <= V else np.concatenate([block, np.zeros((1, d), block.dtype)])
-
-
 def write(folder: Path, table: Table) -> None:
     """Write the files of the folder."""
     scales = scales_of(table.matrix) if table.dtype == "int8" else None
-    tensors: dict[str, Any] = {"embeddings": _Padded(table, scales)}
+    V, d = table.matrix.shape
+
+    def padded(rows: slice) -> Any:
+        """Return rows in the dtype of the file, with a row of zeros after the last."""
+        own = slice(rows.start, min(rows.stop, V))
+        block = rounded(table.matrix[own], table.dtype, None if scales is None else scales[own])
+        return block if rows.stop <= V else np.concatenate([block, np.zeros((1, d), block.dtype)])
+
+    tensors: dict[str, Any] = {"embeddings": LazyRows((V + 1, d), padded, table.dtype)}
     if scales is not None:
         tensors["weights"] = np.append(scales, np.float32(0))
     write_safetensors(folder / TENSORS, tensors, {})
@@ -77,7 +65,7 @@ def write(folder: Path, table: Table) -> None:
         },
     }
     config = {
-        "model_type": "model2vec", "architectures": ["StaticModel"], "hidden_dim": table.matrix.shape[1],
+        "model_type": "model2vec", "architectures": ["StaticModel"], "hidden_dim": d,
         "normalize": False, "embedding_dtype": table.dtype,
     }  # fmt: skip
     modules = [{"idx": 0, "name": "0", "path": ".", "type": STATIC}]

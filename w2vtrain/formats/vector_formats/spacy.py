@@ -55,10 +55,10 @@ LAST_CHARACTER = 0xFFFF
 """The last character that the tokenizer may treat as punctuation."""
 
 
-def hash64(data: bytes, seed: int = 1) -> int:
-    """Return MurmurHash64A of bytes, by which spaCy names strings (A. Appleby, MurmurHash2, public domain)."""
+def hash64(data: bytes) -> int:
+    """Return MurmurHash64A of bytes, seed 1, by which spaCy names strings (A. Appleby, MurmurHash2, public domain)."""
     m = 0xC6A4A7935BD1E995
-    h = seed ^ (len(data) * m & MASK)
+    h = 1 ^ (len(data) * m & MASK)
     whole = len(data) & ~7
     for k in memoryview(data[:whole]).cast("Q") if sys.byteorder == "little" else np.frombuffer(data[:whole], "<u8"):
         k = int(k) * m & MASK

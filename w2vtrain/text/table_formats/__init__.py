@@ -15,10 +15,15 @@ from w2vtrain.text.table_formats.json_lines import JSON_LINES
 FORMATS = (PARQUET, ARROW, JSON_LINES, CSV, TSV)
 
 
+def by_suffix(path: str) -> Format | None:
+    """Return the format of a file by its suffix, None for any other."""
+    suffix = unpacked(path)[0].suffix.lower()
+    return next((known for known in FORMATS if suffix in known.suffixes), None)
+
+
 def format_of(path: str) -> Format | None:
     """Return the format of a file by its suffix or, failing that, by its first bytes; None for any other file."""
-    suffix = unpacked(path)[0].suffix.lower()
-    if known := next((known for known in FORMATS if suffix in known.suffixes), None):
+    if known := by_suffix(path):
         return known
     try:
         with Path(path).open("rb") as file:

@@ -11,7 +11,7 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reaso
 from w2vtrain.system import parquet_pages
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import justified
-from w2vtrain.text.columns import Batch, field_of, is_list, longest_entry, pyarrow, selected
+from w2vtrain.text.columns import Batch, field_of, first_part, is_list, longest_entry, pyarrow, selected
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Format, Opened, Raw
 
@@ -215,7 +215,7 @@ def _arrow_open(file: File, column: str, raw: Raw) -> Opened:
         schema = table.schema
         lists = is_list(field_of(schema, column, file.path))
     names = list(schema.names)
-    field = names.index(column if column in names else column.partition(".")[0])
+    field = names.index(first_part(names, column))
     return Opened(bool(lists), _checked("Arrow", lambda: _arrow_batches(file, column, raw, field), file.path))
 
 

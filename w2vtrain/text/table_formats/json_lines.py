@@ -9,7 +9,7 @@ import msgspec
 import orjson
 
 from w2vtrain.errors import DataError, shown
-from w2vtrain.text.columns import Batch, column_of, null_at
+from w2vtrain.text.columns import Batch, column_of, first_part, null_at
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Format, Opened, Raw
 
@@ -70,7 +70,7 @@ def _json_path(record: dict[str, Any], column: str, path: str) -> tuple[list[str
     while rest:
         if not isinstance(value, dict):
             raise DataError(f"{path}: no column {shown(column)}: {shown('.'.join(keys))} is {shown(value)}, no object")
-        here = rest if rest in value else rest.partition(".")[0]
+        here = first_part(value, rest)
         if here not in value:
             raise DataError(
                 f"{path}: no column {shown(column)} in the first record, which has: {column_of(list(record))}"

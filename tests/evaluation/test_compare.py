@@ -577,7 +577,7 @@ def lines_of(**losses):
     for name, values in losses.items():
         perplexity = math.exp(min(700, np.mean(values) / 100))
         found.append(
-            report.Contestant(name, [{"test": {"perplexity": perplexity, "parts": [[100, x] for x in values]}}])
+            report.ContenderResults(name, [{"test": {"perplexity": perplexity, "parts": [[100, x] for x in values]}}])
         )
     return found
 

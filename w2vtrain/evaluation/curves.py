@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from w2vtrain.evaluation.figures import label_ends, new_figure, plain_numbers, save_figure
-from w2vtrain.evaluation.report import Results, contestants
+from w2vtrain.evaluation.report import Results, by_contender
 
 
 def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:
     """Return (name, CPU seconds of training so far, held-out perplexity) of each contender, as means over seeds."""
     named = []
-    for line in contestants(results):
+    for line in by_contender(results):
         points = [[p for p in r["curve"] if p["perplexity"] is not None] for r in line.results]  # JSON has no infinity
         length = min(map(len, points), default=0)  # two seeds may pass several fractions of the limit together
         if not length:

@@ -28,7 +28,7 @@ COLUMNS = 80
 """Width of the table for a terminal."""
 
 
-class Contestant:
+class ContenderResults:
     """The results of one contender over all seeds, and the messages of the runs that failed."""
 
     def __init__(self, name: str, results: Results) -> None:
@@ -71,37 +71,37 @@ def ranged(
     return form(middle(values)) if len(values) < 2 or low == high else f"{form(middle(values))} ({low}{to}{high})"
 
 
-def contestants(results: Results) -> list[Contestant]:
+def by_contender(results: Results) -> list[ContenderResults]:
     """Return the results grouped by contender, in the order in which the contenders were named."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for r in results:
         groups.setdefault(r["job"]["name"].partition(" seed ")[0], []).append(r)
-    return [Contestant(name, group) for name, group in groups.items()]
+    return [ContenderResults(name, group) for name, group in groups.items()]
 
 
-def baseline(contenders: Sequence[Contestant]) -> Contestant | None:
+def baseline(contenders: Sequence[ContenderResults]) -> ContenderResults | None:
     """Return whom speeds are compared with: `softmax`, or else the first one with options or settings."""
-    named = [contestant for contestant in contenders if contestant.name.partition("(")[0] == "softmax"]
-    return next((contestant for contestant in named if contestant.name == "softmax"), named[0] if named else None)
+    named = [contender for contender in contenders if contender.name.partition("(")[0] == "softmax"]
+    return next((contender for contender in named if contender.name == "softmax"), named[0] if named else None)
 
 
-def training_ratios(contestant: Contestant, base: Contestant | None) -> list[float]:
+def training_ratios(contender: ContenderResults, base: ContenderResults | None) -> list[float]:
     """Return the words per CPU second of each seed as a multiple of the baseline's with the same seed."""
     theirs = {r["job"]["settings"]["seed"]: r["words_per_cpu_second"] for r in base.results} if base else {}
-    mine = {r["job"]["settings"]["seed"]: r["words_per_cpu_second"] for r in contestant.results}
+    mine = {r["job"]["settings"]["seed"]: r["words_per_cpu_second"] for r in contender.results}
     return [speed / theirs[seed] for seed, speed in mine.items() if speed and theirs.get(seed)]
 
 
-def above_best(contenders: Sequence[Contestant]) -> dict[str, str]:
+def above_best(contenders: Sequence[ContenderResults]) -> dict[str, str]:
     """Return how far the perplexity of each contender is above the lowest, with half of a 95% interval, as text.
 
     The interval is that of a paired bootstrap over parts of the test text, of about a thousand words each: it says
     which differences another text of this kind would show, too, where the range over seeds says which another training
     would. "-" for contenders whose text was not scored in the same parts, and for all if that is the best.
     """
-    found = dict.fromkeys((contestant.name for contestant in contenders), "-")
-    means = {contestant.name: contestant.mean(lambda r: r["test"]["perplexity"]) for contestant in contenders}
-    losses = {contestant.name: _part_losses(contestant) for contestant in contenders}
+    found = dict.fromkeys((contender.name for contender in contenders), "-")
+    means = {contender.name: contender.mean(lambda r: r["test"]["perplexity"]) for contender in contenders}
+    losses = {contender.name: _part_losses(contender) for contender in contenders}
     best = min((mean, name) for name, mean in means.items() if mean is not None)[1] if any(means.values()) else ""
     theirs = losses.get(best)
     if theirs is None:
@@ -112,10 +112,10 @@ def above_best(contenders: Sequence[Contestant]) -> dict[str, str]:
     return found
 
 
-def _part_losses(contestant: Contestant) -> np.ndarray | None:
+def _part_losses(contender: ContenderResults) -> np.ndarray | None:
     """Return the predictions and the loss of each part of the test text (P, 2), means over seeds; None without them."""
-    parts = [np.array(r["test"]["parts"], np.float64) for r in contestant.results if r["test"].get("parts")]
-    if not parts or len(parts) < len(contestant.results) or len({one.shape for one in parts}) > 1:
+    parts = [np.array(r["test"]["parts"], np.float64) for r in contender.results if r["test"].get("parts")]
+    if not parts or len(parts) < len(contender.results) or len({one.shape for one in parts}) > 1:
         return None
     mean: np.ndarray = np.mean(parts, axis=0)
     mean = mean[mean[:, 0] > 0]
@@ -135,9 +135,9 @@ def _difference(parts: np.ndarray, best: np.ndarray) -> str:
     return f"{ratio - 1:+.1%} ± {(high - low) / 2:.1%}"
 
 
-def scoring_ratios(contestant: Contestant) -> list[float]:
+def scoring_ratios(contender: ContenderResults) -> list[float]:
     """Return the speed of scoring as a multiple of a full softmax's in the same process: all rounds of all seeds."""
-    return [ratio for r in contestant.results for ratio in r["scoring"]["ratios"]]
+    return [ratio for r in contender.results for ratio in r["scoring"]["ratios"]]
 
 
 def epochs_of(r: dict[str, Any]) -> float:
@@ -194,35 +194,35 @@ def table(results: Results) -> list[list[str]]:
 
     "words/s" is per wall-clock second; the columns "training" and "scoring" compare CPU time with that of `softmax`.
     """
-    contenders = contestants(results)
+    contenders = by_contender(results)
     base = baseline(contenders)
     scores = sorted({name for r in results for name in r.get("scores", {})})
     head = ["objective", "alpha", "epochs", "CPU seconds", "words/s", "training", "scored/s", "scoring", "perplexity"]
     head += ["above best", "unnormalized", "log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
     above = above_best(contenders)
-    return [head, *[_cells(contestant, base, above[contestant.name], scores) for contestant in contenders]]
+    return [head, *[_cells(contender, base, above[contender.name], scores) for contender in contenders]]
 
 
-def _cells(contestant: Contestant, base: Contestant | None, above: str, scores: list[str]) -> list[str]:
-    if not contestant.results:
-        return [contestant.name, contestant.failed[0], *["-"] * (13 + len(scores))]
+def _cells(contender: ContenderResults, base: ContenderResults | None, above: str, scores: list[str]) -> list[str]:
+    if not contender.results:
+        return [contender.name, contender.failed[0], *["-"] * (13 + len(scores))]
     return [
-        contestant.name,
-        contestant.text(lambda r: r["job"]["settings"]["alpha"], 3),
-        ranged(contestant.values(epochs_of), "{:.3g}".format),
-        contestant.text(cpu_seconds),
-        contestant.text(lambda r: r["words_per_second"], 0),
-        ranged(training_ratios(contestant, base), factor, statistics.median),
-        contestant.text(lambda r: r["scoring"]["per_second"], 0),
-        ranged(scoring_ratios(contestant), factor, statistics.median),
-        contestant.text(lambda r: r["test"]["perplexity"]),
+        contender.name,
+        contender.text(lambda r: r["job"]["settings"]["alpha"], 3),
+        ranged(contender.values(epochs_of), "{:.3g}".format),
+        contender.text(cpu_seconds),
+        contender.text(lambda r: r["words_per_second"], 0),
+        ranged(training_ratios(contender, base), factor, statistics.median),
+        contender.text(lambda r: r["scoring"]["per_second"], 0),
+        ranged(scoring_ratios(contender), factor, statistics.median),
+        contender.text(lambda r: r["test"]["perplexity"]),
         above,
-        contestant.text(lambda r: r["test"]["unnormalized"]),
-        contestant.text(lambda r: r["test"]["log_z_mean"], 3),
-        contestant.text(lambda r: r["test"]["log_z_variance"], 3),
-        *[contestant.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
-        f"{contestant.mean(parameter_share):.1%}",
-        contestant.text(lambda r: r["peak_memory_bytes"] / 2**20, 0),
+        contender.text(lambda r: r["test"]["unnormalized"]),
+        contender.text(lambda r: r["test"]["log_z_mean"], 3),
+        contender.text(lambda r: r["test"]["log_z_variance"], 3),
+        *[contender.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
+        f"{contender.mean(parameter_share):.1%}",
+        contender.text(lambda r: r["peak_memory_bytes"] / 2**20, 0),
     ]
 
 
@@ -231,10 +231,10 @@ def plain(results: Results) -> str:
 
     The last column is half the range of the perplexity over seeds, if there are several.
     """
-    contenders = contestants(results)
-    base, done = baseline(contenders), [contestant for contestant in contenders if contestant.results]
+    contenders = by_contender(results)
+    base, done = baseline(contenders), [contender for contender in contenders if contender.results]
     rows = [["objective", "epochs", "words/s", "training", "scoring", "perplexity", "+/-"]]
-    rows += [[contestant.name, *_plain_cells(contestant, base)] for contestant in done]
+    rows += [[contender.name, *_plain_cells(contender, base)] for contender in done]
     if len({r["job"]["settings"]["seed"] for r in results}) < 2:
         rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -245,20 +245,20 @@ def plain(results: Results) -> str:
         first, *more = textwrap.wrap(short, widths[0], subsequent_indent="  ")
         aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
         out += ["  ".join([f"{first:<{widths[0]}}", *aligned]), *more]
-    for contestant in contenders:
-        if contestant.failed:
-            failed, scored = len(contestant.failed), len(contestant.results)
+    for contender in contenders:
+        if contender.failed:
+            failed, scored = len(contender.failed), len(contender.results)
             runs = f" ({failed} of {failed + scored} runs)" if scored else ""
-            out += textwrap.wrap(f"{contestant.name}{runs}: {contestant.failed[0]}", COLUMNS, subsequent_indent="  ")
+            out += textwrap.wrap(f"{contender.name}{runs}: {contender.failed[0]}", COLUMNS, subsequent_indent="  ")
     return "\n".join(out) + "\n"
 
 
-def _plain_cells(contestant: Contestant, base: Contestant | None) -> list[str]:
-    perplexity = contestant.values(lambda r: r["test"]["perplexity"])
-    training, scoring = training_ratios(contestant, base), scoring_ratios(contestant)
+def _plain_cells(contender: ContenderResults, base: ContenderResults | None) -> list[str]:
+    perplexity = contender.values(lambda r: r["test"]["perplexity"])
+    training, scoring = training_ratios(contender, base), scoring_ratios(contender)
     return [
-        f"{contestant.mean(epochs_of):.3g}",
-        number(contestant.mean(lambda r: r["words_per_second"]) or 0.0, 0),
+        f"{contender.mean(epochs_of):.3g}",
+        number(contender.mean(lambda r: r["words_per_second"]) or 0.0, 0),
         factor(statistics.median(training)) if training else "-",
         factor(statistics.median(scoring)) if scoring else "-",
         number(statistics.mean(perplexity), 1) if perplexity else "-",

@@ -23,13 +23,13 @@ from w2vtrain.evaluation.advice import NO_MODELS, VECTORS
 from w2vtrain.evaluation.contenders import contenders, without_budget
 from w2vtrain.evaluation.curves import draw
 from w2vtrain.evaluation.report import (
-    Line,
+    Contestant,
     above_best,
     baseline,
+    contestants,
     cpu_seconds,
     epochs_of,
     factor,
-    lines,
     markdown,
     number,
     parameter_share,
@@ -56,7 +56,7 @@ def speeds(results: list[Result]) -> str:
     """Return the table of one study: what each objective reaches within the budget, and how fast it is."""
     if not results:
         return f"*{MISSING}*\n"
-    contenders = lines(results)
+    contenders = contestants(results)
     base, scores = baseline(contenders), sorted({name for r in results for name in r.get("scores", {})})
     above = above_best(contenders)
     is_paired = set(above.values()) != {"-"}  # earlier results have no parts
@@ -67,7 +67,7 @@ def speeds(results: list[Result]) -> str:
     return markdown([head, *(_speed_row(line, base, [above[line.name]] * is_paired, scores) for line in contenders)])
 
 
-def _speed_row(line: Line, base: Line | None, above: list[str], scores: list[str]) -> list[str]:
+def _speed_row(line: Contestant, base: Contestant | None, above: list[str], scores: list[str]) -> list[str]:
     if not line.results:
         return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(above) + len(scores))]
     return [
@@ -88,15 +88,15 @@ def _speed_row(line: Line, base: Line | None, above: list[str], scores: list[str
     ]
 
 
-def _scoring(line: Line) -> str:
+def _scoring(line: Contestant) -> str:
     """Return the speed of scoring relative to a full softmax: the median over seeds, with the range."""
     return ranged([statistics.median(r["scoring"]["ratios"]) for r in line.results], factor, statistics.median)
 
 
 def best(results: list[Result]) -> list[Result]:
     """Return, of runs that differ only in their epochs, those with the lowest mean perplexity on the test set."""
-    chosen: dict[str, Line] = {}
-    for line in lines(results):
+    chosen: dict[str, Contestant] = {}
+    for line in contestants(results):
         name, mean = without_budget(line.name), line.mean(lambda r: r["test"]["perplexity"])
         other = chosen.get(name)
         if mean is not None and (other is None or mean < (other.mean(lambda r: r["test"]["perplexity"]) or math.inf)):
@@ -171,7 +171,7 @@ def equal_perplexity(results: list[Result]) -> str:
     head = [f"{goal:.1f} (softmax, {n} {'epoch' if n == 1 else 'epochs'})" for n, (goal, _) in goals.items()]
     rows = [
         [f"`{line.name}`", *cells[line.name].values(), line.text(lambda r: r["test"]["perplexity"])]
-        for line in lines(best(results))
+        for line in contestants(best(results))
     ]
     return markdown([["objective", *head, "best perplexity"], *rows])
 
@@ -224,7 +224,7 @@ class Figures(Mapping[str, str]):
     def __init__(self, by_study: dict[str, list[Result]]) -> None:
         self.times = {study: times(results) for study, results in by_study.items()}
         self.lines = {
-            study: {line.name: line for line in [*lines(best(results)), *lines(results)]}
+            study: {line.name: line for line in [*contestants(best(results)), *contestants(results)]}
             for study, results in by_study.items()
         }
 
@@ -307,11 +307,11 @@ def study_of(study: str, text: str, results: list[Result]) -> Result:
     return {
         "name": study, "text": text, "vocabulary": first["vocabulary"], "words": first["corpus_words"],
         "settings": {} if study == VECTORS else model,
-        "runs": [_summarized(study, line) for line in lines(results) if line.results],
+        "runs": [_summarized(study, line) for line in contestants(results) if line.results],
     }  # fmt: skip
 
 
-def _summarized(study: str, line: Line) -> Result:
+def _summarized(study: str, line: Contestant) -> Result:
     """Return the fields of a `MeasuredRun`: means over the seeds, and the lowest rate, to DIGITS significant digits."""
     (contender,) = contenders(line.name)
     assert set(contender.settings) <= {"objective", "options", "alpha", "epochs"}, line.name

@@ -62,11 +62,11 @@ def accuracy(
     corpus: str, ranks: list[int], seeds: list[int], rule: str, words: int | None, settings: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Train with each number of ranks and each seed, and yield the scores of the vectors that `fit` would write."""
-    chosen, _ = effective(resolve({"threads": "1", **settings}, {}, None)[0])
+    chosen = effective(resolve({"threads": "1", **settings}, {}, None)[0])
     ids = encode(corpus_of([corpus], chosen), min_count=chosen.min_count, threads=os.cpu_count() or 1)
     for seed in seeds:
         for count in ranks:
-            own, _ = effective(resolve({"threads": "1", **settings, "seed": str(seed)}, {}, None)[0])
+            own = effective(resolve({"threads": "1", **settings, "seed": str(seed)}, {}, None)[0])
             inputs, interval = Inputs([corpus], encoded=ids), words
 
             def train(comm: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
@@ -133,7 +133,7 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
 
     bytes: of a rank's changes; cpu_seconds: of a rank, to copy, quantize and add its changes.
     """
-    own, _ = effective(resolve({"threads": "1", **settings}, {}, None)[0])
+    own = effective(resolve({"threads": "1", **settings}, {}, None)[0])
     ids = encode(corpus_of([corpus], own), min_count=own.min_count, threads=os.cpu_count() or 1)
     text, windows = chunks_of(ids, own), windows_of(own, ids.vocabulary)
     schedule = Schedule(**{field.name: getattr(own, field.name) for field in fields(Schedule)})

@@ -107,7 +107,7 @@ def test_objective_options_appear_in_the_settings_of_the_model(corpus):
 
 
 def test_fit_trains_an_encoded_corpus_from_prepared_weights(corpus):
-    settings, _ = effective(validated({**SMALL, "epochs": 1, "alpha": 1e-9, "min_alpha": 1e-9}))
+    settings = effective(validated({**SMALL, "epochs": 1, "alpha": 1e-9, "min_alpha": 1e-9}))
     encoded = encode(Corpus([str(corpus)]), min_count=1)
     views = []
 

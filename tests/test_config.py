@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.config import ROWS, SYNONYMS, Settings, broken_rules, check_rules, read_toml, resolve, validated
+from w2vtrain.config import ROWS, SYNONYMS, Settings, broken_rules, check_patience, read_toml, resolve, validated
 from w2vtrain.errors import ConfigError, InputMissing
 from w2vtrain.system import machine
 from w2vtrain.system.machine import automatic_threads, peak_memory, versions
@@ -39,13 +39,13 @@ def test_objective_may_be_a_table_with_options(tmp_path):
     assert settings.objective == "nce"
     assert settings.options == {"negative": "3", "ns_exponent": 1.0}
     options = {"negative": 3, "ns_exponent": 1.0, "learn_z": False, "share_noise": 1, "z_table": 0, "pool": 0}
-    assert effective(settings)[0].options == options
+    assert effective(settings).options == options
 
 
 def test_options_are_dropped_if_a_later_source_names_another_objective(tmp_path):
     path = toml(tmp_path, '[objective]\nname = "nce"\n[objective.options]\nnegative = 25\n')
     settings, _ = resolve({"objective": "selfnorm"}, {}, path)
-    assert effective(settings)[0].options == {"penalty": 1.0}
+    assert effective(settings).options == {"penalty": 1.0}
     settings, _ = resolve({"objective": "neg", "options": {"negative": "3"}}, {}, path)
     assert settings.options == {"negative": "3"}
     settings, _ = resolve({"objective": "nce"}, {"W2VTRAIN_OBJECTIVE": "nce"}, path)
@@ -164,10 +164,11 @@ def test_rules_between_settings_hold_for_every_source(tmp_path, values, message)
 
 def test_patience_needs_heldout_text():
     settings = validated({"patience": 3})
-    assert broken_rules(settings) == broken_rules(settings, heldout=True) == []
+    assert broken_rules(settings) == []
+    check_patience(settings, heldout=True)
     with pytest.raises(ConfigError, match="patience: needs heldout"):
-        check_rules(settings, heldout=False)
-    assert broken_rules(Settings(), heldout=False) == []
+        check_patience(settings, heldout=False)
+    check_patience(Settings(), heldout=False)
 
 
 def test_a_missing_file_and_an_unknown_environment_variable_are_refused(tmp_path):
@@ -192,14 +193,14 @@ def test_any_value_is_accepted_or_refused_in_one_line(values):
 
 def test_automatic_rates_depend_on_architecture_and_objective():
     rates = {
-        (m, o): effective(validated({"architecture": m, "objective": o}))[0].alpha
+        (m, o): effective(validated({"architecture": m, "objective": o})).alpha
         for m in ("skipgram", "cbow")
         for o in ("neg", "hs")
     }
     assert rates["skipgram", "neg"] > rates["skipgram", "hs"]
-    settings, _ = effective(Settings())
+    settings = effective(Settings())
     assert settings.min_alpha == pytest.approx(settings.alpha * 1e-4)
-    assert effective(Settings(alpha=0.3))[0].alpha == 0.3
+    assert effective(Settings(alpha=0.3)).alpha == 0.3
     for bad in (Settings(alpha=0.0), Settings(alpha=0.01, min_alpha=0.02), Settings(min_alpha=1.0)):
         with pytest.raises(ConfigError, match="alpha"):
             effective(bad)

@@ -89,7 +89,7 @@ def train(
         settings = {"min_count": 1, **settings}
     checked = validated(settings)
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
-    resolved, _ = effective(checked)
+    resolved = effective(checked)
     if vocabulary is not None:
         vocabulary = vocabulary.cut(resolved.min_count, resolved.max_vocab)
     return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events, progress)
@@ -148,7 +148,7 @@ def find_phrases(
 
     """
     how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
-    resolved, _ = effective(validated(settings))
+    resolved = effective(validated(settings))
     lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads))
     return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]
 
@@ -211,7 +211,7 @@ def continue_training(
     start = WarmStart.of(model)
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
-    resolved, _ = effective(checked)
+    resolved = effective(checked)
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary)
     return _fit(inputs, resolved, events, progress)
 

@@ -336,11 +336,8 @@ def _parsed(name: str, value: Any) -> Any:
     return ROWS[name].parser.parse(value)
 
 
-def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
-    """Return a message for each broken rule between settings. The single values must have been checked already.
-
-    heldout: whether there is held-out text; None if unknown.
-    """
+def broken_rules(settings: Settings) -> list[str]:
+    """Return a message for each broken rule between settings. The single values must have been checked already."""
     alpha, low = settings.alpha, settings.min_alpha
     rules = (
         (settings.minn > settings.maxn, f"{label('minn')}: {settings.minn} is more than maxn, {settings.maxn}"),
@@ -355,15 +352,11 @@ def broken_rules(settings: Settings, heldout: bool | None = None) -> list[str]:
             alpha is not None and low is not None and low > alpha,
             f"{label('min_alpha')}: {low} is more than alpha, {alpha}",
         ),
-        (
-            settings.patience is not None and heldout is False,
-            f"patience: needs {spelled('heldout')}, whose perplexity it watches",
-        ),
     )
     return [message for is_broken, message in rules if is_broken]
 
 
-def check_rules(settings: Settings, heldout: bool | None = None) -> None:
-    """Raise ConfigError if settings break a rule. heldout: as in `broken_rules`."""
-    if problems := broken_rules(settings, heldout):
-        raise ConfigError("; ".join(problems))
+def check_patience(settings: Settings, heldout: bool) -> None:
+    """Raise ConfigError if there is patience but no held-out text."""
+    if settings.patience is not None and not heldout:
+        raise ConfigError(f"patience: needs {spelled('heldout')}, whose perplexity it watches")

@@ -14,8 +14,8 @@ from w2vtrain.training.fit import effective
 
 @pytest.mark.parametrize("name", sorted(objectives()))
 def test_automatic_options_are_not_shown_as_numbers(name):
-    settings, reason = effective(Settings(objective=name, threads=2))
-    line = headline(settings, reason)
+    settings = effective(Settings(objective=name, threads=2))
+    line = headline(settings, "chosen")
     assert not re.search(r" -1\b| 0[,)]| False| ,|\(\)", line), line
     shown = dict(facts({"objective": name, "options": settings.options}, {}))["objective"]
     assert " -1" not in shown
@@ -24,7 +24,7 @@ def test_automatic_options_are_not_shown_as_numbers(name):
 
 
 def test_options_that_were_chosen_are_shown():
-    settings, reason = effective(Settings(options={"pool": 0, "negative": 7}, threads=1))
-    assert "neg (negative 7, ns_exponent 0.75, pool 0)" in headline(settings, reason)
-    settings, reason = effective(Settings(objective="hs", threads=1))
-    assert "hs (tree huffman), " in headline(settings, reason)
+    settings = effective(Settings(options={"pool": 0, "negative": 7}, threads=1))
+    assert "neg (negative 7, ns_exponent 0.75, pool 0)" in headline(settings, "chosen")
+    settings = effective(Settings(objective="hs", threads=1))
+    assert "hs (tree huffman), " in headline(settings, "chosen")

@@ -52,7 +52,7 @@ def double(engine):
 def test_word2vec_trains_the_same_weights_as_train(options, same):
     mine = Word2Vec(SENTENCES, **{**SMALL, **options})
     settings = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0, "min_count": 1, "min_alpha": 1e-4, **same}
-    theirs = fit(Inputs(Sentences(SENTENCES)), effective(validated(settings))[0], prepare=double)
+    theirs = fit(Inputs(Sentences(SENTENCES)), effective(validated(settings)), prepare=double)
     np.testing.assert_array_equal(mine.wv.vectors, theirs.input)
     np.testing.assert_array_equal(mine.to_model().output, theirs.output)
     losses = [epoch["loss"] * epoch["examples"] for epoch in theirs.record["epochs"]]

@@ -49,7 +49,7 @@ class Ranks:
         self.folder, self.text, self.learned, self.epochs = folder / "run", text, [], []
         self.settings = effective(
             Settings(**{"vector_size": 16, "max_vocab": 200, "epochs": 3, "threads": 1, **settings})
-        )[0]
+        )
         self.act = lambda *_: None
         self.folder.mkdir()
 

@@ -106,7 +106,7 @@ def trained(text, **about):
         "subwords": True, "vector_size": DIM, "epochs": 1, "min_count": 1, "sample": 0, "window": 2, "threads": 1,
         **about,
     }  # fmt: skip
-    before, settings = [], effective(validated(given))[0]
+    before, settings = [], effective(validated(given))
     model = fit(Inputs([text]), settings, prepare=lambda engine: before.append(engine.state()["input"][:, :DIM].copy()))
     return model, before[0], model.arrays.get("input_rows", model.input)
 

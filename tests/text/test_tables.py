@@ -442,7 +442,7 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
     monkeypatch.setattr(inputs, "CHUNK_WORDS", 50)
     monkeypatch.setattr(WindowEngine, "SLICE", 2)
     path, folder = write(table(), tmp_path / "t.parquet"), tmp_path / "run"
-    about, _ = effective(Settings(vector_size=5, epochs=2, min_count=1, threads=1, column="text"))
+    about = effective(Settings(vector_size=5, epochs=2, min_count=1, threads=1, column="text"))
     expected = fit(inputs.Inputs([path]), about).input
     with locked(folder):
         run = StopsSoon(folder)

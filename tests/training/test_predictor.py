@@ -100,7 +100,7 @@ def test_initial_weights_are_normal_and_biases_are_log_frequencies():
 def settings_of(**changes):
     return effective(
         Settings(**{"architecture": "cbow", "vector_size": DIM, "window": WINDOW, "threads": 1, **changes})
-    )[0]
+    )
 
 
 def test_settings_decide_which_words_are_context():
@@ -274,7 +274,7 @@ def test_options_of_a_model_pass_the_same_checks_as_settings(name):
     for option, value in wrong.items():
         asked = Settings(objective=name, options={option: value})
         with pytest.raises(ConfigError, match=option) as caught:
-            objectives.check_options(effective(asked)[0], files=False)
+            objectives.check_options(effective(asked), files=False)
         with pytest.raises(DataError) as refused:
             model_predictor(language_model(settings={"objective": name, "options": {option: value}}))
         assert str(refused.value) == f"the model's settings: {caught.value}"

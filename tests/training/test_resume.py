@@ -62,7 +62,7 @@ def small_pieces(monkeypatch):
 
 def settings_of(name, model):
     more = {"vector_size": 8, "window": 2, "epochs": 2, "min_count": 1, "threads": 1, "sample": 0.01}
-    return effective(Settings(objective=name, options=OPTIONS.get(name, {}), **more, **MODELS[model]))[0]
+    return effective(Settings(objective=name, options=OPTIONS.get(name, {}), **more, **MODELS[model]))
 
 
 def learned(model):

@@ -325,7 +325,7 @@ def test_early_stopping_and_the_best_epoch_survive_stops(corpus, tmp_path):
 
 @pytest.mark.parametrize("about", [{}, {"corpus": []}])
 def test_checkpoint_that_lacks_facts_about_its_run_is_refused(corpus, about):
-    settings, _ = effective(Settings(vector_size=16, threads=1))
+    settings = effective(Settings(vector_size=16, threads=1))
     run = Run()
     run.checkpoint = checkpoint.Checkpoint(1, {}, about, [])
     with pytest.raises(DataError, match="checkpoint 1: its description of the run is invalid"):
@@ -334,7 +334,7 @@ def test_checkpoint_that_lacks_facts_about_its_run_is_refused(corpus, about):
 
 def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path):
     """Kernels do not check bounds, so rows missing from a tampered checkpoint must never be read."""
-    settings, _ = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
+    settings = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
     text = [str(corpus / "short.txt")]
     with locked(tmp_path):
         stopped = RunFolder(tmp_path, every=0.0)

@@ -286,7 +286,7 @@ def test_epoch_records_are_bounded_and_keep_the_first_and_the_last(monkeypatch):
 
 
 def test_run_of_many_epochs_keeps_few_records_but_correct_totals(folder, monkeypatch):
-    settings, _ = effective(Settings(vector_size=8, threads=1, epochs=25, min_count=2))
+    settings = effective(Settings(vector_size=8, threads=1, epochs=25, min_count=2))
     whole = fit(Inputs([str(folder / "text.txt")]), settings)
     monkeypatch.setattr(record, "MAX_RECORDS", 10)
     few = fit(Inputs([str(folder / "text.txt")]), settings)
@@ -337,7 +337,7 @@ def test_fit_reports_what_subsampling_keeps_and_warns_about_the_corpus(folder):
 
 def settings_with_heldout(folder):
     text = [str(folder / "text.txt")]
-    settings, _ = effective(Settings(vector_size=8, threads=1, epochs=3, min_count=2, objective="nce"))
+    settings = effective(Settings(vector_size=8, threads=1, epochs=3, min_count=2, objective="nce"))
     return text, settings
 
 
@@ -412,7 +412,7 @@ def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
 
 def test_corpus_without_examples_raises_in_the_python_api_too(folder):
     Path(folder / "text.txt").write_text("one\ntwo\n" * 300)
-    settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1))[0], epochs=1)
+    settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1)), epochs=1)
     with pytest.raises(DataError, match="nothing to learn from"):
         fit(Inputs([str(folder / "text.txt")]), settings)
 
@@ -421,7 +421,7 @@ def test_an_epoch_in_which_every_window_is_empty_has_no_loss_and_is_never_the_be
     """Subsampling keeps both words of a line in few epochs."""
     text = tmp_path / "text.txt"
     text.write_text("a b\na b\na b\n")
-    settings, _ = effective(Settings(vector_size=4, min_count=1, sample=0.01, epochs=30, threads=1))
+    settings = effective(Settings(vector_size=4, min_count=1, sample=0.01, epochs=30, threads=1))
     epochs = []
     found = Inputs([str(text)], [str(text)])
     model = fit(found, settings, events=Events(epoch=lambda epoch, _: epochs.append(epoch)))

@@ -26,7 +26,7 @@ FIXED = ["adaptive-softmax", "class-softmax", "dsoftmax", "hs", "hs-neg"]
 
 def settings_of(objective="neg", **more):
     given = {"vector_size": 6, "threads": 1, "bias": True, "architecture": "vlbl", "window": 2}
-    return effective(validated({**given, "objective": objective, **more}))[0]
+    return effective(validated({**given, "objective": objective, **more}))
 
 
 def engine_of(settings, words=WORDS, counts=None):

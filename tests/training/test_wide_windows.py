@@ -113,7 +113,7 @@ def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, object
     """A rate of almost 0 trains nothing."""
     built = []
     model = train(sessions, objective=objective, alpha=1e-12, **SMALL)
-    done, _ = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
+    done = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
     fit(Inputs(Sentences(sessions)), done, prepare=lambda engine: built.append(engine.objective))
     loss, untrained = model.record["epochs"][0]["loss"], built[0].untrained_loss()
     assert loss <= untrained * (1 + 1e-6)
@@ -170,7 +170,7 @@ def test_settings_that_contradict_whole_sentences_are_refused():
         effective(Settings(architecture="vlbl", window="sentence"))
     with pytest.raises(ConfigError, match=r"shrink_windows: .* leave it out"):
         validated({"window": "sentence", "shrink_windows": True})
-    assert effective(Settings(window="sentence", shrink_windows=False))[0].shrink_windows is False
+    assert effective(Settings(window="sentence", shrink_windows=False)).shrink_windows is False
 
 
 def test_a_model_trained_further_chooses_shrinking_for_its_new_window(sessions):
@@ -197,7 +197,7 @@ def test_word2vec_trains_saves_and_scores_whole_sentences(sessions, tmp_path):
 def extent_of(sentences, **settings):
     """Return the elements of a thread's working memory for context words, and for their scores."""
     found = []
-    done, _ = effective(Settings(**{**SMALL, **settings}))
+    done = effective(Settings(**{**SMALL, **settings}))
     fit(Inputs(Sentences(sentences)), done, prepare=lambda engine: found.append(engine.threads[0][2]))
     return found[0].context.size, found[0].logits.size
 

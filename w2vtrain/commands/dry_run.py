@@ -5,12 +5,10 @@ plan.py decides what the run would do, and training/estimate.py measures.
 
 import os
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.plan import Plan, check_outputs, plan
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.commands.run import headline, recorded
@@ -19,7 +17,7 @@ from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import new_files_in
-from w2vtrain.training.estimate import Estimate, Saves, estimate
+from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.folder import check_lockable
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
@@ -37,19 +35,13 @@ def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
     planned = plan(request, os.environ, Team())
     with closing(Console(request.quiet)) as console:
         in_the_way = refuse(planned)
-        found = estimate(planned.inputs(), planned.settings, seconds, saves(request), console.events().reading)
+        found = estimate(planned.inputs(), planned.settings, seconds, planned.run(), console.events().reading)
     found.warnings += in_the_way
     if as_json:
         epochs = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
         echo(json_text({"task": "dry-run"} | epochs | found.to_dict()))
     else:
         show(planned, found)
-
-
-def saves(request: FitRequest) -> Saves:
-    """Return what a run writes."""
-    results, waits = partial(results_bytes, request), request.on_full == "wait"
-    return Saves(request.run_folder, request.checkpoint_every * 60, request.encoding_folder, results, waits)
 
 
 def refuse(planned: Plan) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.commands.console import warn
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.contract import Weights
@@ -104,7 +105,7 @@ def _retried(write: Callable[[str, bool], None], file: str, owned: Callable[[str
             write(file, owned(file))
             return
         except (WriteError, OutputError) as error:
-            if is_stream(file) or not run.await_disk_space(error):
+            if is_stream(file) or not run.await_disk_space(error, lambda line: warn(f"warning     {line}")):
                 raise
 
 

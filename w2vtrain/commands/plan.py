@@ -8,12 +8,14 @@ import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
-from w2vtrain.config import Settings, check_rules, option, resolve
+from w2vtrain.config import Settings, check_patience, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
@@ -22,6 +24,7 @@ from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, check_writable
+from w2vtrain.system.machine import threads_of
 from w2vtrain.system.same_file import among
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.trust import answering
@@ -66,11 +69,12 @@ class Plan:
 
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
-        request, folder = self.request, self.request.run_folder
+        request, folder, results = self.request, self.request.run_folder, partial(results_bytes, self.request)
         if folder is None:
-            return Run()
-        cache, wait = request.cache_dir and Path(request.cache_dir), request.on_full == "wait"
-        return RunFolder(folder, request.checkpoint_every * 60, wait, cache or None, request.allow_changed)
+            return Run(results)
+        cache, wait = Path(request.cache_dir) if request.cache_dir else None, request.on_full == "wait"
+        every = request.checkpoint_every * 60
+        return RunFolder(folder, every, wait, cache, request.allow_changed, results=results)
 
 
 def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Plan:
@@ -87,8 +91,8 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
-    check_rules(asked, heldout=bool(request.heldout))
-    settings, threads_reason = effective(asked)
+    check_patience(asked, heldout=bool(request.heldout))
+    settings, threads_reason = effective(asked), threads_of(asked.threads)[1]
     check_start(request, settings, start)
     if not request.print_config:
         if team.size > 1:

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.commands.console import Console, warn
+from w2vtrain.commands.console import Console
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
-from w2vtrain.commands.outputs import locked_outputs, results_bytes, write_results
+from w2vtrain.commands.outputs import locked_outputs, write_results
 from w2vtrain.commands.plan import Plan, check_begun, check_outputs, plan
 from w2vtrain.commands.ranks import joined
 from w2vtrain.commands.request import FitRequest
@@ -78,8 +78,6 @@ def start(planned: Plan, run: Run, console: Console) -> None:
     """Report what will be done, and what is odd about it."""
     settings = planned.settings
     run.warn = console.note_warning
-    run.results = partial(results_bytes, planned.request)
-    run.alarm = lambda line: warn(f"warning     {line}")
     console.start(settings, headline(settings, planned.reason), planned.request.files, run.id)
     if warning := crowded(settings.threads):
         console.say(warning)

@@ -65,7 +65,7 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
         "threads": model.threads(),
     }
     try:
-        return effective(validated(settings | model.subword_settings()))[0]
+        return effective(validated(settings | model.subword_settings()))
     except ConfigError as error:
         raise InvalidSettings(str(error)) from None
 
@@ -78,7 +78,7 @@ def learned_by(model: Any) -> tuple[str, str]:
 def default_rate(model: Any) -> float:
     """Return the best measured learning rate for the architecture and the objective of a model."""
     architecture, objective = learned_by(model)
-    return float(effective(Settings(architecture=architecture, objective=objective))[0].alpha or 0.025)
+    return float(effective(Settings(architecture=architecture, objective=objective)).alpha or 0.025)
 
 
 def span(stats: CorpusStats, examples: int | None, words: int | None, done: int) -> tuple[float, float]:

@@ -75,7 +75,7 @@ def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str
     base, own = asdict(comparison.settings), {**contender.settings, **more}
     shared = base.pop("options") if own["objective"] == base["objective"] else {}
     own["options"] = {**shared, **own.get("options", {})}
-    settings, _ = effective(validated({**base, **own}))
+    settings = effective(validated({**base, **own}))
     if settings.seconds is not None:  # no epoch is scored: see trial.Curve
         settings = replace(settings, patience=None)
     c = comparison

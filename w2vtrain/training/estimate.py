@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text
 from w2vtrain.training.perplexity import score
 from w2vtrain.training.predictor import predictor
-from w2vtrain.training.run import Results
+from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import AT_EPOCH_END
 from w2vtrain.training.space import TEXT, Footprint, check_disk, keeps_best
 from w2vtrain.training.state import Progress
@@ -95,31 +95,16 @@ class Estimate:
         return found | {"vocabularies": choices, "seconds_per_epoch": self.seconds}
 
 
-class Saves(NamedTuple):
-    """What a run writes besides its log.
-
-    folder: for checkpoints, None if there are none; every: seconds between them; encoding: the folder for the encoded
-    text, by default the system's for temporary files; results: see `Results`; waits: whether the run waits for disk
-    space, so that a lack of it is only worth a warning.
-    """
-
-    folder: Path | None
-    every: float
-    encoding: Path | None
-    results: Results
-    waits: bool = False
-
-
 def estimate(
-    inputs: Inputs, settings: Settings, seconds: float, saves: Saves, progress: Callable[[int, int | None, int], None]
+    inputs: Inputs, settings: Settings, seconds: float, run: Run, progress: Callable[[int, int | None, int], None]
 ) -> Estimate:
     """Read all of a corpus and of the held-out text, and train on a sample with the settings of a run for some seconds.
 
-    inputs, settings: of the run, see `fit`.
+    inputs, settings: of the run, see `fit`; run: which tells what it would write besides its log, and is not changed.
 
     Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
     """
-    temporary(saves.encoding).close()  # raises OutputError
+    temporary(inputs.folder).close()  # raises OutputError
     started, corpus, blocks = time.monotonic(), corpus_of(inputs.sources, settings), Reservoir(BLOCKS)
     threads = int(settings.threads)
     with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
@@ -142,7 +127,7 @@ def estimate(
     text = heldout_text(inputs.heldout, settings, vocabulary)[0] if inputs.heldout else None
     entries = round(result.learned * len(ids.tokens) / max(1, ids.words))
     result.encoded = 4 * (result.tokens + entries)
-    encoding = saves.encoding or Path(tempfile.gettempdir())
+    encoding = inputs.folder or Path(tempfile.gettempdir())
     check_disk([(encoding, result.encoded)], TEXT)
     engine, model = _train(replace(inputs, heldout=(), encoded=ids), settings, seconds, result)
     result.peak = training = peak_memory()
@@ -155,8 +140,8 @@ def estimate(
         used = peak_memory() + (peak_memory() - used) * (settings.epochs > 1)
     weights = Weights(model.input, model.output, model.arrays)
     footprint = Footprint.of(engine.state(), weights, vocabulary, keeps_best(settings, text))
-    _memory(result, inputs, settings, engine, footprint, saves, used + 4 * max(0, entries - len(ids.tokens)))
-    _disk(result, footprint, saves, vocabulary, weights, (encoding, 4 * entries))
+    _memory(result, inputs, settings, engine, footprint, run, used + 4 * max(0, entries - len(ids.tokens)))
+    _disk(result, footprint, run, vocabulary, weights, (encoding, 4 * entries))
     return result
 
 
@@ -233,7 +218,7 @@ def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
 
 
 def _memory(
-    result: Estimate, inputs: Inputs, settings: Settings, engine: Engine, footprint: Footprint, saves: Saves, used: int
+    result: Estimate, inputs: Inputs, settings: Settings, engine: Engine, footprint: Footprint, run: Run, used: int
 ) -> None:  # fmt: skip
     """Fill in memory. used: bytes of the process while it trains or scores, without copies of weights.
 
@@ -244,24 +229,24 @@ def _memory(
     result.weights = sum(array.values.nbytes for array in engine.arrays()) + footprint.best
     result.weights += footprint.state * bool(inputs.start)
     total = result.seconds[0] * settings.epochs if result.seconds else 0.0
-    is_due = saves.folder and (inputs.heldout or total > saves.every * AT_EPOCH_END / 2)
+    is_due = run.folder and (inputs.heldout or total > run.every * AT_EPOCH_END / 2)
     copies = footprint.checkpoint if is_due and footprint.checkpoint <= available_memory() / 2 else 0
     result.peak = max(result.peak, used + footprint.best + copies)
 
 
 def _disk(
-    result: Estimate, footprint: Footprint, saves: Saves, vocabulary: Vocabulary, weights: Weights,
+    result: Estimate, footprint: Footprint, run: Run, vocabulary: Vocabulary, weights: Weights,
     encoded: tuple[Path, int],
 ) -> None:  # fmt: skip
     """Fill in disk space. Raise WriteError or warn if the disk is too small. encoded: the encoded text in training."""
-    results = saves.results(vocabulary, weights)
+    results = run.results(vocabulary, weights)
     result.results = sum(size for _, size in results)
-    if saves.folder is None:
+    if run.folder is None:
         return
     result.checkpoints = footprint.folder
     try:
-        check_disk([(saves.folder, footprint.left(saves.folder)), *results, encoded])
+        check_disk([(run.folder, footprint.left(run.folder)), *results, encoded])
     except WriteError as error:
-        if not saves.waits:
+        if not run.wait_for_disk:
             raise
         result.warnings.append(str(error))

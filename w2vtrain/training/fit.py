@@ -13,10 +13,10 @@ import numpy as np
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
-from w2vtrain.config import Settings, check_rules
+from w2vtrain.config import Settings, broken_rules, check_patience
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Engine, Schedule
-from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
+from w2vtrain.errors import ConfigError, CorpusChanged, DataError, NothingLearned, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
 from w2vtrain.probability.dense import one_thread
@@ -55,8 +55,8 @@ from w2vtrain.training.units import Interrupted
 from w2vtrain.training.warm_start import WarmStart
 
 
-def effective(settings: Settings) -> tuple[Settings, str]:
-    """Return the settings with all automatic values filled in, and the reason for the number of threads.
+def effective(settings: Settings) -> Settings:
+    """Return the settings with all automatic values filled in.
 
     Raise ConfigError if the architecture, the objective or one of its options does not exist, or if settings break a
     rule.
@@ -66,15 +66,16 @@ def effective(settings: Settings) -> tuple[Settings, str]:
     defaults = known.get(settings.architecture, known[architecture.like()])
     alpha = settings.alpha if settings.alpha is not None else defaults["alpha"]
     min_alpha = settings.min_alpha if settings.min_alpha is not None else alpha * 1e-4
-    threads, reason = threads_of(settings.threads)
+    threads, _ = threads_of(settings.threads)
     block = settings.block if settings.block is not None else defaults.get("block", 32)
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
     check_window(settings)
     shrink = settings.shrink_windows if settings.shrink_windows is not None else shrinks(settings)
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
     done = replace(done, shrink_windows=shrink, block=block)
-    check_rules(done)
-    return done, reason
+    if problems := broken_rules(done):
+        raise ConfigError("; ".join(problems))
+    return done
 
 
 def fit(
@@ -97,7 +98,7 @@ def fit(
     raises; DataError is raised if there is no example to learn from.
     """
     events, record, team = events or Events(), Record(), team or Team()
-    check_rules(settings, heldout=bool(inputs.heldout))
+    check_patience(settings, heldout=bool(inputs.heldout))
     if inputs.start:
         inputs.start.check(settings, inputs.grow)
     if inputs.heldout:

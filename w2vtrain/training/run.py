@@ -1,5 +1,6 @@
 """The phase of a run, and what signals ask of it. RunFolder, in run_folder.py, also saves checkpoints."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -24,6 +25,7 @@ Arrays = Callable[[], Mapping[str, np.ndarray]]
 Facts = Callable[[], dict[str, Any]]
 Results = Callable[[Vocabulary, Weights], list[tuple[Path, int]]]
 """Returns the folder of each result, and about how many bytes the result takes there."""
+NO_RESULTS: Results = lambda vocabulary, weights: []  # noqa: E731
 
 
 class Phase(Enum):
@@ -38,22 +40,25 @@ class Phase(Enum):
 class Run:
     """A run that keeps nothing on disk: that of a caller in Python, or of a rank other than 0.
 
-    saves: whether there are checkpoints; id: in the log and in lock files, empty without a folder; warn, alarm: called
-    with lines about storage problems, and about results that have to wait for disk space; stop_requested,
-    save_requested: what signals have asked for; checkpoint: the state to resume from, or None; allow_changed: start
-    over if the corpus has changed since then; results: the sizes of what the run will write.
+    saves: whether there are checkpoints; folder, every: where, and the seconds between them; wait_for_disk: whether the
+    run waits for space on a full disk; id: in the log and in lock files, empty without a folder; results: the sizes of
+    what the run will write; warn: called with lines about storage problems; stop_requested, save_requested: what
+    signals have asked for; checkpoint: the state to resume from, or None; allow_changed: start over if the corpus has
+    changed since then.
     """
 
     saves = False
+    folder: Path | None = None
+    every = math.inf
+    wait_for_disk = False
 
-    def __init__(self) -> None:
+    def __init__(self, results: Results = NO_RESULTS) -> None:
         self.phase, self.id = Phase.STARTING, ""
         self.stop_requested = self.save_requested = False
         self.checkpoint: Checkpoint | None = None
         self.allow_changed = False
-        self.results: Results = lambda vocabulary, weights: []
+        self.results = results
         self.warn: Callable[[str], None] = lambda _: None
-        self.alarm: Callable[[str], None] = lambda _: None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -87,8 +92,8 @@ class Run:
     def end_outputs(self) -> None:
         """Record that all results are written."""
 
-    def await_disk_space(self, error: W2VError) -> bool:
-        """Return whether to write a result again, after waiting for disk space."""
+    def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
+        """Return whether to write a result again, after waiting for disk space. alarm: called once, with a line."""
         return False
 
     @contextmanager

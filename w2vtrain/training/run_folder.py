@@ -6,7 +6,7 @@ files of a checkpoint, and journal.py the record of the run in config.json.
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -45,7 +45,7 @@ from w2vtrain.training.journal import (
     OtherSchema,
     changes,
 )
-from w2vtrain.training.run import Arrays, Facts, Phase, Run
+from w2vtrain.training.run import NO_RESULTS, Arrays, Facts, Phase, Results, Run
 from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
@@ -66,12 +66,13 @@ class RunFolder(Run):
     """
 
     saves = True
+    folder: Path
 
     def __init__(
         self, folder: Path, every: float = 600.0, wait_for_disk: bool = False, cache: Path | None = None,
-        allow_changed: bool = False, background: bool = True,
+        allow_changed: bool = False, background: bool = True, results: Results = NO_RESULTS,
     ) -> None:  # fmt: skip
-        super().__init__()
+        super().__init__(results)
         self.folder, self.every, self.wait_for_disk = folder, every, wait_for_disk
         self.cache, self.allow_changed, self.background = cache, allow_changed, background
         self.last, self.number, self.waits = time.monotonic(), 0, 0
@@ -300,7 +301,7 @@ class RunFolder(Run):
             lambda: checkpoint.save(self.folder, number, copies, facts, self._description),
         )
 
-    def await_disk_space(self, error: W2VError) -> bool:
+    def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
         """Wait for disk space after the results did not fit, and return True if the caller should try again.
 
         Return False for other errors, without `wait_for_disk`, or if a signal stops the run. Save before waiting.
@@ -308,7 +309,7 @@ class RunFolder(Run):
         if not self.wait_for_disk or not disk_is_full(error):
             return False
         if not self.waits:
-            self.alarm(f"{error}; retrying until there is enough disk space")
+            alarm(f"{error}; retrying until there is enough disk space")
         with suppress(WriteError, OutputError):
             self.save()
         self.waits += 1

@@ -64,6 +64,6 @@ def warmup(architecture: str = Settings.architecture, objective: str = Settings.
         text.write_text("a b c d e f g h\n" * 200 + line, encoding="utf-8")
         for threads in (1, 2):  # architectures with arrays of their own have replicas of these with several threads
             pair = {"architecture": architecture, "objective": objective, "threads": threads}
-            settings = effective(validated({**pair, "epochs": 1, "min_count": 2, "sample": 0}))[0]
+            settings = effective(validated({**pair, "epochs": 1, "min_count": 2, "sample": 0}))
             fit(Inputs([str(text)], [str(text)]), settings)
     return Warmed(architecture, objective, len(kernels), time.monotonic() - started)

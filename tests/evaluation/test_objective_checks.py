@@ -92,6 +92,8 @@ SUM = "add_product(self.output, g, H, lr)"
         (changed(SMOOTHED, ("dH = g @ self.output", 'dH = g @ self.output + work.array("a", (1,))'),
                 (SUM, SUM + '\n        work.array("a", (1,))[:] = len(H)')),
             ["what earlier blocks left in the workspace has no effect"]),
+        (changed(SMOOTHED, ("dH = g @ self.output", "dH = g @ self.output + lr * g @ self.output")),
+            ["the loss and dH are those before the step"]),
         (changed(SMOOTHED, ("H @ self.output.T", "np.nan_to_num(H) @ self.output.T")),
             ["NaN in a hidden vector makes the loss NaN"]),
         (changed(SMOOTHED, ("self.epsilon = epsilon", 'self.epsilon, self.state = epsilon, {"n": np.zeros(1)}'),

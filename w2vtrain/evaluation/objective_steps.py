@@ -23,6 +23,8 @@ COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4, 3, 3, 2])
 TOKENS = np.array([0, 1, 2, 0, -1, 3, 4, 5, 6, 7, 8, -1, 9, 10, 11, 12, 13, 14, 15, 2, -1], np.int32)
 EXACT = 1e-5
 """The difference from finite differences, relative to the largest, at which a gradient is wrong. Correct: 1e-6."""
+RATE = 0.05
+"""The learning rate of a step, at which examples of a block that learned from each other's changes would show."""
 DRAWN = 1500
 """Targets whose candidates are drawn."""
 
@@ -190,19 +192,29 @@ def steps(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[]
     holds, figure = _close(dH.reshape(-1), -slope(loss, H, np.arange(H.size)), EXACT)
     yield Finding("dH is the negative gradient of the loss", holds, figure)
     yield from _check_parameters(objective, H, targets, loss, begun)
+    moved, moved_dH = objective.step(H, targets, RATE, begun())
+    _restore(objective, kept)
+    holds, figure = _close([moved, *moved_dH.flat], [first, *dH.flat], 1e-9)
+    yield Finding("the loss and dH are those before the step", holds, figure)
     wrong = H.copy()
     wrong[1, 0] = np.nan
     with np.errstate(all="ignore"):
         lost = float(objective.step(wrong, targets, 0.0, begun())[0])
     yield Finding("NaN in a hidden vector makes the loss NaN", bool(np.isnan(lost)), f"{lost:.6f}")
-    for name, array in _arrays_of(objective).items():
-        array[...] = kept[name]  # 0 times NaN is NaN
+    _restore(objective, kept)  # 0 times NaN is NaN
 
 
 def _arrays_of(objective: Any) -> dict[str, np.ndarray]:
     """Return all arrays of a block objective by name: those of the model, what it learns, and its state."""
     state = {f"state.{name}": array for name, array in objective.state.items()}
     return {**objective.arrays(), **objective.parameters(), **state}
+
+
+def _restore(objective: Any, kept: dict[str, np.ndarray]) -> None:
+    """Overwrite all arrays of a block objective with copies of what they were."""
+    for name, array in _arrays_of(objective).items():
+        array[...] = kept[name]
+    objective.refresh()
 
 
 def _used(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]) -> Workspace:
@@ -218,11 +230,10 @@ def _check_parameters(
     objective: Any, H: np.ndarray, targets: np.ndarray, loss: Callable[[], float], begun: Callable[[], Workspace]
 ) -> Iterator[Finding]:
     """Compare each array's change per unit of learning rate, or `gradients`, with the negative gradient of the loss."""
-    arrays, everything = objective.parameters(), _arrays_of(objective)
-    before, rng = {name: array.copy() for name, array in everything.items()}, np.random.default_rng(8)
+    arrays, rng = objective.parameters(), np.random.default_rng(8)
+    before = {name: array.copy() for name, array in _arrays_of(objective).items()}
     got = gradients_of(objective, H, targets, begun)[2]
-    for name, array in everything.items():
-        array[...] = before[name]
+    _restore(objective, before)
     for name, array in arrays.items():
         change = got[name].reshape(-1)
         cells = np.unique([*np.argsort(-np.abs(change))[:20], *rng.permutation(array.size)[:40]])
@@ -231,7 +242,7 @@ def _check_parameters(
 
 
 def gradients_of(
-    objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace], rate: float = 1e-7
+    objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]
 ) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
     """Return what `gradients` returns or, without it, a step: the changes are per unit of learning rate."""
     arrays = objective.parameters()
@@ -239,8 +250,8 @@ def gradients_of(
         loss, dH, found = objective.gradients(H, targets, begun())
         return loss, dH, {name: _dense(found[name], array) for name, array in arrays.items()}
     before = {name: array.copy() for name, array in arrays.items()}
-    loss, dH = objective.step(H, targets, rate, begun())
-    return loss, dH, {name: (array - before[name]) / rate for name, array in arrays.items()}
+    loss, dH = objective.step(H, targets, RATE, begun())
+    return loss, dH, {name: (array - before[name]) / RATE for name, array in arrays.items()}
 
 
 def _dense(gradient: Any, array: np.ndarray) -> np.ndarray:
@@ -259,8 +270,8 @@ def _check_float32(
     for name, array in wide.parameters().items():
         narrow.parameters()[name][...] = array
     with np.errstate(over="ignore"):
-        loss, dH, changes = gradients_of(wide, H, targets, begun, 0.05)
-        other, other_dH, others = gradients_of(narrow, H.astype(np.float32), targets, begun, 0.05)
+        loss, dH, changes = gradients_of(wide, H, targets, begun)
+        other, other_dH, others = gradients_of(narrow, H.astype(np.float32), targets, begun)
     pairs = [(other, loss), (other_dH, dH), *((others[name], change) for name, change in changes.items())]
     found = sorted(_close(mine, theirs, 1e-4) for mine, theirs in pairs)
     right = isinstance(other, float) and other_dH.dtype == np.float32 and other_dH.shape == H.shape

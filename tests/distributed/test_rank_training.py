@@ -269,7 +269,9 @@ def test_thread_of_a_rank_that_stalls_is_named():
 def test_signal_while_one_rank_reads_stops_all(ranks, monkeypatch):
     run = ranks()
     before = Run.__init__
-    monkeypatch.setattr(Run, "__init__", lambda self: (before(self), vars(self).update(stop_requested=True))[0])
+    monkeypatch.setattr(
+        Run, "__init__", lambda self, *about: (before(self, *about), vars(self).update(stop_requested=True))[0]
+    )
     with pytest.raises(Stopped, match="before training"):
         run(3)
     assert not run.learned

@@ -20,7 +20,7 @@ import sys
 import numpy as np
 import w2vtrain
 from w2vtrain.kernels import jit
-from w2vtrain.training import fit
+from w2vtrain.training.perplexity import perplexity
 from w2vtrain.kernels.rows import add_to_rows, padded_rows
 
 @jit.kernel()
@@ -45,7 +45,7 @@ common = {"objective": objective, "epochs": 1, "vector_size": 9, "window": 3, "m
 for more in map(eval, sys.argv[3:]):
     model = w2vtrain.train(text, heldout=text, threads=2, **common, **more)
     assert model.record["epochs"][0]["examples"] > 1000
-    score, _ = fit.perplexity(model, [text])
+    score, _ = perplexity(model, [text])
     assert score.examples > 1000
 """
 SMALL = [{}, {"model": "cbow"}]

@@ -25,6 +25,7 @@ from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.evaluation.contenders import Contender, contenders
 from w2vtrain.objectives import objectives
 from w2vtrain.system import children
+from w2vtrain.system.json_text import json_text
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 
@@ -328,7 +329,8 @@ def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
 def test_an_interrupted_job_continues_where_it_was(tmp_path, monkeypatch, interrupted):
     """Killed while the curve or the test text is scored, it has the result of a job that nothing interrupted."""
     found = job(tmp_path, "hs", epochs=4, alpha=0.1)
-    whole = trial.train(found, folder=tmp_path / "whole.run")
+    monkeypatch.setattr("w2vtrain.training.run_folder.AT_EPOCH_END", 0.0)  # a checkpoint after each epoch
+    whole = trial.train(found, path=tmp_path / "whole.json")
     calls, before = count(), getattr(owner := trial.Curve if interrupted != "scoring" else trial, interrupted)
 
     def killed(*args):
@@ -336,14 +338,16 @@ def test_an_interrupted_job_continues_where_it_was(tmp_path, monkeypatch, interr
             raise KeyboardInterrupt
         return before(*args)
 
-    folder = tmp_path / "job.run"
+    path = tmp_path / "job.json"
     with monkeypatch.context() as patch:
         patch.setattr(owner, interrupted, killed)
         with pytest.raises(KeyboardInterrupt):
-            trial.train(found, folder=folder)
+            trial.train(found, path=path)
+    assert not path.exists()
     resumed = []
     monkeypatch.setattr(trial.Curve, "resumed", spied(trial.Curve.resumed, resumed))
-    again = trial.train(found, folder=folder)
+    again = trial.train(found, path=path)
+    assert json.loads(path.read_text()) == json.loads(json_text(again))
     assert [state.epoch for _, state in resumed] == [{"scored": 3, "scoring": 4}[interrupted]]
     assert {**again["test"], "seconds": 0} == {**whole["test"], "seconds": 0}
     assert [point["perplexity"] for point in again["curve"]] == [point["perplexity"] for point in whole["curve"]]
@@ -361,33 +365,38 @@ def spied(function, calls):
     return noted
 
 
-def test_a_timed_job_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatch):
-    """The CPU seconds of training go on where they were, and no fraction of the limit is scored twice."""
+@pytest.mark.parametrize("points", [3, 5])
+def test_a_timed_job_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatch, points):
+    """The CPU seconds of training go on where they were, and every fraction of the limit is scored once.
+
+    After the fifth point nothing is left to learn, and the test text is scored.
+    """
     found = job(tmp_path, "softmax", seconds=0.6, epochs=1000)
-    folder, add = tmp_path / "job.run", trial.Curve.add
+    path, add = tmp_path / "job.json", trial.Curve.add
     ticks = count()
     clock = SimpleNamespace(monotonic=time.process_time, thread_time=lambda: 0.02 * next(ticks))
     monkeypatch.setattr("w2vtrain.training.trainer.time", clock)
     monkeypatch.setattr("w2vtrain.training.run_folder.AT_EPOCH_END", 0.0)  # a checkpoint at each pause
 
     def killed(curve, perplexity):
-        add(curve, perplexity)
-        if len(curve.points) == 3:
+        if len(curve.points) == points:
             raise KeyboardInterrupt
+        add(curve, perplexity)
 
     with monkeypatch.context() as patch:
         patch.setattr(trial.Curve, "add", killed)
         with pytest.raises(KeyboardInterrupt):
-            trial.train(found, folder=folder)
+            trial.train(found, path=path)
     resumed = []
     monkeypatch.setattr(trial.Curve, "resumed", spied(trial.Curve.resumed, resumed))
-    again = trial.train(found, folder=folder)
+    again = trial.train(found, path=path)
     [(_, state)] = resumed
     seconds = [point["seconds"] for point in again["curve"]]
-    assert 0 < state.cpu < 0.6
-    assert any(moment <= state.cpu for moment in seconds)
+    assert state.is_over == (points == 5)
+    assert len([moment for moment in seconds if moment <= state.cpu]) >= points
     assert seconds == sorted(set(seconds))
-    assert len(seconds) <= len(trial.FRACTIONS) + 1
+    assert len(seconds) == len(trial.FRACTIONS) + 1
+    assert all(epoch["words"] for epoch in again["epochs"])
     assert seconds[-1] == pytest.approx(report.cpu_seconds(again))
 
 

@@ -141,7 +141,7 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
     console = Console(every=0, log=lambda event: said.append(event))
     again = fit(Inputs(text, text), settings, events=console.events(), team=Team(resumed))
     assert [(event["event"], event["epoch"]) for event in said if event["event"] == "resumed"] == [("resumed", learned)]
-    assert f"from a checkpoint after epoch {learned}, with which patience ran out" in capsys.readouterr().err
+    assert f"from a checkpoint after epoch {learned}, with which time or patience ran out" in capsys.readouterr().err
     assert again.record["epochs"] == model.record["epochs"]
     assert again.record["best_epoch"] == learned - 1
     np.testing.assert_array_equal(again.input, model.input)

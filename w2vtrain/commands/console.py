@@ -265,7 +265,7 @@ class Console:
         self._log("resumed", epoch=state.current, chunks=state.chunks)
         place = f"in epoch {state.current}, after {state.chunks:,} of its chunks"
         if state.is_over:
-            place = f"after epoch {state.epoch}, with which patience ran out"
+            place = f"after epoch {state.epoch}, with which time or patience ran out"
         self.say(f"resumed     from a checkpoint {place}")
 
     def _scoring(self, done: int, total: int) -> None:

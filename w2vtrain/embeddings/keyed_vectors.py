@@ -1602,7 +1602,8 @@ class KeyedVectors:
         header = f"{len(keys) if total_vec is None else total_vec} {self.vector_size}\n" if write_header else ""
         with builtin_errors():
             words = [prefix + key for key in keys]
-            matrix = LazyRows((len(order), self.vector_size), lambda rows: self.vectors[order[rows]])
+            shape, dtype = (len(order), self.vector_size), self.vectors.dtype
+            matrix = LazyRows(shape, lambda rows: self.vectors[order[rows]], dtype)
             write_word2vec(fname, words, matrix, binary, header, append)
         if fvocab is not None:
             counts = self.expandos["count"][order].tolist()

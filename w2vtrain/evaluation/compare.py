@@ -19,7 +19,7 @@ from w2vtrain.evaluation import report
 from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import curves, picture, title
 from w2vtrain.evaluation.figures import can_draw
-from w2vtrain.evaluation.trial import Job, child
+from w2vtrain.evaluation.trial import Job, child, kept_beside
 from w2vtrain.system.children import each, run_child
 from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text
@@ -170,6 +170,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
     """
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():
+        forget(path)
         kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
         if kept.get("job") != asdict(job):
             raise ConfigError(f"{path}: belongs to another comparison; choose another folder, or remove the file")
@@ -177,12 +178,20 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
             raise DataError(f"{path}: some figures are missing or are not numbers{REMEDY}")
         return kept
     folder.mkdir(parents=True, exist_ok=True)
-    run = path.with_suffix(".run")
-    trained = {"job": asdict(job), **_train_apart(job, run, lambda text: say(f"{number}{job.name}: {text}"))}
-    write_json(path, trained)
-    remove_tree(run)
+    trained = {"job": asdict(job), **_train_apart(job, path, lambda text: say(f"{number}{job.name}: {text}"))}
+    if not path.exists():  # it diverged, or was brief
+        write_json(path, trained)
+    forget(path)
     say(f"{number}{job.name}: {_described(trained) if 'test' in trained else trained['failed']}")
     return trained
+
+
+def forget(path: Path) -> None:
+    """Delete what a job has kept beside its result, which is written."""
+    run, curve = kept_beside(path)
+    if run.exists():
+        remove_tree(run)
+    curve.unlink(missing_ok=True)
 
 
 def complete(kept: dict[str, Any]) -> bool:
@@ -203,12 +212,12 @@ def _described(kept: dict[str, Any]) -> str:
     return f"{text}; {warning}" if (warning := report.busy([kept])) else text
 
 
-def _train_apart(job: Job, run: Path, say: Callable[[str], None]) -> dict[str, Any]:
+def _train_apart(job: Job, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Train in a new process; return the result.
 
-    run: the folder of the checkpoints; say: is called with the estimate of the time of scoring.
+    path: of the result, see `trial.train`; say: is called with the estimate of the time of scoring.
     """
-    task = json_text({"job": asdict(job), "folder": str(run)}).encode()
+    task = json_text({"job": asdict(job), "result": str(path)}).encode()
 
     def heard(line: bytes) -> None:
         if line.startswith(b'{"event":'):

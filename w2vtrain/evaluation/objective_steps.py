@@ -174,7 +174,7 @@ def _with_values(objective: Any) -> Any:
 def steps(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]) -> Iterator[Finding]:
     """Check that steps of a block objective in float64 follow the gradient of the loss that they return.
 
-    H (B, width), targets (B,): a block; begun: returns the Workspace of a chunk. The objective takes a step.
+    H (B, width), targets (B,): a block; begun: returns the Workspace of a chunk. The objective is unchanged at the end.
     """
 
     def loss() -> float:

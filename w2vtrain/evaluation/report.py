@@ -80,7 +80,7 @@ def by_contender(results: Results) -> list[ContenderResults]:
 
 
 def baseline(contenders: Sequence[ContenderResults]) -> ContenderResults | None:
-    """Return whom speeds are compared with: `softmax`, or else the first one with options or settings."""
+    """Return the contender that speeds are compared with: `softmax`, or else the first one with options or settings."""
     named = [contender for contender in contenders if contender.name.partition("(")[0] == "softmax"]
     return next((contender for contender in named if contender.name == "softmax"), named[0] if named else None)
 

@@ -23,8 +23,9 @@ from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
-from w2vtrain.system.files import atomic_write
-from w2vtrain.system.json_text import json_text
+from w2vtrain.system.files import write_json
+from w2vtrain.system.json_text import json_object
+from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
@@ -38,10 +39,9 @@ from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import Epoch, State
 from w2vtrain.training.units import Interrupted, Watch
 
+MAX_CURVE_BYTES = 1 << 20
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 """Fractions of a time limit after which held-out text is scored; it is scored at the end, too."""
-CURVE = "curve.json"
-"""The file in a run's folder with the points of its curve so far."""
 ROUNDS, TURN = 7, 0.1
 """Rounds in which the speed of scoring is compared with a softmax's, and the CPU seconds of each of both turns."""
 
@@ -67,14 +67,14 @@ class Job:
 def child(task: bytes) -> None:
     """Train and score a job, given as JSON; write the events and the result to standard output as lines of JSON.
 
-    task: {"job", "folder": that of the run's checkpoints}. The only event is {"event": "scoring", "seconds": what all
+    task: {"job", "result": see `train`}. The only event is {"event": "scoring", "seconds": what all
     scoring of the run will take}.
     """
     given = json.loads(task)
     try:
         with shell_spelling():  # `compare` shows the message
             announce = lambda seconds: tell({"event": "scoring", "seconds": seconds})  # noqa: E731
-            result = train(Job(**given["job"]), announce, Path(given["folder"]))
+            result = train(Job(**given["job"]), announce, Path(given["result"]))
     except W2VError as error:
         result = {"failed": str(error), "exit_code": error.exit_code}
     tell(result)
@@ -87,20 +87,19 @@ class Curve:
     scoring, it estimates how long all scoring will take, and calls `announce` with the seconds.
 
     text: the held-out text, once the corpus has been read; points: {"seconds", "perplexity"}, with the CPU seconds of
-    training so far; they are kept in `folder`, if there is one, for the case that the run is resumed; spent: seconds of
-    scoring.
+    training so far; file: that of the points, for the case that the run is resumed, or None; spent: seconds of scoring.
     """
 
     text: Chunks
 
     def __init__(
-        self, settings: Settings, job: Job, announce: Callable[[float], None], folder: Path | None = None
+        self, settings: Settings, job: Job, announce: Callable[[float], None], file: Path | None = None
     ) -> None:  # fmt: skip
-        self.settings, self.job, self.announce, self.folder = settings, job, announce, folder
+        self.settings, self.job, self.announce, self.file = settings, job, announce, file
         limit = None if job.brief else settings.seconds
         self.coming = [limit * fraction for fraction in FRACTIONS] if limit else []
         self.estimated, self.spent, self.budget = job.brief, 0.0, CpuBudget()
-        self.points: Sequence[dict[str, float]] = []
+        self.points: Sequence[dict[str, float | None]] = []
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
         """Encode the held-out text."""
@@ -108,24 +107,28 @@ class Curve:
 
     def resumed(self, state: State) -> None:
         """Take over the points from before this state of a run that was interrupted."""
-        assert self.folder, "the run saves checkpoints"
+        assert self.file, "the run saves checkpoints"
         self.budget.cpu = state.cpu
-        self.coming = [moment for moment in self.coming if moment > state.cpu]
-        with suppress(OSError, ValueError, KeyError, TypeError):  # a curve with a gap is better than no result
-            points = json.loads((self.folder / CURVE).read_bytes())
-            self.points = [
-                {name: float(point[name]) for name in ("seconds", "perplexity")}
-                for point in points
-                if point["seconds"] <= state.cpu
-            ]
+        with suppress(W2VError, KeyError, TypeError):  # a curve with a gap is better than no result
+            points = json_object(read_small(self.file, MAX_CURVE_BYTES), f"{self.file} is")["points"]
+            self.points = [point for point in points if 0 < point["seconds"] <= state.cpu]
+        scored = max((point["seconds"] or 0.0 for point in self.points), default=0.0)
+        self.coming = [moment for moment in self.coming if moment > scored]
+
+    def ready(self, _: float) -> None:
+        """Keep the points, so that those of a run that has started over are gone."""
+        self.keep()
+
+    def keep(self) -> None:
+        """Write the points to the file, if there is one."""
+        if self.file:
+            write_json(self.file, {"points": self.points}, force=True)
 
     def add(self, perplexity: float) -> None:
         """Add a point, in place of that of the same moment."""
-        earlier = [point for point in self.points if point["seconds"] < self.budget.cpu]
+        earlier = [point for point in self.points if point["seconds"] != self.budget.cpu]
         self.points = bounded([*earlier, {"seconds": self.budget.cpu, "perplexity": perplexity}])
-        if self.folder:
-            with atomic_write(self.folder / CURVE, force=True) as file:
-                file.write(json_text(self.points).encode())
+        self.keep()
 
     def scored(self, _: Epoch, score: PerplexityScore | None) -> None:
         """Add a point after an epoch whose held-out text was scored."""
@@ -173,28 +176,38 @@ class Curve:
 
 
 def train(
-    job: Job, announce: Callable[[float], None] = lambda seconds: None, folder: Path | None = None
+    job: Job, announce: Callable[[float], None] = lambda seconds: None, path: Path | None = None
 ) -> dict[str, Any]:
-    """Train one job in this process; return its measurements and scores.
+    """Train one job in this process; return the job with its measurements and scores.
 
-    announce: is called before the first scoring with the seconds that all scoring will take; folder: for checkpoints,
-    from which the same call continues after this process was killed. A brief job saves none.
+    announce: is called before the first scoring with the seconds that all scoring will take; path: of the result, which
+    is written there. Until then, checkpoints are kept beside it, from which the same call continues after this process
+    was killed; not for a brief job.
     """
     settings = Settings(**job.settings)
-    if folder is None or job.brief:
+    if path is None or job.brief:
         return _train(job, settings, Curve(settings, job, announce))
-    run = RunFolder(folder, allow_changed=True, background=False)  # copies of arrays would count as memory of the job
+    folder, curve = kept_beside(path)
+    # Copies of arrays would count as memory of the job. A job that was resumed needs one for a moment.
+    run = RunFolder(folder, wait_for_disk=True, allow_changed=True, background=False)
     request = {"sources": job.sources, "heldout": [job.heldout], "comparison": job.name}
     with run.held():
         run.read(settings, {"cwd": str(Path.cwd()), "request": request}, anew=True)
         run.begin_outputs({}, complete=False)
-        return _train(job, settings, Curve(settings, job, announce, folder), run)
+        result = _train(job, settings, Curve(settings, job, announce, curve), run)
+        write_json(path, result)
+    return result
+
+
+def kept_beside(path: Path) -> tuple[Path, Path]:
+    """Return what a job keeps beside its result until that is written: the run folder, and the file of the curve."""
+    return path.with_suffix(".run"), path.with_suffix(".curve")
 
 
 def _train(job: Job, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
     timed, threads = settings.seconds is not None, int(settings.threads)
     inputs = Inputs(job.sources, [] if timed else [job.heldout])
-    events = Events(read=curve.read, epoch=curve.scored, resumed=curve.resumed)
+    events = Events(read=curve.read, epoch=curve.scored, resumed=curve.resumed, ready=curve.ready)
     if run:
         curve.budget.begin(run)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
@@ -208,6 +221,7 @@ def _train(job: Job, settings: Settings, curve: Curve, run: Run | None = None) -
         "versions",
     )  # fmt: skip
     result = {
+        "job": asdict(job),
         **{name: model.record[name] for name in names},
         "vocabulary": len(model.words),
         "corpus_words": model.record["vocabulary"]["words"],

@@ -264,7 +264,8 @@ class BlockObjective(Objective, Protocol):
         """Train on one block; return its summed loss and -dL/dH (B, width), both computed from the old parameters.
 
         H (B, width): hidden vectors. targets (B,): target words. Each parameter changes in place by -lr dL/dparameter.
-        work: the thread's random stream, the word before each target, and reusable memory.
+        NaN in H must make the loss NaN, so that divergence is noticed. work: the thread's random stream, the word
+        before each target, and reusable memory.
         """
         raise NotImplementedError
 

@@ -1,4 +1,5 @@
-"""A drawing of lines, areas, points and texts, and its files: SVG, or PNG with Matplotlib, an optional package.
+"""A drawing of lines, areas, points and texts, and its files: SVG, a web page, or PNG with Matplotlib,
+an optional package.
 
 What is drawn where is decided by the callers. Colors are names of page.LIGHT; an SVG follows the CSS variables of the
 page that it is in, and, as a file of its own, the reader's preference of light or dark.

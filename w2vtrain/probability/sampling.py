@@ -202,7 +202,7 @@ def keep_probabilities(counts: np.ndarray, sample: float) -> np.ndarray:
 
 
 def pool_size(size: int, negative: int, words: int) -> int:
-    """Return the size of a pool, or 0: that of the option unless it is AUTOMATIC.
+    """Return the option's pool size or, if it is AUTOMATIC, a size for this vocabulary, 0 for no pool.
 
     negative: noise words per target; words: words of the vocabulary. The size must not depend on the machine: the same
     seed gives the same vectors everywhere.

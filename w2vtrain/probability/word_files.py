@@ -1,6 +1,6 @@
 """Files with something about each word of the vocabulary: its vector, its path in a tree, or its class.
 
-Nothing here knows what the values are for. An option is one of a few names, or the name of such a file.
+Nothing here knows what the values are for. Options that take one of a few names or such a file are checked here, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,9 @@ from w2vtrain.system.reading import read_lines
 
 
 def check_named(objective: str, option: str, value: str, names: Sequence[str], vectors: str, text: str) -> None:
-    """Raise ConfigError unless an option is a name or a file, and the option vectors is given with "cluster" only.
+    """Raise ConfigError unless an option is a name or a file, and the option vectors is given if it is "cluster".
+
+    With any other value, there must be no vectors.
 
     value: that of the option, one of `names` or a file; text: how a message names the value. No file is opened.
     """

@@ -103,7 +103,8 @@ def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R
 def follow() -> bytes:
     """Return this process's task, and end the process when its parent ends; only for processes of `run_child`.
 
-    Ctrl-C in a terminal also reaches this process, and then ends it without a traceback.
+    Ctrl-C in a terminal also reaches this process, and then ends it without a traceback, unless its function handles
+    signals, as a run with checkpoints does.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     task = b""

@@ -100,7 +100,7 @@ def estimate(
 ) -> Estimate:
     """Read all of a corpus and of the held-out text, and train on a sample with the settings of a run for some seconds.
 
-    inputs, settings: of the run, see `fit`; run: which tells what it would write besides its log, and is not changed.
+    inputs, settings: of the run, see `fit`; run: says what would be written besides the log; it is not changed.
 
     Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
     """

@@ -1,4 +1,4 @@
-"""Train a model on text, and score text with a trained model.
+"""Train a model on text.
 
 This module writes no results and prints nothing; the command line and the Python API are thin layers on top of it.
 """
@@ -245,7 +245,7 @@ class _Learner:
     def end_epoch(self, state: State) -> State:
         """Save a checkpoint, score the held-out text and keep the best weights.
 
-        Return the state to continue from, which is over if patience has run out.
+        Return the state to continue from, which is over if time or patience has run out.
         """
         assert state.last, "no epoch has ended"
         self.state, epoch, weights = state, state.last, self.engine.weights
@@ -259,7 +259,7 @@ class _Learner:
         self.early_stopping.finish(epoch, found, weights)
         self.record.add(epoch, state.spent, found)
         self.events.epoch(epoch, found)
-        return replace(state, is_over=self.early_stopping.is_out_of_patience())
+        return replace(state, is_over=state.is_over or self.early_stopping.is_out_of_patience())
 
     def give_up(self) -> None:
         """Delete the checkpoints and raise NothingLearned, because there was no example to learn from."""
@@ -317,6 +317,7 @@ class _Learner:
                 )
         for name, array in mine.items():
             array[...] = checkpoint.arrays[name]
+        self.run.checkpoint = None  # its memory is needed
         state = self.state = saved.state
         if state.chunks > len(self.text.words) or state.epoch > self.schedule.epochs:
             raise DataError(f"{checkpoint.invalid}: the state is beyond the end of the run")

@@ -253,6 +253,7 @@ class RunFolder(Run):
         if self.stop_requested:
             self.save()
             raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
+        milestone = milestone and self.background  # training does not wait for it
         soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every * AT_EPOCH_END)
         if self.save_requested or soon:
             self.save_requested = False

@@ -61,7 +61,7 @@ class State:
     loss, examples and seconds are the totals of these chunks. last: the record of the last completed epoch. spent,
     passed and learned: the total seconds, words and examples of the completed epochs. cpu: the CPU seconds that all
     threads spent on learning so far, without waiting and scoring, for `timed` words. is_over: the run ends here,
-    although epochs are left, because patience has run out.
+    although epochs are left, because time or patience has run out.
     """
 
     epoch: Count = 0
@@ -84,11 +84,11 @@ class State:
 
     @property
     def current(self) -> int:
-        """The number of the epoch that the run is in, counted from 1, or of the last one if patience has run out."""
+        """The number of the epoch that the run is in, counted from 1, or of the last one if the run is over."""
         return self.epoch + (not self.is_over)
 
     def has_ended(self, epochs: int) -> bool:
-        """Return whether all epochs are complete, or patience has run out."""
+        """Return whether all epochs are complete, or time or patience has run out."""
         return self.is_over or self.epoch >= epochs
 
     def after(self, epoch: Epoch) -> "State":
@@ -117,7 +117,7 @@ class Saved:
     epochs: list[dict[str, Any]]
     finished: Count
     scoring: Amount
-    lowest: Annotated[float, Meta(ge=0.0)] | None  # infinity before the first scoring
+    lowest: Annotated[float, Meta(ge=0.0)] | None  # None stands for the infinity before the first scoring
     waited: Count
     best: bool
 

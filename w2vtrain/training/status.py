@@ -51,6 +51,8 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(name)}"
+    if "comparison" in request:
+        command = "repeat the `compare` command"
     return described | _progress(folder, settings) | {"outputs": outputs, "command": command, "settings": settings}
 
 

@@ -231,7 +231,7 @@ class Course:
             mean = tally.loss / tally.examples if tally.examples else None
             epoch = Epoch(order.epoch + 1, mean, tally.examples, done - int(order.before[0]), seconds)
             self.state = before.after(epoch)
-        self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed)
+        self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed, is_over=self.clock.is_over())
 
     def rates(self, order: Order, part: slice) -> np.ndarray:
         """Return the learning rate of each chunk of a slice, (n,) float64."""

@@ -30,7 +30,7 @@ from simulated import Simulated, run_ranks
 from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.ranks import Ranks
+from w2vtrain.distributed.ranks import TeamOfRanks
 from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.embeddings.analogies import evaluate_analogies
@@ -70,7 +70,7 @@ def accuracy(
             inputs, interval = Inputs([corpus], encoded=ids), words
 
             def train(comm: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
-                ranks = Ranks(comm, interval)
+                ranks = TeamOfRanks(comm, interval)
                 model = fit(inputs, own, team=ranks)
                 ranks.session.end()
                 return model if comm.rank == 0 else None, ranks.facts()

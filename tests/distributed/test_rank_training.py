@@ -12,7 +12,7 @@ from simulated import run_ranks
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
-from w2vtrain.distributed.ranks import Ranks as TeamOfRanks
+from w2vtrain.distributed.ranks import TeamOfRanks
 from w2vtrain.distributed.trainer import RankTraining
 from w2vtrain.errors import DataError, Diverged, Stalled, Stopped, W2VError
 from w2vtrain.training import checkpoint

@@ -16,7 +16,7 @@ class Costly:
     """An engine whose chunks take made-up CPU seconds, and no time."""
 
     def __init__(self, cost, monkeypatch, slice=1):
-        self.slice, self.cost, self.rates = slice, cost, []
+        self.chunks_per_call, self.cost, self.rates = slice, cost, []
         self.spent, self.total = threading.local(), []
         monkeypatch.setattr(trainer.time, "thread_time", lambda: getattr(self.spent, "seconds", 0.0))
 

@@ -233,7 +233,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, thre
     found = {}
 
     class Recorder:
-        slice = 3
+        chunks_per_call = 3
 
         def learn(self, order, rates, epoch, thread):
             found.update({(epoch, chunk): rate for chunk, rate in zip(order.tolist(), rates.tolist(), strict=True)})

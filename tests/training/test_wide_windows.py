@@ -198,7 +198,7 @@ def extent_of(sentences, **settings):
     """Return the elements of a thread's working memory for context words, and for their scores."""
     found = []
     done = effective(Settings(**{**SMALL, **settings}))
-    fit(Inputs(Sentences(sentences)), done, prepare=lambda engine: found.append(engine.threads[0][2]))
+    fit(Inputs(Sentences(sentences)), done, prepare=lambda engine: found.append(engine.workers[0][2]))
     return found[0].context.size, found[0].logits.size
 
 

@@ -155,7 +155,7 @@ compile_methods(Architecture, COMPILED)
 
 
 def verify(module: Any, subject: str) -> None:
-    """Raise ConfigError if a module's ARCHITECTURE does not satisfy this contract. Messages start with `what`."""
+    """Raise ConfigError if a module's ARCHITECTURE does not satisfy this contract. Messages start with `subject`."""
     cls = module.ARCHITECTURE
     CONTRACT.verify(cls, subject)
     if cls.input_rows is not Architecture.input_rows and not composes(cls):

@@ -150,13 +150,13 @@ def fit(
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
     with imports():
-        from w2vtrain.commands.dry_run import dry_run as report
+        from w2vtrain.commands.dry_run import dry_run as estimate_run
         from w2vtrain.commands.run import carry_out
         from w2vtrain.user_code import Named
     Named(flags.get("objective"), flags.get("architecture")).allow()
     request = FitRequest(sources=corpus, flags=flags, **values)
     if dry_run:
-        report(request, dry_run_seconds, as_json)
+        estimate_run(request, dry_run_seconds, as_json)
     else:
         carry_out(request)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.distributed.mpi import Mpi
-from w2vtrain.distributed.ranks import Ranks
+from w2vtrain.distributed.ranks import TeamOfRanks
 from w2vtrain.errors import Stalled, UsageError, W2VError
 from w2vtrain.system.children import Relayed
 from w2vtrain.system.stopping import NAME, ignore_signals
@@ -40,7 +40,7 @@ def joined(request: FitRequest) -> Iterator[Team]:
         job.finish()
         yield Team()
         return
-    ranks = Ranks(job, request.sync_words)
+    ranks = TeamOfRanks(job, request.sync_words)
     with nullcontext() if ranks.leads else listening(ranks.run):
         try:
             yield ranks

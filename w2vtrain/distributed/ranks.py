@@ -45,7 +45,7 @@ HEARTBEAT_SECONDS = 2.0
 """Between two writes of the heartbeat."""
 
 
-class Ranks(Team):
+class TeamOfRanks(Team):
     """One rank of a distributed run.
 
     words: the words per rank between two synchronizations, or None to adapt them to the network; run: of this rank,

@@ -41,7 +41,7 @@ def check_shared(comm: Communicator, folder: Path) -> Trusted:
                 with atomic_write(path) as file:
                     file.write(token)
         with together(comm) as gathering:
-            if comm.rank and patiently(gathering, lambda: _content(path), folder) != token:
+            if comm.rank and await_shared(gathering, lambda: _content(path), folder) != token:
                 raise not_shared(folder, "a file that rank 0 wrote has another content")
     finally:
         if comm.rank == 0:
@@ -50,7 +50,7 @@ def check_shared(comm: Communicator, folder: Path) -> Trusted:
     return trusted
 
 
-def patiently(gathering: Gathering, attempt: Callable[[], T], folder: Path) -> T:
+def await_shared(gathering: Gathering, attempt: Callable[[], T], folder: Path) -> T:
     """Return the result of `attempt`, which is repeated for PATIENCE_SECONDS while it raises OSError.
 
     Raise OutputError if it still fails then. folder: the folder that seems not to be shared.

@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
-from w2vtrain.distributed.shared_folder import not_shared, patiently
+from w2vtrain.distributed.shared_folder import await_shared, not_shared
 from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.errors import DataError, OutputError, WriteError, reason
 from w2vtrain.system.files import atomic_write
@@ -92,7 +92,7 @@ class SharedIds:
         checksums = np.zeros(self._comm.size, np.int64)
         with together(self._comm) as gathering, naming(self._folder):
             spool.seek(0)
-            handle = patiently(gathering, lambda: self._open(os.O_WRONLY), self._folder)
+            handle = await_shared(gathering, lambda: self._open(os.O_WRONLY), self._folder)
             with os.fdopen(handle, "wb", buffering=0) as file:
                 rank = self._comm.rank
                 file.seek(4 * manifest.starts[rank])
@@ -101,7 +101,7 @@ class SharedIds:
         self._comm.allreduce(checksums)
         manifest = replace(manifest, checksums=checksums.tolist())
         with together(self._comm) as gathering:
-            corpus = patiently(gathering, lambda: self._loaded(manifest), self._folder)
+            corpus = await_shared(gathering, lambda: self._loaded(manifest), self._folder)
         if not self._is_intact(corpus, manifest):
             raise not_shared(self._folder, "checksums of the word ids differ")
         with together(self._comm):

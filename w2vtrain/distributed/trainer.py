@@ -20,7 +20,7 @@ from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
 from w2vtrain.training.state import Progress
-from w2vtrain.training.trainer import STALLED, Clock, Course, Order, Slice
+from w2vtrain.training.trainer import STALLED, Clock, Course, Learned, Order
 
 LONGEST = 1.0
 """Seconds between two looks at the threads that learn."""
@@ -111,21 +111,21 @@ class RankTraining:
         order, tally, done = self.course.open()
         wanted = ended = False
         while not ended:
-            part, is_wanted = self.round(order, pause)
-            done += part.words
-            tally.add(part)
+            learned, is_wanted = self.round(order, pause)
+            done += learned.words
+            tally.add(learned)
             wanted = wanted or is_wanted
-            self.course.report(order, done, part, on_progress)
+            self.course.report(order, done, learned, on_progress)
             ended = self.course.dealt == len(order.chunks) or not self.clock.has_time_for(0)
-            if self.exchange(part.words, ended) and wanted:
+            if self.exchange(learned.words, ended) and wanted:
                 break
         self.course.close(order, tally, done)
 
-    def round(self, order: Order, pause: Callable[[], bool]) -> tuple[Slice, bool]:
+    def round(self, order: Order, pause: Callable[[], bool]) -> tuple[Learned, bool]:
         """Learn the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
         began, first = time.monotonic(), self.course.dealt
         bounds = first + self.pace.deal(len(order.chunks) - first, order.epoch * len(order.chunks) + first)
-        last = self.course.dealt = int(bounds[-1])
+        last = self.course.deal(int(bounds[-1])).stop
         rates = self.course.rates(order, slice(last - 1, last))
         mine = self.learn_all(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
@@ -140,7 +140,7 @@ class RankTraining:
         self.cycle.waiting += waiting
         self.cycle.chunks += np.diff(bounds)
         words, alpha = int(order.words[first:last].sum()), float(rates[-1])
-        return Slice(found.loss, int(found.examples), words, alpha, found.cpu), found.stop + found.save > 0
+        return Learned(found.loss, int(found.examples), words, alpha, found.cpu), found.stop + found.save > 0
 
     def exchange(self, words: int, everything: bool) -> bool:
         """Combine the replicas after a round of this many words. Return whether all rows were, which ends a cycle."""
@@ -161,10 +161,10 @@ class RankTraining:
         if self.pool:
             self.pool.shutdown(wait=False)
 
-    def learn_all(self, order: Order, part: slice) -> Slice:
+    def learn_all(self, order: Order, part: slice) -> Learned:
         """Learn this rank's chunks of a round on all of its threads."""
         if part.start == part.stop:
-            return Slice(0.0, 0, 0, 0.0, 0.0)
+            return Learned(0.0, 0, 0, 0.0, 0.0)
         if self.pool is None:
             return self.course.learn(order, part, 0)
         schedule = self.course.schedule
@@ -184,7 +184,7 @@ class RankTraining:
         return _sum([one.result() for one in work])
 
 
-def _sum(parts: list[Slice]) -> Slice:
+def _sum(parts: list[Learned]) -> Learned:
     """Return the sums over the slices of one rank in a round. Their words do not matter."""
     loss, cpu = sum(one.loss for one in parts), sum(one.cpu for one in parts)
-    return Slice(loss, sum(one.examples for one in parts), 0, parts[-1].alpha, cpu)
+    return Learned(loss, sum(one.examples for one in parts), 0, parts[-1].alpha, cpu)

@@ -266,7 +266,9 @@ def log_section(section: Section) -> float | None:
 def _scores(
     sections: list[str], asked: list[int], known: NDArray[np.int64], correct: NDArray[np.bool_]
 ) -> Iterator[AnalogyScore]:
-    """Yield the score of each section. known (n, 5): see `_covered_questions`; correct (n,)."""
+    """Yield the score of each section. known (n, 5): the section and the ids of the four words of
+    each covered question; correct (n,).
+    """
     pairs = known[:, (1, 3)] << 32 | known[:, (2, 4)]
     ends = np.searchsorted(known[:, 0], np.arange(1, len(sections)))
     for name, all_asked, answers, own in zip(

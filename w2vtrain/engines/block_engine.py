@@ -206,10 +206,10 @@ def _decay(matrix, columns, chunk, chunks, step):
 class BlockEngine:
     """The input rows of one run and the loop that trains them; the objective holds its own parameters.
 
-    slice: the number of chunks per call of `learn`.
+    chunks_per_call: the number of chunks per call of `learn`.
     """
 
-    slice = 1
+    chunks_per_call = 1
 
     def __init__(
         self, architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,

@@ -97,11 +97,11 @@ class Weights:
 class Engine(Protocol):
     """The interface of WindowEngine and BlockEngine, which learn chunks.
 
-    slice: chunks per call of `learn`; architecture, objective: what is trained; subwords: the input rows of words, or
+    chunks_per_call: of `learn`; architecture, objective: what is trained; subwords: the input rows of words, or
     None if each has one.
     """
 
-    slice: int
+    chunks_per_call: int
     architecture: Any
     objective: Any
     subwords: Subwords | None

@@ -37,7 +37,7 @@ class Scratch(NamedTuple):
     rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32
     context: np.ndarray  # (2 window + 2,) int32: context words
-    inputs: np.ndarray  # (2 window + 2,) int32: their rows, replicas or slots; the same array as context if rows
+    places: np.ndarray  # (2 window + 2,) int32: their rows, replicas or slots; the same array as context if rows
     rows: np.ndarray  # (2, candidates + padding) int32
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
@@ -94,7 +94,7 @@ def make_scratch(
         rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
         context=context,
-        inputs=apart_zeros((contexts,), np.int32) if hot.inputs or stage else context,
+        places=apart_zeros((contexts,), np.int32) if hot.inputs or stage else context,
         rows=apart_zeros((2, width), np.int32),
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
@@ -131,8 +131,9 @@ def hot_rows(owner: Any, rows: int) -> range:
 class WindowEngine:
     """The matrices of one run, and the kernel that trains them.
 
-    slice: the number of chunks per call of `learn`, about 30 ms of work unless windows are wide; reach: the most
-    context words on one side of a target; held: numbers (n,) and values of the input rows that do not change, if any.
+    chunks_per_call: of `learn`, about 30 ms of work unless windows are wide; reach: the most context words on one side
+    of a target; workers: the architecture, the objective and the memory of each thread; held: numbers (n,) and values
+    of the input rows that do not change, if any.
     """
 
     SLICE = 64
@@ -144,7 +145,7 @@ class WindowEngine:
         self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
         self.text, self.windows, self.schedule = text, windows, schedule
         self.reach = windows.reach(text.longest_sentence)
-        self.slice = max(1, self.SLICE * MODEST // max(MODEST, self.reach))
+        self.chunks_per_call = max(1, self.SLICE * MODEST // max(MODEST, self.reach))
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.input_rows = (subwords or architecture).input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
@@ -161,18 +162,17 @@ class WindowEngine:
 
     def use(self, objective: Any) -> None:
         """Train with another instance of the objective, such as one with another tree. Its weights stay as they are."""
-        self.objective, threads = objective, self.schedule.threads
-        self.objectives = objective.for_threads(threads)
-        self.threads = [self._thread(t) for t in range(threads)]
+        self.objective, own = objective, objective.for_threads(self.schedule.threads)
+        self.workers = [self._worker(thread, mine) for thread, mine in enumerate(own)]
 
     def hold(self, rows: np.ndarray) -> None:
         """Restore input rows (n,) after each chunk, so that they end as they are now.
 
         Within a chunk of about 1,000 words, they follow their gradients as all others do.
         """
-        self.slice, self.held = 1, (rows, self.w_in[rows].copy())
+        self.chunks_per_call, self.held = 1, (rows, self.w_in[rows].copy())
 
-    def _thread(self, thread: int) -> tuple[Any, Any, Scratch]:
+    def _worker(self, thread: int, objective: Any) -> tuple[Any, Any, Scratch]:
         """Return the architecture, the objective and the working memory of one thread.
 
         If there are several threads, each gets its own replicas of the arrays that the architecture learns.
@@ -188,14 +188,14 @@ class WindowEngine:
             architecture = architecture._replace(**{name: replica.own for name, replica in replicas.items()})
         bias = problem.dim if problem.bias else -1
         scratch = make_scratch(self.w_in, self.w_out, thread, threads, extent, bias, self.hot, tuple(replicas.values()))
-        return architecture, self.objectives[thread], scratch
+        return architecture, objective, scratch
 
     def compile(self) -> None:
         nothing = np.empty(0, np.int64)
         self.learn(nothing, nothing.astype(np.float64), 0, 0)
 
     def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        s, (architecture, objective, scratch) = self.schedule, self.threads[thread]
+        s, (architecture, objective, scratch) = self.schedule, self.workers[thread]
         loss, examples = train_chunks(
             architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,
             Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,

@@ -163,14 +163,14 @@ def decay(matrix, columns, chunk, chunks, step):
 
 @kernel()
 def train_chunks(
-    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, shrinkage, seed, epoch,
+    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, weight_decay, seed, epoch,
     scratch,
 ):  # fmt: skip
     """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
 
     tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
     in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.sampling.keep_thresholds;
-    shrinkage: weight decay, applied to the first `dim` columns. The random numbers depend only on (seed, epoch,
+    weight_decay: weight decay, applied to the first `dim` columns. The random numbers depend only on (seed, epoch,
     chunk).
     """
     loss, examples = 0.0, 0
@@ -182,8 +182,8 @@ def train_chunks(
         scratch.rng[1] = scratch.rng[0]
         lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
-        if shrinkage > 0:
-            step = lr * shrinkage * (end - position)
+        if weight_decay > 0:
+            step = lr * weight_decay * (end - position)
             decay(matrices.input[: scratch.input_rows], dim, chunk, len(starts) - 1, step)
             decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
         while position < end:
@@ -210,7 +210,7 @@ def train_sentence(architecture, objective, matrices, length, windows, lr, scrat
         bring(scratch.stage, matrices.input, hot, sentence, length, position, windows.size, first)
         reach = reach_of(windows, scratch.rng)
         n, left = gather_context(sentence, length, position, reach, windows, context)
-        locate(scratch.stage, hot, context, n, scratch.inputs)
+        locate(scratch.stage, hot, context, n, scratch.places)
         if n > 0 and m > 0:
             candidates = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
             loss += train_window(architecture, objective, trained, Window(context, n, left), candidates, lr, scratch)
@@ -252,7 +252,7 @@ def _function_for(in_place, whole_window):
 @inline
 def train_rows(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors are the rows of its context words."""
-    return train_rows_together(objective, matrices, window, scratch.inputs, candidates, lr, scratch)
+    return train_rows_together(objective, matrices, window, scratch.places, candidates, lr, scratch)
 
 
 @inline
@@ -264,7 +264,7 @@ def train_rows_in_parts(architecture, objective, matrices, window, candidates, l
     loss, size = 0.0, scratch.words_at_once
     for first in range((window.n - 1) // size * size, -1, -size):
         words = Window(window.context[first:], min(size, window.n - first), max(int64(0), window.left - first))
-        loss += train_rows_together(objective, matrices, words, scratch.inputs[first:], candidates, lr, scratch)
+        loss += train_rows_together(objective, matrices, words, scratch.places[first:], candidates, lr, scratch)
     return loss
 
 
@@ -275,7 +275,7 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
     g, outputs, bias = scratch.logits, scratch.outputs, scratch.bias
     replicas_of(scratch.hot_outputs, candidates.rows, m, outputs)
     sixes, fours, end = segments(outputs, m, scratch.sink)
-    inputs[n] = inputs[0]  # fills the tile of an odd last row; its products are not used
+    inputs[n] = inputs[0]  # fills the tile of an odd last row, also in `context` if that is the same array; not used
     for i in range(0, n, 2):
         for j in range(0, sixes, 6):
             dots_2x6(w_in, inputs, i, w_out, outputs, j, g)
@@ -283,7 +283,7 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
             dots_2x4(w_in, inputs, i, w_out, outputs, j, g)
         if fours < end:
             dots_2x3(w_in, inputs, i, w_out, outputs, fours, g)
-    loss = objective.errors(g[:n], window, candidates, lr)
+    loss = objective.errors(g[:n], window, candidates, lr)  # g has scores before this line, lr * coefficients after it
     for i in range(n):
         for j in range(m, end):
             g[i, j] = float32(0)
@@ -305,7 +305,7 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
 def train_hidden(architecture, objective, matrices, window, candidates, lr, scratch):
     """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
-    rows = Window(scratch.inputs, window.n, window.left)
+    rows = Window(scratch.places, window.n, window.left)
     lr = float32(lr * architecture.pace(window.n))
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)

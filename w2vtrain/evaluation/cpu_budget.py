@@ -10,7 +10,7 @@ from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Clock, Slice, train
+from w2vtrain.training.trainer import Clock, Learned, train
 
 
 class CpuBudget(Team):
@@ -61,8 +61,8 @@ class CpuClock(Clock):
             self.dealt += 0 if self.ended else words
         return not self.ended
 
-    def count(self, part: Slice) -> None:
+    def count(self, report: Learned) -> None:
         """Add the CPU time of a slice."""
         with self.lock:
-            self.budget.cpu += part.cpu
-            self.learned += part.words
+            self.budget.cpu += report.cpu
+            self.learned += report.words

@@ -117,6 +117,7 @@ class Negative(NamedTuple):
         return m
 
     def errors(self, logits, window, candidates, lr):
+        # The arithmetic is in kernels/logits.py. The rows are updated in engines/window_kernel.py, train_rows_together.
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)
 
 

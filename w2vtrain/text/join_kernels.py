@@ -1,4 +1,4 @@
-"""Kernels that join phrases in an array of word ids, and write the ids as text. Keys and tables are those of pairs.py.
+"""Kernels that join phrases in an array of word ids, and write the ids as text. phrase_kernels.py has keys and tables.
 
 joining.py calls these loops.
 """
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.text.pairs import CONNECTOR, STARTS, UInt8, UInt64, hashed, slot_of
+from w2vtrain.text.phrase_kernels import CONNECTOR, STARTS, UInt8, UInt64, hashed, slot_of
 from w2vtrain.text.word_table import LINE_END, Int32, Int64
 
 

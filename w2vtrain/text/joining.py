@@ -12,7 +12,7 @@ import numpy as np
 
 from w2vtrain.errors import DataError
 from w2vtrain.system.parallel import in_order
-from w2vtrain.text import join_kernels, pairs, word_table
+from w2vtrain.text import join_kernels, phrase_kernels, word_table
 from w2vtrain.text.counting import TWICE, Counting, MergedWords, SpooledBlock, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import Source
@@ -80,7 +80,7 @@ def numbered(lines: Lines, names: Iterable[str]) -> dict[str, int]:
     return {word: number for number, word in enumerate(lines.words) if word in wanted}
 
 
-def keys_of(size: int) -> pairs.UInt64:
+def keys_of(size: int) -> phrase_kernels.UInt64:
     """Return random keys (size, 4) of words of one part: two halves, and the bases of the polynomials."""
     keys = np.empty((size, 4), np.uint64)
     for column, salt in enumerate((0x243F6A8885A308D3, 0x13198A2E03707344)):
@@ -88,11 +88,11 @@ def keys_of(size: int) -> pairs.UInt64:
         value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         keys[:, column] = value ^ (value >> np.uint64(31))
-    keys[:, 2:] = pairs.BASES
+    keys[:, 2:] = phrase_kernels.BASES
     return keys
 
 
-def slots_for(number: int) -> pairs.UInt64:
+def slots_for(number: int) -> phrase_kernels.UInt64:
     """Return an empty table for up to `number` keys, which fill at most half of it."""
     return np.zeros((1 << max(4, (2 * number).bit_length()), 4), np.uint64)
 
@@ -112,8 +112,8 @@ def join_once(
     parts = [index[word] for phrase, _ in known for word in phrase]
     starts = np.cumsum([0, *(len(phrase) for phrase, _ in known)], dtype=np.int64)
     single, flags = keys_of(len(words)), np.zeros(len(words), np.uint8)
-    flags[list(numbered(lines, table.scoring.connector_words).values())] = pairs.CONNECTOR
-    flags[[parts[start] for start in starts[:-1]]] |= pairs.STARTS
+    flags[list(numbered(lines, table.scoring.connector_words).values())] = phrase_kernels.CONNECTOR
+    flags[[parts[start] for start in starts[:-1]]] |= phrase_kernels.STARTS
     slots, joined_ids = slots_for(len(known)), np.array([index[name] for _, name in known], np.int32)
     join_kernels.put(np.array(parts, np.int32), starts, single, joined_ids, slots)
     bounds = [0]

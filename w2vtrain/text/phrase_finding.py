@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from w2vtrain.system.parallel import in_order, parallel
-from w2vtrain.text import pairs
+from w2vtrain.text import phrase_kernels
 from w2vtrain.text.counting import Counting, MergedWords, OnRead
 from w2vtrain.text.encoded import naming
 from w2vtrain.text.joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
@@ -71,23 +71,23 @@ def read_text(source: Source, *, threads: int = 1, folder: Path | None = None, p
 class _Pass:
     """One pass over a text.
 
-    words, single: the keys of words, see pairs.py; several: the numbers of words that contain the delimiter, whose
-    names may be those of candidates, too, and which then have the count of both, as in gensim.
+    words, single: the keys of words, see phrase_kernels.py; several: the numbers of words that contain the delimiter,
+    whose names may be those of candidates, too, and which then have the count of both, as in gensim.
     """
 
     def __init__(self, lines: Lines, scoring: Scoring, threads: int, table_bytes: int) -> None:
         self.lines, self.scoring, self.threads = lines, scoring, threads
         self.flags = np.zeros(len(lines.words), np.uint8)
-        self.flags[list(numbered(lines, scoring.connector_words).values())] = pairs.CONNECTOR
+        self.flags[list(numbered(lines, scoring.connector_words).values())] = phrase_kernels.CONNECTOR
         self.single = keys_of(len(lines.words))
         self.words, several = _keys_by_parts(lines, self.single, scoring.delimiter)
-        self.flags[several] |= pairs.SEVERAL
-        used = (self.flags & pairs.CONNECTOR == 0) & (lines.counts > 0)
+        self.flags[several] |= phrase_kernels.SEVERAL
+        used = (self.flags & phrase_kernels.CONNECTOR == 0) & (lines.counts > 0)
         self.several = several[used[several]]
         self.types = int(used.sum()) - self.several.size  # grows by the candidates, and words of several parts
         self.counts = lines.counts.copy()
         self.limit = 1 << max(10, (table_bytes // (ENTRY_BYTES * threads)).bit_length() - 1)
-        self.common: list[pairs.UInt64] = []
+        self.common: list[phrase_kernels.UInt64] = []
         self._lock = threading.Lock()
         bits = (threads - 1).bit_length()
         self._partitions = [(prefix, bits) for prefix in range(1 << bits)]
@@ -109,11 +109,11 @@ class _Pass:
 
     def _count_partition(self, prefix: int, bits: int) -> Iterator[None]:
         """Count the pairs of a partition, which shrinks if it does not fit."""
-        slots, state, at = slots_for(max(1 << 12, 2 * self.several.size)), np.zeros(pairs.STATES, np.uint64), 0
+        slots, state, at = slots_for(max(1 << 12, 2 * self.several.size)), np.zeros(phrase_kernels.STATES, np.uint64), 0
         part = np.uint64(prefix), np.uint64(bits)
-        pairs.count_words(self.several, self.words, self.lines.counts, *part, slots, state)
+        phrase_kernels.count_words(self.several, self.words, self.lines.counts, *part, slots, state)
         while True:
-            at = pairs.count(self.lines.ids, at, self.words, self.flags, *part, slots, state)
+            at = phrase_kernels.count(self.lines.ids, at, self.words, self.flags, *part, slots, state)
             yield
             if at == self.lines.ids.size:
                 break
@@ -124,12 +124,12 @@ class _Pass:
                 prefix, bits, size = 2 * prefix, bits + 1, len(slots)
                 part = np.uint64(prefix), np.uint64(bits)
             larger = slots_for(size // 2 - 1)
-            state[pairs.USED] = pairs.copied(slots, larger, *part, 1)
+            state[phrase_kernels.USED] = phrase_kernels.copied(slots, larger, *part, 1)
             slots = larger
-        pairs.look_up(self.several, self.words, slots, *part, self.counts)
+        phrase_kernels.look_up(self.several, self.words, slots, *part, self.counts)
         common = slots[slots[:, 2] >= self.scoring.min_count]
         with self._lock:
-            self.types += int(state[pairs.USED])
+            self.types += int(state[phrase_kernels.USED])
             self.common.append(common)
 
     def _next_size(self, size: int, at: int) -> int:
@@ -161,12 +161,12 @@ class _Pass:
         lines = self.lines
         for common in self.common:
             found = np.empty((len(common), 3), np.int64)
-            yield found[: pairs.find_at_places(lines.ids, common, self.flags, self.counts, *how, found)]
-        if not np.any(self.flags & pairs.SEVERAL):
+            yield found[: phrase_kernels.find_at_places(lines.ids, common, self.flags, self.counts, *how, found)]
+        if not np.any(self.flags & phrase_kernels.SEVERAL):
             return
         slots = slots_for(sum(map(len, self.common)))
         for common in self.common:
-            pairs.copied(common, slots, np.uint64(0), np.uint64(0), 1)
+            phrase_kernels.copied(common, slots, np.uint64(0), np.uint64(0), 1)
         size = min(_LONGEST, max(_SMALLEST, lines.ids.size // (4 * self.threads)))
         stretches = lines.stretches(size)
 
@@ -174,7 +174,7 @@ class _Pass:
             rows = 1 << 12
             while True:
                 found, seen = np.empty((rows, 3), np.int64), slots_for(rows)
-                n = pairs.find(
+                n = phrase_kernels.find(
                     lines.ids, *stretches[number], self.words, self.single, self.flags, self.counts, slots, *how, seen,
                     found,
                 )  # fmt: skip
@@ -185,7 +185,7 @@ class _Pass:
         yield from in_order(find, len(stretches), self.threads, "w2vtrain phrases")
 
 
-def _keys_by_parts(lines: Lines, single: pairs.UInt64, delimiter: str) -> tuple[pairs.UInt64, Int64]:
+def _keys_by_parts(lines: Lines, single: phrase_kernels.UInt64, delimiter: str) -> tuple[phrase_kernels.UInt64, Int64]:
     """Return the keys (V, 4) of all words over their parts, and the numbers of those that have several."""
     several = [number for number, word in enumerate(lines.words) if delimiter in word]
     keys = single.copy()
@@ -195,7 +195,7 @@ def _keys_by_parts(lines: Lines, single: pairs.UInt64, delimiter: str) -> tuple[
         for part in word:
             index.setdefault(part, len(single) + len(index))
     extra = keys_of(len(single) + 2 * len(index))
-    mask, bases = (1 << 64) - 1, pairs.BASES.tolist()
+    mask, bases = (1 << 64) - 1, phrase_kernels.BASES.tolist()
     for number, word in zip(several, parts, strict=True):
         for column in (0, 1):
             key, power = 0, 1

@@ -97,7 +97,7 @@ def fit(
     learned, and how long it took. All errors are subclasses of W2VError, except those that an iterable in `inputs`
     raises; DataError is raised if there is no example to learn from.
     """
-    events, record, team = events or Events(), Record(), team or Team()
+    events, record, team = events or Events(), Record(), team or Team()  # team.run: that of Team(run), or of `begin`
     check_patience(settings, heldout=bool(inputs.heldout))
     if inputs.start:
         inputs.start.check(settings, inputs.grow)

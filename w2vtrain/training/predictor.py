@@ -98,7 +98,7 @@ def subwords_of(
     return Subwords.of(words, ngrams, (arrays or {}).get(NGRAM_BUCKETS))
 
 
-def input_rows(settings: Settings, words: Sequence[str]) -> Any:
+def composer_of(settings: Settings, words: Sequence[str]) -> Any:
     """Return what composes the vectors of words from input rows, an architecture or Subwords; None if nothing does."""
     architecture = architecture_of(settings, words)
     return subwords_of(settings, words) or (architecture if composes(architecture) else None)

@@ -79,7 +79,7 @@ def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
 
 
 @dataclass(frozen=True)
-class Slice:
+class Learned:
     """A thread's report on a slice: the summed loss, examples, words, the final learning rate, and CPU seconds."""
 
     loss: float
@@ -103,10 +103,10 @@ class Tally:
         """Return the sums so far."""
         return cls(state.loss, state.examples, state.cpu, state.timed)
 
-    def add(self, part: Slice) -> None:
+    def add(self, report: Learned) -> None:
         """Add a slice."""
-        self.loss, self.examples = self.loss + part.loss, self.examples + part.examples
-        self.cpu, self.timed = self.cpu + part.cpu, self.timed + part.words
+        self.loss, self.examples = self.loss + report.loss, self.examples + report.examples
+        self.cpu, self.timed = self.cpu + report.cpu, self.timed + report.words
 
 
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
@@ -171,7 +171,7 @@ class Clock:
         """Return whether a slice of this many words may begin. Called by any thread, one at a time."""
         return self.limit is None or self.used() < self.limit
 
-    def count(self, part: Slice) -> None:
+    def count(self, report: Learned) -> None:
         """Note that a thread has learned a slice."""
 
     def is_over(self) -> bool:
@@ -211,13 +211,13 @@ class Course:
         order = Order.of(self.text, self.schedule, self.state.epoch)
         return order, Tally.of(self.state), int(order.before[0]) + int(order.words[: self.dealt].sum())
 
-    def report(self, order: Order, done: int, part: Slice, on_progress: Callable[[Progress], None]) -> None:
+    def report(self, order: Order, done: int, learned: Learned, on_progress: Callable[[Progress], None]) -> None:
         """Report a slice, after which `done` words of the run are learned. Raise Diverged if its loss is not finite."""
-        if not math.isfinite(part.loss):
+        if not math.isfinite(learned.loss):
             raise diverged(self.schedule.alpha, order.epoch + 1)
         expected = self.expected(done)
-        at = Progress(order.epoch + 1, done, expected, part.alpha, part.loss, part.examples, self.clock.elapsed())
-        on_progress(at)
+        loss, examples, seconds = learned.loss, learned.examples, self.clock.elapsed()
+        on_progress(Progress(order.epoch + 1, done, expected, learned.alpha, loss, examples, seconds))
 
     def close(self, order: Order, tally: Tally, done: int) -> None:
         """Set the state after the chunks that were dealt, when `done` words of the run are learned."""
@@ -233,6 +233,27 @@ class Course:
             self.state = before.after(epoch)
         self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed, is_over=self.clock.is_over())
 
+    def slices(self, order: Order, pause: Callable[[], bool]) -> Iterator[slice]:
+        """Deal slices of an epoch's order until there are no more, time is up, or a pause is requested.
+
+        `pause` is asked by the thread that comes for the next slice.
+        """
+        chunks = len(order.chunks)
+        size = max(1, min(self.engine.chunks_per_call, chunks // (8 * self.schedule.threads)))
+        while self.dealt < chunks:
+            part = slice(self.dealt, min(self.dealt + size, chunks))
+            if not self.clock.has_time_for(int(order.words[part].sum())):
+                return
+            yield self.deal(part.stop)
+            if pause():
+                return
+
+    def deal(self, end: int) -> slice:
+        """Deal the chunks up to `end`, which must be learned before `close`. Return their slice of the order."""
+        part = slice(self.dealt, end)
+        self.dealt = end
+        return part
+
     def rates(self, order: Order, part: slice) -> np.ndarray:
         """Return the learning rate of each chunk of a slice, (n,) float64."""
         done = order.before[part] / self.total
@@ -240,12 +261,12 @@ class Course:
             np.maximum(done, min(1.0, self.clock.used() / self.schedule.seconds), out=done)
         return np.asarray(self.schedule.rate(done))
 
-    def learn(self, order: Order, part: slice, thread: int) -> Slice:
+    def learn(self, order: Order, part: slice, thread: int) -> Learned:
         """Learn a slice in this thread, each chunk at the learning rate of its position in the run."""
         rates, started = self.rates(order, part), time.thread_time()
         loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
         cpu = time.thread_time() - started
-        learned = Slice(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
+        learned = Learned(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
         self.clock.count(learned)
         return learned
 
@@ -253,9 +274,9 @@ class Course:
 def advance(course: Course, on_progress: Callable[[Progress], None], pause: Callable[[], bool]) -> None:
     """Learn the rest of the epoch, or up to a pause. Any free thread takes the next slice."""
     order, tally, done = course.open()
-    turn, slices = threading.Lock(), _slices(course, order, pause)
+    turn, slices = threading.Lock(), course.slices(order, pause)
 
-    def work(thread: int, _: threading.Event) -> Iterator[Slice]:
+    def work(thread: int, _: threading.Event) -> Iterator[Learned]:
         while True:
             with turn:
                 part = next(slices, None)
@@ -264,26 +285,12 @@ def advance(course: Course, on_progress: Callable[[Progress], None], pause: Call
             yield course.learn(order, part, thread)
 
     silence = Silence(course.schedule.stall_timeout, STALLED)
-    with parallel(work, course.schedule.threads, "w2vtrain learner", silence=silence) as learned:
-        for part in filter(None, learned):
-            done += part.words
-            tally.add(part)
-            course.report(order, done, part, on_progress)
+    with parallel(work, course.schedule.threads, "w2vtrain learner", silence=silence) as reports:
+        for learned in filter(None, reports):
+            done += learned.words
+            tally.add(learned)
+            course.report(order, done, learned, on_progress)
     course.close(order, tally, done)
-
-
-def _slices(course: Course, order: Order, pause: Callable[[], bool]) -> Iterator[slice]:
-    """Yield slices of an epoch's order until there are no more, time is up, or a pause is requested."""
-    chunks = len(order.chunks)
-    size = max(1, min(course.engine.slice, chunks // (8 * course.schedule.threads)))
-    while course.dealt < chunks:
-        part = slice(course.dealt, min(course.dealt + size, chunks))
-        if not course.clock.has_time_for(int(order.words[part].sum())):
-            return
-        course.dealt = part.stop
-        yield part
-        if pause():
-            return
 
 
 def diverged(alpha: float, epoch: int) -> Diverged:

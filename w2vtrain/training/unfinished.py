@@ -20,7 +20,7 @@ from w2vtrain.training.checkpoint import Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.folder import kept_vocabulary
 from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
-from w2vtrain.training.predictor import input_rows
+from w2vtrain.training.predictor import composer_of
 from w2vtrain.training.state import Saved
 from w2vtrain.user_code import require
 
@@ -80,7 +80,7 @@ def vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: Se
     """Return the word vectors (V, d) of a checkpoint: of the best epoch, or the current ones."""
     if best:
         return _rows(checkpoint, "best.input", len(words), settings.vector_size)
-    composed = input_rows(settings, words)
+    composed = composer_of(settings, words)
     rows = _rows(checkpoint, "input", composed.input_rows(len(words)) if composed else len(words), settings.vector_size)
     return np.asarray(composed.vectors(rows) if composed else rows)
 

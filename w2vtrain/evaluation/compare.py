@@ -162,7 +162,7 @@ def _perplexity(kept: dict[str, Any]) -> float:
 
 
 def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "") -> dict[str, Any]:
-    """Return the result of a job: from its file if that exists, otherwise by training now, or to the end.
+    """Return the result of a job: from its file if that exists, otherwise by training it, or the rest of it, now.
 
     number: the prefix of the message about the result.
 
@@ -187,7 +187,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
 
 
 def forget(path: Path) -> None:
-    """Delete what a job has kept beside its result, which is written."""
+    """Delete what a job has kept beside its result, once that is written."""
     run, curve = kept_beside(path)
     if run.exists():
         remove_tree(run)

@@ -115,10 +115,6 @@ class Curve:
         scored = max((point["seconds"] or 0.0 for point in self.points), default=0.0)
         self.coming = [moment for moment in self.coming if moment > scored]
 
-    def ready(self, _: float) -> None:
-        """Keep the points, so that those of a run that has started over are gone."""
-        self.keep()
-
     def keep(self) -> None:
         """Write the points to the file, if there is one."""
         if self.file:
@@ -207,7 +203,10 @@ def kept_beside(path: Path) -> tuple[Path, Path]:
 def _train(job: Job, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
     timed, threads = settings.seconds is not None, int(settings.threads)
     inputs = Inputs(job.sources, [] if timed else [job.heldout])
-    events = Events(read=curve.read, epoch=curve.scored, resumed=curve.resumed, ready=curve.ready)
+    events = Events(
+        read=curve.read, epoch=curve.scored, resumed=curve.resumed,
+        ready=lambda _: curve.keep(),  # the points of a run that has started over are gone then
+    )  # fmt: skip
     if run:
         curve.budget.begin(run)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)

@@ -239,10 +239,13 @@ def read_run(path):
 
 
 def read_result(path):
-    """Read a result in the folder of `compare`."""
+    """Read a result in the folder of `compare`, and show it."""
     name = path.parent / "softmax-seed-1.json"
     name.write_bytes(path.read_bytes())
-    refused(compare.result, path.parent, JOB, print)
+    if found := refused(compare.result, path.parent, JOB, print):
+        report.table([found]), report.plain([found]), report.comma_separated([found])
+        report.unreliable([found]), report.busy([found])
+        curves.curves([found]), curves.title([found])
 
 
 def attacks(*suffixes):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -112,6 +112,27 @@ def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatc
     (tmp_path / "runs/neg-seed-1.json").write_text("{")
     with pytest.raises(DataError, match="not JSON"):
         compare.train_all(comparison(tmp_path), said.append)
+
+
+@pytest.mark.parametrize(
+    "damage, fault",
+    [
+        ({"scoring": {}}, "scoring"),
+        ({"test": {"perplexity": "high"}}, "test.perplexity"),
+        ({"vocabulary": 0}, "vocabulary"),
+        ({"seconds": {}}, "training"),
+        ({"curve": [{"seconds": 1.0}]}, "perplexity"),
+        ({"failed": 3}, "failed"),
+    ],
+)
+def test_a_damaged_result_is_refused_with_its_field(tmp_path, damage, fault):
+    job = next(compare.jobs(comparison(tmp_path), {}))
+    path = tmp_path / "neg-seed-1.json"
+    path.write_text(json.dumps({**found(job), "job": asdict(job)}))
+    assert compare.result(tmp_path, job, print)["vocabulary"] == 100
+    path.write_text(json.dumps({**found(job), "job": asdict(job), **damage}))
+    with pytest.raises(DataError, match=f"seed-1.json: damaged: .*{fault}.*; remove it to train again"):
+        compare.result(tmp_path, job, print)
 
 
 def test_a_contender_may_have_its_own_architecture(tmp_path):

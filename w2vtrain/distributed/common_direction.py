@@ -10,14 +10,14 @@ changes overshoots after fewer: after 1 / |m|² of the limit that holds for the 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
+from w2vtrain.engines.contract import Engine
 from w2vtrain.kernels.jit import kernel
 
 
-def shares_direction(engine: Any, updates: dict[str, np.ndarray]) -> bool:
+def shares_direction(engine: Engine, updates: dict[str, np.ndarray]) -> bool:
     """Return whether single input rows are scored, the scores are log-probabilities, and there are no biases.
 
     A step of one of several context words moves the scores less. False also if updates per row are not known.

@@ -13,14 +13,28 @@ from typing import Any
 
 from w2vtrain.distributed.descendants import Family, started
 from w2vtrain.distributed.traces import Ledger, Traces
-from w2vtrain.errors import EXIT_CODES, Stopped, W2VError
+from w2vtrain.errors import (
+    EXIT_CODES,
+    BelowThreshold,
+    ConfigError,
+    DataError,
+    Diverged,
+    InputMissing,
+    OutputError,
+    Stopped,
+    UsageError,
+    W2VError,
+)
+from w2vtrain.system.stopping import INTERRUPTED, STOPPED
 from w2vtrain.training.signals import handled
 
-PERMANENT_CODES = frozenset({2, 65, 66, 73, 76, 78})
+PERMANENT_CODES = frozenset(
+    error.exit_code for error in (UsageError, DataError, InputMissing, OutputError, Diverged, ConfigError)
+)
 """Exit codes of `fit` that another start would only repeat."""
-IN_USE_CODE = 73
+IN_USE_CODE = OutputError.exit_code
 """After a restart, processes of the previous start may still hold the run's locks on other hosts."""
-UNKNOWN_CODE = 70
+UNKNOWN_CODE = W2VError.exit_code
 DELAY_SECONDS, MAX_DELAY_SECONDS = 1.0, 60.0
 """Between two starts: DELAY_SECONDS at first, twice as long after each start without advance, up to the maximum."""
 SETTLE_SECONDS = 60.0
@@ -36,8 +50,9 @@ class GaveUp(W2VError):
 
     def __init__(self, message: str, code: int | None) -> None:
         super().__init__(message)
-        # 75 would mean that the same command continues the run, and a batch script would submit it forever.
-        self.exit_code = code if code in EXIT_CODES and code not in (0, 1, 75, 130) else UNKNOWN_CODE
+        # STOPPED would mean that the same command continues the run, and a batch script would submit it forever.
+        ended = code in (0, BelowThreshold.exit_code, STOPPED, INTERRUPTED)
+        self.exit_code = code if code in EXIT_CODES and not ended else UNKNOWN_CODE
 
 
 @dataclass(frozen=True)

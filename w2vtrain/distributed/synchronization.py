@@ -23,7 +23,7 @@ from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.quantization import row_bytes
 from w2vtrain.distributed.quantized_sum import QuantizedSum
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.engines.window_kernel import MODEST
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds
@@ -47,7 +47,7 @@ FEW = 1000
 """Rows below which a rank uses one thread only."""
 
 
-def expected_updates(engine: Any, text: Chunks, schedule: Schedule) -> dict[str, np.ndarray]:
+def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[str, np.ndarray]:
     """Return how often each row of the engine's arrays is updated per word of the corpus, by the name of the array.
 
     The numbers of updates are (rows,) float64. Every pair of a hidden vector and a candidate counts as one update of an
@@ -61,7 +61,7 @@ def expected_updates(engine: Any, text: Chunks, schedule: Schedule) -> dict[str,
     contexts = (windows.left + windows.right) * ((size + 1) / 2 if windows.shrink else size)
     candidates = ALL_CANDIDATES
     if engine.objective.engine == "windows":
-        draws = _draws(engine.objective, kept / kept.sum(), engine.output_rows)
+        draws = _draws(engine.objective, kept / kept.sum(), len(engine.weights().output))
         candidates = draws.sum()
         found["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
     if engine.subwords:
@@ -120,7 +120,7 @@ class Synchronizer:
     """
 
     def __init__(
-        self, comm: Communicator, engine: Any, updates: dict[str, np.ndarray], words: float,
+        self, comm: Communicator, engine: Engine, updates: dict[str, np.ndarray], words: float,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
         """words: see Part; pool: the rank's threads, if it has several."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from w2vtrain.formats.subwords import Subwords
+from w2vtrain.probability.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,17 @@ class Weights:
 class Engine(Protocol):
     """The interface of WindowEngine and BlockEngine, which learn chunks.
 
-    chunks_per_call: of `learn`; architecture, objective: what is trained; subwords: the input rows of words, or
-    None if each has one.
+    chunks_per_call: of `learn`; architecture, objective: what is trained; problem: what the objective was built for;
+    windows: which words are context, see window_kernel.Windows; subwords: the input rows of words, or None if each has
+    one.
     """
 
     chunks_per_call: int
     architecture: Any
     objective: Any
+    problem: Problem
+    windows: Any
+    schedule: Schedule
     subwords: Subwords | None
 
     def compile(self) -> None:

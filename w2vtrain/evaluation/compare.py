@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, DataError, W2VError, spelled
+from w2vtrain.errors import ConfigError, Diverged, W2VError, spelled
 from w2vtrain.evaluation import report
 from w2vtrain.evaluation.contenders import Contender, without_budget
-from w2vtrain.evaluation.curves import curves, picture, title
+from w2vtrain.evaluation.curves import picture
 from w2vtrain.evaluation.figures import can_draw
+from w2vtrain.evaluation.result import check_result
 from w2vtrain.evaluation.trial import Job, child, kept_beside
 from w2vtrain.system.children import each, run_child
 from w2vtrain.system.files import atomic_write, write_json
@@ -166,7 +167,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
 
     number: the prefix of the message about the result.
 
-    Raise ConfigError if the file belongs to another job, and DataError if it is damaged or incomplete.
+    Raise ConfigError if the file belongs to another job, and DataError if it is damaged.
     """
     path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
     if path.exists():
@@ -174,8 +175,7 @@ def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "")
         kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
         if kept.get("job") != asdict(job):
             raise ConfigError(f"{path}: belongs to another comparison; choose another folder, or remove the file")
-        if not complete(kept):
-            raise DataError(f"{path}: some figures are missing or are not numbers{REMEDY}")
+        check_result(kept, f"{path}: damaged", REMEDY)
         return kept
     folder.mkdir(parents=True, exist_ok=True)
     trained = {"job": asdict(job), **_train_apart(job, path, lambda text: say(f"{number}{job.name}: {text}"))}
@@ -192,17 +192,6 @@ def forget(path: Path) -> None:
     if run.exists():
         remove_tree(run)
     curve.unlink(missing_ok=True)
-
-
-def complete(kept: dict[str, Any]) -> bool:
-    """Return whether a result has every figure that the tables and the plot need."""
-    try:
-        report.table([kept]), report.plain([kept]), report.comma_separated([kept])
-        report.unreliable([kept]), report.busy([kept])
-        curves([kept]), title([kept])
-    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return False
-    return True
 
 
 def _described(kept: dict[str, Any]) -> str:
@@ -232,7 +221,8 @@ def _train_apart(job: Job, path: Path, say: Callable[[str], None]) -> dict[str, 
             f"{job.name}: the process exited with code {code} and no result;"
             f" try again, with fewer {spelled('jobs')} if memory is short"
         ) from None
-    if trained.get("exit_code", 76) != 76:  # a run that diverges is a result; any other error ends the comparison
+    code = trained.get("exit_code", Diverged.exit_code)
+    if code != Diverged.exit_code:  # a run that diverges is a result; any other error ends the comparison
         raise ConfigError(f"{job.name}: {trained['failed']}")
     return trained
 

@@ -1,0 +1,83 @@
+"""The fields of what one job of a comparison measured: those of its result file, and of an entry of compare.json."""
+
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from w2vtrain.system.json_text import record
+
+Positive = Annotated[float, Meta(gt=0.0)]
+Size = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Bounded = float | None
+"""A number that JSON has no value for if it is infinite, as after a run that nearly diverged."""
+
+
+class Point(TypedDict):
+    """A point of the curve: CPU seconds of training so far, and the perplexity of held-out text."""
+
+    seconds: float
+    perplexity: Bounded
+
+
+class Phases(TypedDict):
+    """The seconds of training, among those of other phases."""
+
+    training: float
+
+
+class Test(TypedDict):
+    """The score of the test text: see training.perplexity.PerplexityScore.
+
+    coverage: the share of its words that the vocabulary has; parts: the predictions and the loss of each part of it.
+    """
+
+    perplexity: Bounded
+    unnormalized: Bounded
+    bits: Bounded
+    log_z_mean: Bounded
+    log_z_variance: Bounded
+    examples: Size
+    coverage: float
+    parts: NotRequired[list[tuple[float, Bounded]]]
+
+
+class Scoring(TypedDict):
+    """The speed of scoring: see trial.scoring."""
+
+    per_second: Positive
+    reference: Positive
+    ratios: Annotated[list[Positive], Meta(min_length=1)]
+    same: bool
+
+
+class Measured(TypedDict):
+    """The result of a run that has ended.
+
+    job: the fields of trial.Job; width: of an output row; scores: of the vectors, by test.
+    """
+
+    job: dict[str, Any]
+    seconds: Phases
+    words_per_second: float
+    words_per_cpu_second: float | None
+    output_parameters: Size
+    peak_memory_bytes: Size
+    vocabulary: Size
+    corpus_words: Size
+    width: Size
+    curve: list[Point]
+    test: Test
+    scoring: Scoring
+    scores: dict[str, float]
+
+
+class Failed(TypedDict):
+    """The result of a run that diverged: its error message."""
+
+    job: dict[str, Any]
+    failed: str
+
+
+def check_result(values: dict[str, Any], start: str, remedy: str) -> None:
+    """Raise DataError, which begins with `start` and names the field at fault, unless parsed JSON is a result."""
+    record(values, Failed if "failed" in values else Measured, start, remedy)

@@ -221,6 +221,14 @@ class Disconnected(Stopped):
     """Raised when another rank of a distributed run has ended or does not answer: the same command resumes. Exit 75."""
 
 
+class Relayed(W2VError):
+    """An error of another process, raised here with its exit code, and its message unless that is reported there."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = code
+
+
 class BelowThreshold(W2VError):
     """Raised when a score is below --fail-under, or when a check fails. Exit code 1."""
 

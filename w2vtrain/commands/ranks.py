@@ -12,8 +12,7 @@ from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.distributed.ranks import TeamOfRanks
-from w2vtrain.errors import Stalled, UsageError, W2VError
-from w2vtrain.system.children import Relayed
+from w2vtrain.errors import Relayed, Stalled, UsageError, W2VError
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.training.signals import listening

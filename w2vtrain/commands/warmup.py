@@ -16,7 +16,7 @@ import click
 from w2vtrain.commands.options import CODES, command
 from w2vtrain.commands.shell import explained, imports
 from w2vtrain.config import Settings
-from w2vtrain.errors import ResourceError, UsageError, shell_spelling
+from w2vtrain.errors import Relayed, ResourceError, UsageError, shell_spelling
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.machine import automatic_threads, available_memory
 from w2vtrain.system.terminal import echo
@@ -89,7 +89,7 @@ def _requested(
 
 def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any], None]) -> None:
     """Compile the kernels of an objective in a process of its own, and call `say` with each pair."""
-    from w2vtrain.system.children import Relayed, run_child
+    from w2vtrain.system.children import run_child
     from w2vtrain.system.json_text import json_text
     from w2vtrain.training.warmup import Warmed
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.distributed.communicator import Communicator, allgather_json
-from w2vtrain.errors import Disconnected
-from w2vtrain.system.children import Relayed
+from w2vtrain.errors import Disconnected, Relayed
 
 
 @dataclass

@@ -15,7 +15,6 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from w2vtrain.errors import W2VError
 from w2vtrain.system.json_text import json_text
 
 T = TypeVar("T")
@@ -24,14 +23,6 @@ R = TypeVar("R")
 CODE = "from w2vtrain.system.children import follow; task = follow(); from {module} import {name}; {name}(task)"
 GRACE_SECONDS = 5.0
 """Time that a child gets to end its programs after an error here, before it is killed."""
-
-
-class Relayed(W2VError):
-    """An error of another process, raised here with its exit code, and its message unless that is reported there."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.exit_code = code
 
 
 def run_child(

@@ -183,7 +183,7 @@ def measure_other(corpus: Path) -> None:
     run(next(command for command in commands() if " -o german " in command), folder)
     results = json.loads((folder / "german/compare.json").read_text(encoding="utf-8"))
     print(yardstick.speeds([condensed(r) for r in results]))
-    print_decision_table([study_from(yardstick.study_of("german", corpus.name, results))])
+    print_decision_table([study_from(yardstick.study_of("german", corpus.name, "", results))])
 
 
 def main() -> None:

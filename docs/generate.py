@@ -170,14 +170,6 @@ def about_formats() -> str:
     return text
 
 
-SECTIONS = {
-    "vectors": "as-word-vectors", "ptb": "penn-treebank", "enwiki": "english-wikipedia-67791-words",
-    "allwords": "english-wikipedia-219208-words", "phrases": "english-wikipedia-585670-words-and-phrases",
-    "german": "german-wikipedia",
-}  # fmt: skip
-"""The sections of objectives.md that have the runs of each study."""
-
-
 def advice(page: str) -> str:
     """Return the table of which objective to use, as `w2vtrain objectives` prints it; page: the path of objectives.md.
 
@@ -189,7 +181,7 @@ def advice(page: str) -> str:
         for answer in answers:
             run, softmax = answer.run, answer.softmax
             rows.append([
-                want, f"[{answer.study.vocabulary:,}]({page}#{SECTIONS[answer.study.name]})", answer.study.text,
+                want, f"[{answer.study.vocabulary:,}]({page}#{answer.study.section})", answer.study.text,
                 limit(answer.seconds), code(run.use),
                 f"{run.epochs:.2g}", f"{run.cpu:.3g} s", quality(run, True), quality(softmax) if softmax else "-",
                 factor(float(f"{run.scoring:.2g}")), f"{run.size:.0%}",

@@ -218,6 +218,8 @@ class Figures(Mapping[str, str]):
         "wordsim353": (lambda r: r["scores"].get("wordsim353"), "{:.3f}".format),
         "vocabulary": (lambda r: r["vocabulary"], "{:,}".format),
         "corpus": (lambda r: r["corpus_words"], "{:,}".format),
+        "scored": (lambda r: r["test"]["examples"], "{:,}".format),
+        "left out": (lambda r: 1 - r["test"]["coverage"], "{:.1%}".format),
         "without_z": (lambda r: without_z(r["test"]), "{:.1%}".format),
     }
 
@@ -287,10 +289,15 @@ def is_complete() -> bool:
 
 
 ADVISED = {
-    "vectors": "English Wikipedia", "ptb": "Penn Treebank", "enwiki": "English Wikipedia",
-    "german": "German Wikipedia", "allwords": "English Wikipedia", "phrases": "English Wikipedia",
-}  # fmt: skip
-"""The texts of the studies that `w2vtrain objectives` answers from: those of whole objectives, not of their options."""
+    "vectors": ("English Wikipedia", "as-word-vectors"),
+    "ptb": ("Penn Treebank", "penn-treebank"),
+    "enwiki": ("English Wikipedia", "english-wikipedia-67791-words"),
+    "german": ("German Wikipedia", "german-wikipedia"),
+    "allwords": ("English Wikipedia", "english-wikipedia-219208-words"),
+    "phrases": ("English Wikipedia", "english-wikipedia-585670-words-and-phrases"),
+}
+"""The text, and the section of the page, of each study that `w2vtrain objectives` answers from: those of whole
+objectives, not of their options."""
 CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
 """The settings of all studies but that of word vectors, which has the defaults."""
 
@@ -298,17 +305,17 @@ CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
 def summary() -> list[Result]:
     """Return the studies of w2vtrain.evaluation.advice, with the fields of its `Study` and `MeasuredRun`."""
     by_study = studies()
-    return [study_of(study, text, by_study[study]) for study, text in ADVISED.items() if by_study.get(study)]
+    return [study_of(study, *about, by_study[study]) for study, about in ADVISED.items() if by_study.get(study)]
 
 
-def study_of(study: str, text: str, results: list[Result]) -> Result:
+def study_of(study: str, text: str, section: str, results: list[Result]) -> Result:
     """Return the fields of a `Study` of a text."""
     settings, first = tomllib.loads(CONFIG.read_text(encoding="utf-8")), next(r for r in results if "test" in r)
     model = {name: value for name, value in settings.items() if name not in ("objective", "epochs", "min_count")}
     return {
         "name": study, "text": text, "vocabulary": first["vocabulary"], "words": first["corpus_words"],
         "settings": {} if study == VECTORS else model,
-        "runs": [_summarized(study, line) for line in by_contender(results) if line.results],
+        "runs": [_summarized(study, line) for line in by_contender(results) if line.results], "section": section,
     }  # fmt: skip
 
 

@@ -130,10 +130,12 @@ def test_advice_for_a_text_counts_its_words_and_gives_a_command_that_runs(w2vtra
     shown, command = out.split("\nw2vtrain ")
     assert "\n  hs " in shown
     assert "measured   with 10,000 words (Penn Treebank);" in shown
+    assert "table      docs/objectives.md#penn-treebank\n" in shown
     assert max(map(len, out.splitlines())) <= 80
     words = shlex.split(command.replace("\\\n", " "))
     settings = dict(itertools.pairwise(words))
     assert (words[:2], settings["--objective"], settings["--min-count"]) == (["fit", "text.txt"], "hs", "2")
+    assert settings["--weight-decay"] == "1.5e-05"
     code, _, said = w2vtrain_here([*words, "--epochs", "1", "--vector-size", "8", "--quiet"], tmp_path)
     assert code == 0, said
     assert (tmp_path / "model.safetensors").exists()
@@ -148,6 +150,7 @@ def test_advice_says_what_was_not_measured(w2vtrain_here, tmp_path):
     assert "No run with this vocabulary was longer than 30 s" in " ".join(out.split())
     _, out, _ = w2vtrain_here([*words[:4], "--need", "small"], tmp_path)
     assert "--epochs 1 --seconds 29.3 --threads 1" in " ".join(out.split()), "longer than the run would be"
+    assert "--weight-decay 0.0 " in " ".join(out.split()), "that of the runs is for a shorter text"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from w2vtrain.evaluation.advice import (
     studies,
     studies_for,
     study_for,
+    weight_decay,
 )  # fmt: skip
 from w2vtrain.system.terminal import echo
 
@@ -80,12 +81,16 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     source = f"measured   with {study.vocabulary:,} words ({study.text})"
     if others:
         source += f"; there are runs with {others}"
-    echo(textwrap.fill(source, WIDTH, subsequent_indent=" " * 11) + "\n")
+    echo(textwrap.fill(source, WIDTH, subsequent_indent=" " * 11))
+    echo(f"table      docs/objectives.md#{study.section}\n")
     show(study, need, runs, seconds)
     echo("\n" + textwrap.fill(" ".join(notes(study, need, seconds)), WIDTH))
     limits: dict[str, Any] = {"epochs": epochs_within(runs[0], words or study.words, seconds)}
-    if (most := min(seconds, runs[0].cpu if runs[0].epochs < 1 else math.inf)) < math.inf:
-        limits |= {"seconds": f"{most:.3g}", "threads": 1}  # then seconds of the clock are CPU seconds
+    if "weight_decay" in study.settings:
+        limits["weight_decay"] = weight_decay(words or study.words)
+    longest = seconds if seconds < math.inf or runs[0].epochs >= 1 else runs[0].cpu
+    if longest < math.inf:
+        limits |= {"seconds": f"{longest:.3g}", "threads": 1}  # then seconds of the clock are CPU seconds
     elif words:
         took = limits["epochs"] * words / runs[0].speed
         echo(f"\nThis takes about {took:.3g} CPU seconds where the runs were measured:")
@@ -122,7 +127,9 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     if need == VECTORS:
         yield "The score is the mean of analogies and WordSim-353."
     yield "Each line is the mean of three runs. Scoring is the speed of scoring a word (with nce and its relatives,"
-    yield "without normalizing), and size the output parameters, both relative to a full softmax, which is listed last."
+    yield "without normalizing), and size the output parameters, both relative to a full softmax."
+    if any(run.use == "softmax" for run in study.runs):
+        yield "The softmax is listed last."
     if seconds < NEAR * shortest(study, need):
         yield f"No run that meets the need was shorter than {shortest(study, need):.1f} s."
     if (longest := max(run.cpu for run in study.runs)) < seconds:

@@ -4,6 +4,7 @@ import surroundings  # first: NumPy and Numba read the environment when they are
 
 # isort: split
 
+import os
 import shutil
 import signal
 import sys
@@ -38,7 +39,7 @@ ARCHITECTURES = {name: cls for name, cls in architectures().items() if not cls.b
 
 SPARED = {
     "cbow-sum": {"hs", "nce", "bigram-nce"},
-    "cbow-corrected": {"nce", "bigram-nce"},
+    "cbow-corrected": {"hs", "nce", "bigram-nce"},
     "vlbl": {"hs", "bigram-nce"},
     "bigram-nce": {"cbow"},
     "hs-neg": {"skipgram", "cbow", "cbow-corrected", "corrected", "vlbl", "language"},
@@ -123,6 +124,17 @@ def browser():
             pytest.skip(f"{chromium} does not start: {error}")
         yield browser
         browser.close()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_wait_for_the_disk():
+    """Let fsync only check its descriptor: the suite would spend a minute in it, and no test takes power away.
+
+    Tests of the calls themselves replace it. New processes that tests start wait for the disk as usual.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

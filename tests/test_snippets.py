@@ -68,7 +68,7 @@ def test_no_page_has_a_placeholder(page):
 )
 def test_commands_and_python_of_a_page_run_in_order(page, corpus, tmp_path):
     """Each page has one folder, since later commands use what earlier ones wrote. Quick runs train for a moment."""
-    environment = checkout(tmp_path) if corpus == "short" else checkout(tmp_path, None)
+    environment = checkout(tmp_path, 2000) if corpus == "short" else checkout(tmp_path, None)
     for block in blocks(page):
         if block.language == "python":
             if any(re.search(use, block.text) and not importlib.util.find_spec(name) for name, use in OTHERS.items()):

@@ -44,14 +44,6 @@ ODD = [
 GIVEN = Vocabulary(["the", "never", "a", "sat"], np.array([9, 5, 2, 1]))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def without_waiting_for_the_disk():
-    """Skip fsync, which these tests would spend their time in."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda handle: None)
-        yield
-
-
 def write(folder, texts):
     """Write the texts to files of a folder, and return their names."""
     paths = [Path(folder) / f"{i:02}" for i in range(len(texts))]

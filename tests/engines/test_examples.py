@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.block_engine import Examples, InputLayer, gather
+from w2vtrain.engines.contract import read_only
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace
@@ -35,7 +36,7 @@ def all_windows(draw):
 
 
 def stream_of(sentences):
-    return np.concatenate([[*words, -1] for words in sentences]).astype(np.int32)
+    return read_only(np.concatenate([[*words, -1] for words in sentences]).astype(np.int32))
 
 
 def listed(found):

@@ -8,6 +8,7 @@ from reference import problem_of
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import validated
+from w2vtrain.engines.contract import read_only
 from w2vtrain.engines.stage import LIMIT
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
@@ -64,7 +65,8 @@ def test_the_window_engine_agrees_with_a_trainer_without_a_stage(rng, architectu
     assert len(subwords.rows) > 5 * SIZE
     lengths = [*rng.integers(1, 9, 8), LIMIT + 60, 5]
     lines = [rng.integers(0, SIZE, length).tolist() for length in lengths]
-    tokens, counts = np.concatenate([[*line, -1] for line in lines]).astype(np.int32), np.arange(60, 60 - SIZE, -1)
+    tokens = read_only(np.concatenate([[*line, -1] for line in lines]).astype(np.int32))
+    counts = np.arange(60, 60 - SIZE, -1)
     fast, ref = (objective_class(objective).build(problem_of(counts, dim=DIM, bias=bias)) for _ in "ab")
     outputs = fast.output_rows(SIZE)
     w_in, w_out = padded_rows(rows, width), padded_rows(outputs + 1, width)

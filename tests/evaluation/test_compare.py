@@ -326,6 +326,14 @@ def job(tmp_path, objective, **more):
     return next(iter(compare.jobs(about, {})))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def short_turns():
+    """Measure the speed of scoring for a moment only: no test in this process looks at it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial, "TURN", 0.005)
+        yield
+
+
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory):
     """Return the result of a job with a time limit. On its clock, every chunk takes 0.02 CPU seconds."""

@@ -15,6 +15,7 @@ import w2vtrain
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
+from w2vtrain.engines.contract import read_only
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.kernels import jit
@@ -35,7 +36,7 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 WINDOWS = sorted(name for name in objectives() if engine_of(name) == "windows")
 BUILT = {"skipgram": lambda: SkipGram(2), "cbow": lambda: Cbow(2), "vlbl": lambda: Vlbl(2, padded_rows(4, 16))}
 QUICK = {("neg", ("skipgram", "cbow", "vlbl")), ("hs", ("skipgram",)), ("nce", ("cbow",))}
-"""The kernels that quick tests compile, since these do not come from the cache."""
+"""The kernels that quick tests look at; others compile them, too."""
 
 
 @pytest.fixture(
@@ -51,15 +52,14 @@ def llvm(request):
         objective = objective_class(name).build(problem_of(counts))
         w_in, w_out = padded_rows(4, 16), padded_rows(4, 16)
         scratch = make_scratch(w_in, w_out, 0, 1, Extent(2, objective.candidate_limit, 10))
-        tokens, keep = np.array([0, 1, 2, -1], np.int32), np.full(3, 2**32 - 1, np.uint32)
+        tokens, keep = read_only(np.array([0, 1, 2, -1], np.int32)), np.full(3, 2**32 - 1, np.uint32)
         arguments = (
             architecture, objective, Windows(2), tokens, np.array([0, 4]), one, one.astype(float),
             Matrices(w_in, w_out), 16, keep, 0.0, 1, 0, scratch,
         )  # fmt: skip
         signature = tuple(jit.numba.typeof(a) for a in arguments)
-        fresh = jit.numba.njit(nogil=True, error_model="numpy", fastmath=jit.FASTMATH, _nrt=False)(train_chunks.py_func)
-        fresh.compile(signature)
-        codes.append(fresh.inspect_llvm(signature))
+        train_chunks.compile(signature)  # or load it: Numba shows the code only of what it has compiled itself
+        codes.append(str(train_chunks.overloads[signature].library._get_module_for_linking()))
     return codes
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import float32, int64, types
 from numba.extending import overload
 
-from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, saved
+from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, read_only, saved
 from w2vtrain.engines.stage import Stage, enter, make_stage, settle
 from w2vtrain.engines.weights import initial_input, learned_weights, others
 from w2vtrain.engines.window_kernel import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
@@ -231,7 +231,7 @@ class BlockEngine:
 
     def compile(self) -> None:
         """Compile the kernels, or load them from disk, and try one step of the objective at a learning rate of 0."""
-        one, work, layer = np.array([0, 1, -1], np.int32), Workspace(), self.layers[0]
+        one, work, layer = read_only(np.array([0, 1, -1], np.int32)), Workspace(), self.layers[0]
         everything = np.full_like(self.keep, 2**32 - 1)  # otherwise subsampling could drop both words
         (examples,) = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)

@@ -42,6 +42,16 @@ class Schedule:
         return self.alpha + (self.min_alpha - self.alpha) * done
 
 
+def read_only(tokens: np.ndarray) -> np.ndarray:
+    """Return a view of tokens that cannot be written to, the type that kernels are compiled for.
+
+    The text of a run is a file that is open for reading. For any other type, Numba would compile all kernels again.
+    """
+    view = tokens.view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True)
 class Chunks:
     """An encoded corpus, divided into C chunks. Each chunk is shuffled, assigned to a thread, and seeded as a whole.
@@ -56,6 +66,9 @@ class Chunks:
     words: np.ndarray
     counts: np.ndarray
     longest_sentence: int = 10_000
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", read_only(self.tokens))
 
 
 class Role(Enum):

@@ -179,7 +179,7 @@ class WindowEngine:
         """
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
-        at_once = words_at_once(self.windows.size)
+        at_once = words_at_once(self.windows.size) if self.architecture.in_place() else None
         extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords)
         architecture, replicas = self.architecture, {}
         if threads > 1:

@@ -130,8 +130,7 @@ def read_keyed(path):
 
 def read_state(path):
     data = path.read_bytes()
-    manifest = {"schema": 1, "number": 1, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    read_checkpoint(path, data, json.dumps(manifest).encode())
+    read_checkpoint(path, data, manifest_of(data))
 
 
 def read_manifest(path):
@@ -139,12 +138,18 @@ def read_manifest(path):
     read_checkpoint(path, state, path.read_bytes())
 
 
+def manifest_of(state):
+    digest = {"bytes": len(state), "sha256": hashlib.sha256(state).hexdigest()}
+    return checkpoint.sealed({"schema": checkpoint.SCHEMA, "number": 1, **digest, "run": {}}).encode()
+
+
 def read_checkpoint(path, state, manifest):
     folder = path.parent / "ckpt-000001"
     folder.mkdir(exist_ok=True)
     (folder / checkpoint.STATE).write_bytes(state)
     (folder / checkpoint.MANIFEST).write_bytes(manifest)
-    refused(checkpoint.load, path.parent)
+    if found := refused(checkpoint.load, path.parent):
+        refused(found.saved)
 
 
 def read_settings(path):
@@ -381,8 +386,7 @@ def state_seeds(folder):
 def manifest_seeds(folder):
     state = state_of(folder)
     (folder.parent / "good-state").write_bytes(state)
-    digest = hashlib.sha256(state).hexdigest()
-    yield json.dumps({"schema": 1, "number": 1, "bytes": len(state), "sha256": digest}).encode()
+    yield manifest_of(state)
     yield b"[1]"
     yield b'{"schema": 3}'
 

@@ -73,7 +73,9 @@ def imports(path, top_level=False):
                 yield rest, None
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                yield None, alias.name.split(".")[0]
+                top = alias.name.split(".")[0]
+                assert top != "w2vtrain", f"{path}, line {node.lineno}: import what is used, by `from`"
+                yield None, top
         elif not top_level and isinstance(node, ast.Constant) and (named := module_named(node.value)):
             yield named, None
         elif not top_level and isinstance(node, ast.Call) and imported_by_name(node):
@@ -117,6 +119,9 @@ def test_imports_by_name_are_found(tmp_path):
         'importlib.import_module("w2vtrain.training.fit")\nx = __import__("numpy.linalg")\n'
     )
     assert set(imports(path)) == {(None, "importlib"), ("api", None), ("training.fit", None), (None, "numpy")}
+    path.write_text("import w2vtrain\n\n\ndef late():\n    return w2vtrain.train\n")
+    with pytest.raises(AssertionError, match="line 1: import what is used"):
+        list(imports(path))
 
 
 def test_imports_between_modules_have_no_cycle():

@@ -12,7 +12,7 @@ from w2vtrain.errors import ConfigError
 
 DEFAULTS = next(line for line in RANKING.splitlines() if line.startswith("DEFAULTS"))
 ARGUMENTS = "errors(self, logits, window, candidates, lr)"
-OLD = "errors(self, logits, n, m, context, width, rows, labels, shifts, lr)"
+ARRAYS = "errors(self, logits, n, m, context, width, rows, labels, shifts, lr)"
 FIELD = "    size: int\n"
 BLENDS = "\n    @staticmethod\n    def blends(architecture):\n        return True\n\n"
 STEP = "def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace)"
@@ -93,9 +93,9 @@ BROKEN = {
         "has no candidates(self, sentence, position, rng, rows, labels, ",
     ),
     "no build": (without(RANKING, "build"), "has no class method build(cls, problem, **options)"),
-    "errors with the arguments of an earlier version": (
-        changed(RANKING, (ARGUMENTS, OLD)),
-        f"needs {ARGUMENTS}, but has {OLD}",
+    "errors with arrays instead of a window and candidates": (
+        changed(RANKING, (ARGUMENTS, ARRAYS)),
+        f"needs {ARGUMENTS}, but has {ARRAYS}",
     ),
     "errors with a renamed argument": (
         changed(RANKING, (ARGUMENTS, "errors(self, logits, window, found, lr)")),

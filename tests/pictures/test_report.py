@@ -24,7 +24,6 @@ from w2vtrain.pictures.report import SPREAD, report, spread_words
 from w2vtrain.pictures.scores import remark_on, scores_of
 from w2vtrain.pictures.subject import Subject, subject_of
 from w2vtrain.system.amounts import duration, size_text
-from w2vtrain.training.journal import digest
 from w2vtrain.training.run_folder import RunFolder
 
 ATTACK = '</script><img/src=x/onerror="hacked=1">&amp;\u202eevil'
@@ -228,25 +227,6 @@ def test_an_unfinished_run_says_how_far_it_is_and_how_to_continue(tmp_path, monk
     after = json.loads((tmp_path / "v.txt.json").read_bytes())
     assert after["record"]["origins"]["min_alpha"] == "chosen automatically"
     assert after["command"] == subject.command
-
-
-def test_a_run_folder_without_origins_and_command_is_reported_and_resumed(tmp_path, monkeypatch):
-    """Folders of older versions have neither."""
-    stop_after_two_epochs(tmp_path, monkeypatch)
-    path = tmp_path / "v.txt.run" / "config.json"
-    config = json.loads(path.read_bytes())
-    command, origins = config["request"].pop("command"), config["request"].pop("origins")
-    path.write_text(json.dumps(config | {"digest": digest(config)}), encoding="utf-8")
-    w2vtrain(tmp_path, "report", "v.txt.run", "-o", "r.html")
-    found = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert "The origin of each setting is not recorded." in found.texts["settings"]
-    assert "The command is not recorded here" in found.texts["reproduce"]
-    w2vtrain(tmp_path, "resume", "v.txt.run")
-    record = json.loads((tmp_path / "v.txt.json").read_bytes())
-    stated = record["record"]["origins"]
-    assert stated.keys() == origins.keys()
-    assert {*stated.pop("options").values(), *stated.values()} == {"run folder"}
-    assert set(shlex.split(command)) <= set(shlex.split(record["command"]))
 
 
 def test_vectors_of_another_program_have_fewer_sections_and_say_so(tmp_path):

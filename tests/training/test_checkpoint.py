@@ -187,7 +187,7 @@ def test_leftovers_of_killed_runs_are_deleted(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("x")
     (tmp_path / ".config.json.tmp-123-0123abcd").write_text("half")
-    Journal(tmp_path, trust(tmp_path), {"request": {}, "settings": {}}).save()
+    Journal(tmp_path, trust(tmp_path), {"cwd": ".", "request": {}, "settings": {}}).save()
     with locked(tmp_path):
         left = sorted(path.name for path in tmp_path.iterdir())
     assert left == [".tmp-mine", "ckpt-000004", "config.json", "lock", "notes"]

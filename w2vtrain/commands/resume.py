@@ -25,9 +25,6 @@ from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
 from w2vtrain.registry import CodeNotAllowed
 
-FORGOTTEN = "run folder"
-"""The origin of the settings of a run whose folder has no origins: older versions did not keep them."""
-
 
 @command(epilog=CODES, short_help="Continue a run that was stopped or killed.")
 @click.argument("run")
@@ -88,10 +85,7 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     for name, value in vars(request).items():
         if not _is_possible_name(value) or not _in_range(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")
-    if request.command:
-        return request
-    options = dict.fromkeys(settings.options, FORGOTTEN)
-    return replace(request, origins={**dict.fromkeys(vars(settings), FORGOTTEN), "options": options})
+    return request
 
 
 def _in_range(name: str, value: Any) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import w2vtrain
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
@@ -186,38 +185,6 @@ class Model:
 
         """
         return KeyedVectors.of(self.words, self.vectors(export), self.counts, self._ngrams(export))
-
-    def continue_training(
-        self, corpus: Any, epochs: int = 5, *, grow_vocabulary: bool = False, **settings: Any
-    ) -> "Model":
-        """Train a copy of the model further, with a new schedule: see `w2vtrain.continue_training`.
-
-        Parameters
-        ----------
-        corpus, epochs, grow_vocabulary, **settings
-            As for `w2vtrain.continue_training`.
-
-        Returns
-        -------
-        Model
-            A new model; this one does not change.
-
-        Raises
-        ------
-        W2VError
-            As `w2vtrain.continue_training`.
-
-        Examples
-        --------
-        >>> import w2vtrain
-        >>> model = w2vtrain.load_model("model.safetensors")
-        >>> more = model.continue_training("data/simplewiki.txt", epochs=1)
-        >>> more.words == model.words
-        True
-
-        """
-        # Training is above this folder, so it is imported by its public name, when it is called.
-        return w2vtrain.continue_training(self, corpus, epochs, grow_vocabulary=grow_vocabulary, **settings)
 
     def save_fasttext(self, path: str | Path, force: bool = False) -> None:
         """Write the model in fastText's format (.bin), which its program and gensim read.

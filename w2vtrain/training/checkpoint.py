@@ -29,7 +29,7 @@ from w2vtrain.system.storage import patiently, remove_tree, sync_folder
 from w2vtrain.system.trust import answering, open_trusted, raise_if_passing, read_trusted, require_trust
 from w2vtrain.training.state import Saved
 
-SCHEMA = 4
+SCHEMA = 1
 KEPT_CHECKPOINTS = 2
 STATE, MANIFEST = "state.safetensors", "manifest.json"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")

@@ -25,7 +25,7 @@ from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_pas
 REMEDY = "; remove the folder to start over"
 CONFIG, VOCABULARY, HEARTBEAT, CORPUS = "config.json", "vocab.txt", "heartbeat", "corpus"
 """Names in a run folder. The last two are of ranks: a sign of life, and the folder of the encoded corpus."""
-SCHEMA = 3
+SCHEMA = 1
 MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""
 SEALED_FIELDS = ("run", "cwd", "request", "settings")
@@ -51,8 +51,8 @@ class _Config:
     outputs: dict[str, dict[str, Any]]
     locks: dict[str, int]
     complete: bool
-    request: dict[str, Any] = field(default_factory=dict)
-    cwd: str = ""
+    request: dict[str, Any]
+    cwd: str
 
 
 @dataclass
@@ -89,11 +89,11 @@ class Journal:
             raise_if_passing(path, error)
             raise DataError(f"{path} cannot be used: {reason(error)}{REMEDY}") from error
         values = json_object(data, f"{path} is", REMEDY)
-        if "settings" not in values or not {"request", "schema"} & values.keys():
+        if not {"settings", "schema"} <= values.keys():
             raise DataError(f"{path}: was not written by w2vtrain: choose another folder with {spelled('run')}")
-        if values.get("schema") != SCHEMA:
+        if values["schema"] != SCHEMA:
             raise OtherSchema(
-                f"{path}: has schema {str(values.get('schema', 1))[:20]}; this version of w2vtrain reads schema"
+                f"{path}: has schema {str(values['schema'])[:20]}; this version of w2vtrain reads schema"
                 f" {SCHEMA}: finish the run with the version that started it, or start over with"
                 f" {spelled('force', True)}"
             )

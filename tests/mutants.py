@@ -301,7 +301,7 @@ MUTANTS = (
         "evaluation/test_tradeoff.py",
     ),
     Mutant(
-        "distance-from-the-optimum", "evaluation/objective_checks.py", "FAR = 0.015", "FAR = 15.0",
+        "distance-from-the-optimum", "evaluation/objective_checks.py", "MAX_KL_NATS = 0.015", "MAX_KL_NATS = 15.0",
         "evaluation/test_objective_checks.py::test_wrong_losses_of_a_window_objective_fail_only_what_it_learns",
     ),
     # compat

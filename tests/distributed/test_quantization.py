@@ -153,7 +153,7 @@ def test_row_whose_sum_overflows_is_nan_on_all_ranks():
 
 @pytest.mark.parametrize(("columns", "size"), [(1, 4), (2, 8), (3, 8), (20, 24)])
 def test_ranks_exchange_a_byte_per_value_where_that_is_smaller(monkeypatch, columns, size):
-    monkeypatch.setattr(synchronization, "LEAST", 8)
+    monkeypatch.setattr(synchronization, "MIN_EXCHANGED_ROWS", 8)
 
     def work(comm):
         array = np.zeros((40, columns), np.float32)

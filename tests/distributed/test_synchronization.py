@@ -14,9 +14,9 @@ from w2vtrain.architectures.contract import Architecture
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.synchronization import (
+    BASE_LIMIT_DIVISOR,
     INPUT_UPDATES,
-    LEAST,
-    OFTEN,
+    MIN_EXCHANGED_ROWS,
     WINDOW_UPDATES,
     Synchronizer,
     expected_updates,
@@ -76,7 +76,7 @@ def test_replicas_are_combined_by_the_rule_in_numpy(count):
     found = run_ranks(count, work)
 
     rate, order = updates(), np.argsort(-updates(), kind="stable")
-    base = max(LEAST, int((rate * ROUND > INPUT_UPDATES / OFTEN).sum()))
+    base = max(MIN_EXCHANGED_ROWS, int((rate * ROUND > INPUT_UPDATES / BASE_LIMIT_DIVISOR).sum()))
     common = Engine().array[:, :WIDTH].astype(np.float64)
     replicas, since, at = [common.copy() for _ in range(count)], np.zeros(ROWS), 0
     for number in range(rounds):
@@ -131,7 +131,16 @@ def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
     mine = synchronizer(ALONE, engine)
     (part,) = mine.parts
     due = [part.due(number) for number in range(1, 17)]
-    assert due[:8] == [LEAST, 2 * LEAST, LEAST, 4 * LEAST, LEAST, 2 * LEAST, LEAST, 8 * LEAST]
+    assert due[:8] == [
+        MIN_EXCHANGED_ROWS,
+        2 * MIN_EXCHANGED_ROWS,
+        MIN_EXCHANGED_ROWS,
+        4 * MIN_EXCHANGED_ROWS,
+        MIN_EXCHANGED_ROWS,
+        2 * MIN_EXCHANGED_ROWS,
+        MIN_EXCHANGED_ROWS,
+        8 * MIN_EXCHANGED_ROWS,
+    ]
     assert due[15] == ROWS
     for _ in range(2):
         assert [mine.synchronize(ROUND) for _ in range(16)] == [False] * 15 + [True]
@@ -139,8 +148,8 @@ def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
 
 def test_rows_that_a_round_updates_often_belong_to_the_base():
     mine = Synchronizer(ALONE, Engine(), {"input": updates()}, 10**9)
-    often = int((updates() * 1e9 > INPUT_UPDATES / OFTEN).sum())
-    assert LEAST < often < ROWS
+    often = int((updates() * 1e9 > INPUT_UPDATES / BASE_LIMIT_DIVISOR).sum())
+    assert MIN_EXCHANGED_ROWS < often < ROWS
     assert mine.parts[0].due(1) == often
 
 
@@ -155,14 +164,14 @@ def test_exchange_of_many_rows_takes_memory_for_one_message(monkeypatch):
         return engine.array, mine._values.size
 
     whole = run_ranks(2, work)[0][0]
-    monkeypatch.setattr(synchronization, "PIECE", 20 * WIDTH)
+    monkeypatch.setattr(synchronization, "VALUES_PER_MESSAGE", 20 * WIDTH)
     array, values = run_ranks(2, work)[0]
     assert values == 20 * WIDTH
     assert np.array_equal(array, whole)
 
 
 def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch):
-    monkeypatch.setattr(synchronization, "FEW", 10)
+    monkeypatch.setattr(synchronization, "MIN_ROWS_FOR_THREADS", 10)
     found = []
     for threads in (1, 3):
         with ThreadPoolExecutor(threads) as pool:

@@ -66,11 +66,11 @@ def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, da
 @given(SENTENCES, all_windows(), st.sampled_from(["skipgram", "vlbl"]), st.sampled_from(list(KEEPS)), st.data())
 @settings(max_examples=100)
 def test_wide_windows_give_the_same_examples_in_parts_of_bounded_size(sentences, windows, name, keep, data):
-    """Windows of more than MODEST words: here, of more than one."""
+    """Windows of more than PLANNED_WORDS words: here, of more than one."""
     windows = windows._replace(size=windows.size + data.draw(st.sampled_from([0, 1000])))
     tokens, stream, modest = stream_of(sentences), (data.draw(st.integers(0, 2**63 - 1)), 3, 1), 1
     found, bound = [], max(2 * modest * (len(tokens) + 2), 2 * windows.reach(len(tokens) + 2))
-    with patch("w2vtrain.engines.block_engine.MODEST", modest):
+    with patch("w2vtrain.engines.block_engine.PLANNED_WORDS", modest):
         for part in gather(tokens, 0, len(tokens), KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK):
             assert len(part.contexts) <= bound
             found += listed(part)

@@ -9,7 +9,7 @@ from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import validated
 from w2vtrain.engines.contract import read_only
-from w2vtrain.engines.stage import LIMIT
+from w2vtrain.engines.stage import TARGETS_PER_STAGE
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.formats.subwords import Ngrams, Subwords
@@ -63,7 +63,7 @@ def test_the_window_engine_agrees_with_a_trainer_without_a_stage(rng, architectu
     rows = subwords.input_rows(SIZE)
     assert rows < SIZE + 50
     assert len(subwords.rows) > 5 * SIZE
-    lengths = [*rng.integers(1, 9, 8), LIMIT + 60, 5]
+    lengths = [*rng.integers(1, 9, 8), TARGETS_PER_STAGE + 60, 5]
     lines = [rng.integers(0, SIZE, length).tolist() for length in lengths]
     tokens = read_only(np.concatenate([[*line, -1] for line in lines]).astype(np.int32))
     counts = np.arange(60, 60 - SIZE, -1)

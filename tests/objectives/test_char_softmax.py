@@ -154,7 +154,7 @@ def test_scores_do_not_depend_on_the_sizes_of_pieces_and_batches(rng, monkeypatc
     objective = built(rng)
     H, targets = block(rng, DIM + 1)
     expected = objective.log_probs(H), objective.scores(H, targets), objective.log_prob(H, targets)
-    monkeypatch.setattr(speller, "PIECE", piece)
+    monkeypatch.setattr(speller, "WORDS_PER_TRIE", piece)
     monkeypatch.setattr(char_softmax, "BATCH", batch)
     monkeypatch.setattr(char_softmax, "AT_ONCE", batch)
     again = scorer_of(objective, WORDS)

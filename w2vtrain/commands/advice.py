@@ -28,9 +28,9 @@ from w2vtrain.evaluation.advice import (
 from w2vtrain.system.terminal import echo
 
 WIDTH = 80
-SHOWN = 4
+SHOWN_RUNS = 4
 """Runs that are shown as support, besides the softmax's."""
-NEAR = 1.1
+MAX_DURATION_RATIO = 1.1
 """If no run is short enough, those that take up to this multiple of the shortest count."""
 GLUE = "\0"
 """Stands for a space at which no line ends."""
@@ -74,7 +74,7 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     if vocabulary is None:
         vocabulary, words = sizes(corpus, settings)
     study = study_for(need, vocabulary)
-    runs = ranking(study, need, max(seconds, NEAR * shortest(study, need)))
+    runs = ranking(study, need, max(seconds, MAX_DURATION_RATIO * shortest(study, need)))
     about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
     others = ", ".join(f"{one.vocabulary:,} ({one.text})" for one in studies_for(need, studies()) if one is not study)
     echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
@@ -116,7 +116,7 @@ def show(study: Study, need: str, runs: list[MeasuredRun], seconds: float) -> No
     echo(form("objective", "rate", "epochs", "CPU s", title, "scoring", "size"))
     softmax = sorted((run for run in study.runs if run.use == "softmax"), key=lambda run: run.quality[0])
     reference = [*[run for run in softmax if run.cpu <= seconds][:1], *softmax[:1]]
-    for run in dict.fromkeys([*runs[:SHOWN], *reference]):
+    for run in dict.fromkeys([*runs[:SHOWN_RUNS], *reference]):
         epochs = f"{run.epochs:.2g}" if run.epochs > 0.01 else "<0.01"
         cells = (f"{run.alpha:.2g}", epochs, f"{run.cpu:.1f}", quality(run, True), f"{run.scoring:,.0f}x")
         echo(form(run.use, *cells, f"{run.size:.0%}"))
@@ -130,7 +130,7 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     yield "without normalizing), and size the output parameters, both relative to a full softmax."
     if any(run.use == "softmax" for run in study.runs):
         yield "The softmax is listed last."
-    if seconds < NEAR * shortest(study, need):
+    if seconds < MAX_DURATION_RATIO * shortest(study, need):
         yield f"No run that meets the need was shorter than {shortest(study, need):.1f} s."
     if (longest := max(run.cpu for run in study.runs)) < seconds:
         yield f"No run with this vocabulary was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."

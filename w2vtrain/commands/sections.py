@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "Help": ("help", "completion"),
 }
 """Names of commands by section of the list of all commands."""
-MANY = 20
+MIN_OPTIONS_FOR_SECTIONS = 20
 """Options from which on a help has sections."""
 FILES = ("FILE", "DIR", "FILE|DIR")
 """What options name that take a file or a folder."""
@@ -54,7 +54,7 @@ NOT_FILES = ("words", "command", "name", "commands")
 def sections(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[click.Option]]]:
     """Yield the title of each section that has options, and these, in the order of SECTIONS."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
-    if len(options) < MANY:
+    if len(options) < MIN_OPTIONS_FOR_SECTIONS:
         yield "Options", options
         return
     by_name = {option.name: option for option in options}

@@ -24,17 +24,17 @@ from w2vtrain.distributed.quantization import row_bytes
 from w2vtrain.distributed.quantized_sum import QuantizedSum
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
 from w2vtrain.engines.contract import Chunks, Engine, Schedule
-from w2vtrain.engines.window_kernel import MODEST
+from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds
 
-LEAST = 64
+MIN_EXCHANGED_ROWS = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""
-PIECE = 1 << 22
+VALUES_PER_MESSAGE = 1 << 22
 """Values per message, 16 MiB."""
 INPUT_UPDATES, OUTPUT_UPDATES = 300.0, 400.0
 """Updates of a row by all ranks since its last exchange that are summed in full; the sum of more is scaled down."""
-OFTEN = 4
+BASE_LIMIT_DIVISOR = 4
 """Rows belong to the base if a round of the shortest automatic interval updates them more often than the limit divided
 by this."""
 WINDOW_UPDATES = 4.0
@@ -43,7 +43,7 @@ than one per context word. It was measured: with 1, CBOW lost 2 points of analog
 ALL_CANDIDATES = 6.0
 """The number of updates that one example counts as for its input rows if the objective scores all words, instead of the
 number of its candidates."""
-FEW = 1000
+MIN_ROWS_FOR_THREADS = 1000
 """Rows below which a rank uses one thread only."""
 
 
@@ -57,7 +57,7 @@ def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[s
     """
     windows, found = engine.windows, {}
     kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
-    size = windows.size if windows.size <= MODEST else min(windows.size, _mean_reach(text))
+    size = windows.size if windows.size <= PLANNED_WORDS else min(windows.size, _mean_reach(text))
     contexts = (windows.left + windows.right) * ((size + 1) / 2 if windows.shrink else size)
     candidates = ALL_CANDIDATES
     if engine.objective.engine == "windows":
@@ -88,7 +88,7 @@ def _draws(objective: Any, targets: np.ndarray, rows: int) -> np.ndarray:
     return found
 
 
-class Part:
+class ExchangedArray:
     """One array that the ranks exchange.
 
     limit: the number of updates that are summed in full; words: what all ranks together learn in a round of the
@@ -97,11 +97,11 @@ class Part:
     one, or None: see common_direction.py.
     """
 
-    other: "Part | None" = None
+    other: "ExchangedArray | None" = None
 
     def __init__(self, rows: Rows, limit: float, words: float) -> None:
         self.rows, self.limit = rows, limit
-        self.base = max(LEAST, int(np.count_nonzero(rows.updates * words > limit / OFTEN)))
+        self.base = max(MIN_EXCHANGED_ROWS, int(np.count_nonzero(rows.updates * words > limit / BASE_LIMIT_DIVISOR)))
         self.since = np.zeros(len(rows.order))
 
     def due(self, number: int) -> int:
@@ -123,11 +123,11 @@ class Synchronizer:
         self, comm: Communicator, engine: Engine, updates: dict[str, np.ndarray], words: float,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
-        """words: see Part; pool: the rank's threads, if it has several."""
+        """words: see ExchangedArray; pool: the rank's threads, if it has several."""
         self.comm, self.pool, self.bytes = comm, pool, 0
         self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(comm, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
-        named: dict[str, Part] = {}
+        named: dict[str, ExchangedArray] = {}
         padded = {"input", *engine.architecture.learned()} | ({"output"} & updates.keys())
         for name, array in engine.state().items():
             comm.broadcast(array)
@@ -136,12 +136,14 @@ class Synchronizer:
                 columns = engine.problem.width if name in padded else matrix.shape[1]
                 rates = updates.get(name, np.full(len(matrix), np.inf))
                 limit = OUTPUT_UPDATES if name == "output" else INPUT_UPDATES
-                named[name] = Part(rows_of(matrix, rates, columns), limit, words)
+                named[name] = ExchangedArray(rows_of(matrix, rates, columns), limit, words)
         self.parts = [*named.values()]
         if shares_direction(engine, updates):
             named["input"].other, named["output"].other = named["output"], named["input"]
         longest = max((part.rows.common.shape[1] for part in self.parts), default=0)
-        self._values = np.empty(max(PIECE, longest), np.float32)  # of a message; new memory each time would be slow
+        self._values = np.empty(
+            max(VALUES_PER_MESSAGE, longest), np.float32
+        )  # of a message; new memory each time would be slow
 
     def synchronize(self, words: int, everything: bool = False) -> bool:
         """Exchange the rows that are due after a round in which all ranks together learned this many words.
@@ -157,7 +159,7 @@ class Synchronizer:
             self._rounds = 0
         return everything
 
-    def _combine(self, part: Part, count: int) -> None:
+    def _combine(self, part: ExchangedArray, count: int) -> None:
         """Combine the first `count` rows of an array, one message after another."""
         rows, columns = part.rows, part.rows.common.shape[1]
         updates, words = rows.updates[:count], self._words - part.since[:count]
@@ -167,7 +169,7 @@ class Synchronizer:
             direction, square = mean_row(part.other.frequent())
             scale = shares(updates, words, self.comm.size, part.limit / max(1.0, square)) / share
         part.since[:count] = self._words
-        step = max(1, PIECE // columns)
+        step = max(1, VALUES_PER_MESSAGE // columns)
         for first in range(0, count, step):
             some = slice(first, min(count, first + step))
             total = self._values[: (some.stop - first) * columns].reshape(-1, columns)
@@ -187,7 +189,7 @@ class Synchronizer:
 
     def _spread(self, function: Any, *by_row: np.ndarray) -> None:
         """Call a function on all threads of the rank, each with its part of the arrays (n, ...) in `by_row`."""
-        if self.pool is None or len(by_row[0]) < FEW:
+        if self.pool is None or len(by_row[0]) < MIN_ROWS_FOR_THREADS:
             function(*by_row)
             return
         bounds = np.linspace(0, len(by_row[0]), self.threads + 1).astype(int).tolist()

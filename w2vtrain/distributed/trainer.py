@@ -22,7 +22,7 @@ from w2vtrain.training.run import Run
 from w2vtrain.training.state import Progress
 from w2vtrain.training.trainer import STALLED, Clock, Course, Learned, Order
 
-LONGEST = 1.0
+LOOK_SECONDS = 1.0
 """Seconds between two looks at the threads that learn."""
 
 
@@ -176,8 +176,8 @@ class RankTraining:
         waited, missing = 0.0, set(work)
         while missing and waited < schedule.stall_timeout:
             began = time.monotonic()
-            _, missing = wait(missing, LONGEST)
-            waited += min(time.monotonic() - began, LONGEST)  # a process that was suspended has not stalled
+            _, missing = wait(missing, LOOK_SECONDS)
+            waited += min(time.monotonic() - began, LOOK_SECONDS)  # a process that was suspended has not stalled
         if missing:
             thread = min(work[one] for one in missing)
             raise Stalled.after(schedule.stall_timeout, thread, STALLED)

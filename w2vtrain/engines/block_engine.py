@@ -15,7 +15,7 @@ from numba.extending import overload
 from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, read_only, saved
 from w2vtrain.engines.stage import Stage, enter, make_stage, settle
 from w2vtrain.engines.weights import initial_input, learned_weights, others
-from w2vtrain.engines.window_kernel import MODEST, decay, examples_of, gather_context, reach_of, read_sentence
+from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
@@ -93,14 +93,14 @@ def gather(
 ) -> Iterator[Examples]:
     """Yield the examples of tokens[first:last], which must be whole sentences, in order.
 
-    All come at once, unless windows are wider than MODEST words on each side: then they come in parts that need no more
-    memory than MODEST words would, or than one window does.
+    All come at once, unless windows are wider than PLANNED_WORDS on each side: then they come in parts that need no
+    more memory than windows of that size would, or than one window does.
 
     keep: see probability.sampling.keep_thresholds; stream: (seed, epoch, chunk), which determine the random numbers;
     work: a Workspace, whose memory holds the arrays: they are valid until the next part, or the next call.
     """
     n = last - first + 2
-    room = max(n * 2 * min(windows.size, MODEST), 2 * windows.reach(n))
+    room = max(n * 2 * min(windows.size, PLANNED_WORDS), 2 * windows.reach(n))
     most = room if architecture.pairs() else n
     arrays = Examples(
         work.array("contexts", (room + ROW,), np.int32),

@@ -19,7 +19,7 @@ from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.jit import FORCED, inline
 from w2vtrain.kernels.rows import add_to_rows, apart_zeros, padded_rows, prefetch, replica_of, replicas_of, sum_rows
 
-LIMIT = 128
+TARGETS_PER_STAGE = 128
 """Targets after which all words leave the stage: until then, words that share n-grams do not see each other's changes.
 With 16,000 targets, training diverged; with one, it takes three times as long and scores are the same."""
 
@@ -108,7 +108,7 @@ def prefetch_rows(stage, matrix, word):
 def _bring(stage, matrix, hot, sentence, length, position, size, first):
     """Let the words enter that the window of a target needs, and prefetch the rows of the next one."""
     begin = position + size
-    if stage.state[1] >= LIMIT:
+    if stage.state[1] >= TARGETS_PER_STAGE:
         leave(stage, matrix)
         begin = max(int64(0), position - size)
     if first:
@@ -141,8 +141,8 @@ def _locate_rows(stage, hot, words, n, places):
 def bring(stage: Any, matrix: Any, hot: Any, sentence: Any, length: Any, position: Any, size: Any, first: Any) -> None:
     """Get ready for the window of a target: let its words enter, or prefetch the row of the next word.
 
-    size: the words on each side; first: whether this is the first target of its sentence. Words leave after LIMIT
-    targets; those of the window enter again.
+    size: the words on each side; first: whether this is the first target of its sentence. After
+    TARGETS_PER_STAGE targets, all words leave, and those of the window enter again.
     """
 
 

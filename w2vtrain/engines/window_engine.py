@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, saved
-from w2vtrain.engines.stage import LIMIT, Stage, make_stage
+from w2vtrain.engines.stage import TARGETS_PER_STAGE, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
-from w2vtrain.engines.window_kernel import MODEST, Matrices, train_chunks, words_at_once
+from w2vtrain.engines.window_kernel import PLANNED_WORDS, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import (
@@ -88,7 +88,9 @@ def make_scratch(
     hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
     width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
     context = apart_zeros((contexts,), np.int32)
-    slots = LIMIT + 2 * (extent.window + 1) + 1  # the words of LIMIT targets, and of a window before and after them
+    slots = (
+        TARGETS_PER_STAGE + 2 * (extent.window + 1) + 1
+    )  # the words of TARGETS_PER_STAGE targets, and of a window before and after them
     stage = make_stage(extent.subwords, slots, w_in.shape[1], contexts, bias)
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
@@ -145,7 +147,7 @@ class WindowEngine:
         self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
         self.text, self.windows, self.schedule = text, windows, schedule
         self.reach = windows.reach(text.longest_sentence)
-        self.chunks_per_call = max(1, self.SLICE * MODEST // max(MODEST, self.reach))
+        self.chunks_per_call = max(1, self.SLICE * PLANNED_WORDS // max(PLANNED_WORDS, self.reach))
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.input_rows = (subwords or architecture).input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))

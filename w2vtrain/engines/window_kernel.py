@@ -35,7 +35,7 @@ from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.sampling import draw, draw_below, seed_stream
 
-MODEST = 50
+PLANNED_WORDS = 50
 """Words on each side of a target up to which memory and work are planned for the size of the window alone. For wider
 windows, they are bounded by the length of the sentences, too."""
 
@@ -118,7 +118,7 @@ def words_at_once(size: int) -> int | None:
 
     None, whose type Numba knows, leaves the loop over parts out of the kernel, which would slow it down by 2%.
     """
-    return None if size <= MODEST else WORDS_AT_ONCE
+    return None if size <= PLANNED_WORDS else WORDS_AT_ONCE
 
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 MEASURED = Path(__file__).with_name("measured.json")
 VECTORS = "vectors"
 """The study of word vectors; the others are of language models."""
-FAST, NEARLY, SMALL = 5, 0.1, 0.5
+MIN_SCORING_RATIO, MAX_LOG_Z_VARIANCE, MAX_SIZE_SHARE = 5, 0.1, 0.5
 """What counts as fast scoring, as nearly normalized, and as few output parameters: at least this multiple of a full
 softmax's speed, at most this variance of log Z, and at most this share of one full row per word."""
 NO_MODELS = ("neg", "block-neg")
@@ -63,13 +63,13 @@ NEEDS: dict[str, tuple[str, Callable[[MeasuredRun], bool]]] = {
     "probabilities": ("probabilities of words", lambda run: run.use.split()[0] not in NO_MODELS),
     "fast-scores": (
         "nearly normalized scores, without scoring every word",
-        lambda run: run.scoring >= FAST and run.variance <= NEARLY,
+        lambda run: run.scoring >= MIN_SCORING_RATIO and run.variance <= MAX_LOG_Z_VARIANCE,
     ),
     "fast-probabilities": (
         "exact probabilities, without scoring every word",
-        lambda run: run.scoring >= FAST and run.variance == 0,
+        lambda run: run.scoring >= MIN_SCORING_RATIO and run.variance == 0,
     ),
-    "small": ("few output parameters", lambda run: run.size <= SMALL),
+    "small": ("few output parameters", lambda run: run.size <= MAX_SIZE_SHARE),
 }
 """What users want, by the name that `--need` takes: in words, and whether a run serves it."""
 

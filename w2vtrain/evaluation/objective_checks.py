@@ -23,9 +23,9 @@ from w2vtrain.objectives import build, option_defaults
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.trainer import make_engine
 
-FAR = 0.015
+MAX_KL_NATS = 0.015
 """The distance in nats from the optimum at which a loss counts as wrong. Correct: below 0.01."""
-UNNORMALIZED = 0.3
+MAX_MEAN_LOG_Z = 0.3
 """The mean of |log Z| at which scores used without Z no longer count as log-probabilities. Correct: below 0.2."""
 
 
@@ -60,15 +60,15 @@ def learns(name: str, architecture: str, options: dict[str, Any], bias: bool) ->
         yield Finding(what, None, f"KL divergence {truth:.4f} nats; not judged, because `optimum` returns None")
         return
     off = distance(found.optimum, found.log_probs)
-    figure = f"KL divergence {off:.4f} nats (limit {FAR})"
+    figure = f"KL divergence {off:.4f} nats (limit {MAX_KL_NATS})"
     if found.optimum is not language().P:
         what = f"{architecture} learns its optimum for a text of known probabilities"
         figure += f"; {truth:.4f} from the probabilities"
-    elif off >= FAR:
+    elif off >= MAX_KL_NATS:
         figure += "; if the probabilities are not its optimum, define `optimum`"
-    yield Finding(what, off < FAR, figure)
-    figure = f"logarithm of the sum {sums:.4f} on average (limit {UNNORMALIZED})"
-    yield Finding("probabilities from log_prob sum to 1 after training", sums < UNNORMALIZED, figure)
+    yield Finding(what, off < MAX_KL_NATS, figure)
+    figure = f"logarithm of the sum {sums:.4f} on average (limit {MAX_MEAN_LOG_Z})"
+    yield Finding("probabilities from log_prob sum to 1 after training", sums < MAX_MEAN_LOG_Z, figure)
 
 
 def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:

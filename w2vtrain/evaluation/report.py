@@ -18,9 +18,9 @@ Figure = Callable[[dict[str, Any]], float | None]
 AGREE, DRIFT = 0.1, 0.25
 """The largest relative difference in speed that scorers with the same work should have: AGREE if they take turns in one
 process, DRIFT if they run in different processes, one after the other."""
-GRANTED = 0.85
+MIN_CPU_SHARE = 0.85
 """Share of the CPU time available to the training threads below which the machine counts as busy."""
-SHORT = 0.5
+LOST_SECONDS = 0.5
 """Seconds that threads may lose at their start and end, however short training is."""
 RESAMPLES, MIN_PARTS = 2000, 10
 """Texts that the bootstrap draws, and the fewest parts of the test text with which it says anything."""
@@ -162,7 +162,7 @@ def busy(results: Results) -> str | None:
         (cpu_seconds(r), r["seconds"]["training"] * int(r["job"]["settings"]["threads"]))
         for r in results if "test" in r and r["words_per_cpu_second"]
     ]  # fmt: skip
-    slow = [used / could for used, could in runs if used < GRANTED * could - SHORT]
+    slow = [used / could for used, could in runs if used < MIN_CPU_SHARE * could - LOST_SECONDS]
     if not slow:
         return None
     affected = f"{len(slow)} of {len(runs)} runs" if len(runs) > 1 else "training"

@@ -39,7 +39,7 @@ MAX_DIM = 100_000
 NGRAMS_PER_BYTE, FEW_NGRAMS = 10, 1 << 22
 """How many n-grams the words of a file may have per byte of the file, and how many those of any file. In a model of 100
 dimensions, a word takes 800 bytes and has some 30."""
-BLOCK = 1 << 16
+ROWS_PER_WRITE = 1 << 16
 """Rows of zeros that are written at once, where a file cannot have holes."""
 
 
@@ -103,7 +103,9 @@ class FastTextModel(NamedTuple):
         """
         assert self.ngrams
         V = len(self.words)
-        used = np.concatenate([self.rows[i : i + BLOCK].any(axis=1) for i in range(V, len(self.rows), BLOCK)])
+        used = np.concatenate(
+            [self.rows[i : i + ROWS_PER_WRITE].any(axis=1) for i in range(V, len(self.rows), ROWS_PER_WRITE)]
+        )
         used[self.ngrams.buckets(self.words)[1]] = True
         if 2 * np.count_nonzero(used) >= len(used):
             return self.rows, np.arange(len(used), dtype=np.int32)
@@ -318,8 +320,8 @@ def write_fasttext(
 
 
 def _write_rows(file: BinaryIO, rows: NDArray[np.float32]) -> None:
-    for first in range(0, len(rows), BLOCK):
-        file.write(np.ascontiguousarray(rows[first : first + BLOCK], "<f4").data)
+    for first in range(0, len(rows), ROWS_PER_WRITE):
+        file.write(np.ascontiguousarray(rows[first : first + ROWS_PER_WRITE], "<f4").data)
 
 
 def _skip(file: BinaryIO, rows: int, size: int, holes: bool) -> None:
@@ -327,5 +329,5 @@ def _skip(file: BinaryIO, rows: int, size: int, holes: bool) -> None:
     if rows > 0 and holes and file.seekable():
         file.seek(rows * size, 1)
         return
-    for first in range(0, rows, BLOCK):
-        file.write(bytes(min(BLOCK, rows - first) * size))
+    for first in range(0, rows, ROWS_PER_WRITE):
+        file.write(bytes(min(ROWS_PER_WRITE, rows - first) * size))

@@ -20,7 +20,8 @@ DEFAULTS = rates(0.05, 0.05, 0.05, 0.07, block=64)
 DAMPING = 100.0
 """Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""
 BATCH = 16
-"""Hidden vectors for which all words are spelled at a time: at most BATCH * characters.PIECE states are in memory."""
+"""Hidden vectors for which all words are spelled at a time: at most BATCH * characters.WORDS_PER_TRIE states are in
+memory."""
 AT_ONCE = 256
 """Hidden vectors whose target words are spelled at a time in scoring."""
 STATES = 12_000_000

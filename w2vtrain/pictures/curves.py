@@ -22,7 +22,7 @@ PANELS = {
 """The pictures: by the curve of a run, the title, and whether the axis is logarithmic, and whether it starts at 0."""
 SIZE = (400.0, 290.0)
 """Width and height of one picture, in pixels: its texts can be read at the width of a phone."""
-FEW = 12
+MAX_DOTTED_POINTS = 12
 """Curves with at most this many points have a dot at each."""
 
 
@@ -42,7 +42,7 @@ def _panel(runs: Sequence[RunLog], x: str, name: str) -> Drawing:
     for index, curve in enumerate(curves):
         color, dash = look(index)
         chart.curve(curve, color, dash)
-        if len(curve) <= FEW:
+        if len(curve) <= MAX_DOTTED_POINTS:
             chart.dots(curve, color)
     return chart.drawing
 

@@ -13,7 +13,7 @@ from w2vtrain.embeddings.similarity import SimilarityReport, evaluate_similarity
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vectors import Vectors
 
-FEW, LOW = 50, 0.5
+MIN_ANSWERED, MIN_COVERAGE = 50, 0.5
 """Answered questions or pairs below which a score says nothing, and coverage below which it is not comparable."""
 
 
@@ -73,8 +73,8 @@ def _score(
 
 def remark_on(answered: int, asked: int) -> str:
     """Return what a small coverage means for a score."""
-    if answered < FEW:
+    if answered < MIN_ANSWERED:
         return f"too few to mean anything: {answered:,} of {asked:,}"
-    if answered < LOW * asked:
+    if answered < MIN_COVERAGE * asked:
         return f"only {answered / asked:.0%} covered: not comparable with scores on the whole set"
     return ""

@@ -23,7 +23,7 @@ PADDING, BEGIN, END = 0, 1, 2
 LONGEST = 32
 """Maximum number of bytes used per word; the rest is cut off."""
 
-PIECE = 256
+WORDS_PER_TRIE = 256
 """Number of words whose common prefixes are found, and spelled together, at a time."""
 
 
@@ -249,8 +249,8 @@ class CharacterDecoder:
 
     @cached_property
     def tries(self) -> list[list[Level]]:
-        """The tries of all words, PIECE words each."""
-        return tries(self.letters, self.lengths - 1, PIECE)
+        """The tries of all words, WORDS_PER_TRIE words each."""
+        return tries(self.letters, self.lengths - 1, WORDS_PER_TRIE)
 
     @cached_property
     def prefixes(self) -> int:

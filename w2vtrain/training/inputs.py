@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Chunks
-from w2vtrain.engines.window_kernel import MODEST
+from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
@@ -155,7 +155,7 @@ def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: 
 def chunks_of(ids: EncodedCorpus, settings: Settings) -> Chunks:
     """Divide an encoded corpus into chunks. For wide windows, also find the length of its longest sentence."""
     starts, longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
-    if window_size(settings) > MODEST:
+    if window_size(settings) > PLANNED_WORDS:
         longest = longest_sentence(ids.tokens, starts)
     return Chunks(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, longest)
 

@@ -17,7 +17,7 @@ import numpy as np
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import Examples, gather
 from w2vtrain.engines.contract import Chunks
-from w2vtrain.engines.window_kernel import MODEST
+from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError, DataError, label, shown
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import Workspace, one_thread
@@ -251,7 +251,7 @@ class _Work:
         chunks, reach = len(self.text.words), self.windows.size
         quotas = np.diff(np.arange(chunks + 1) * self.scorer.affordable // max(1, chunks))  # their sum is `affordable`
         for chunk, (tokens, quota) in enumerate(zip(np.diff(self.text.starts).tolist(), quotas.tolist(), strict=True)):
-            most = tokens * 2 * min(reach, max(MODEST, tokens)) if self.layer.architecture.pairs() else tokens
+            most = tokens * 2 * min(reach, max(PLANNED_WORDS, tokens)) if self.layer.architecture.pairs() else tokens
             quota = min(quota, most)
             for at in range(0, quota, EXAMPLES_PER_BLOCK):
                 size = min(EXAMPLES_PER_BLOCK, quota - at)

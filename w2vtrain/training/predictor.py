@@ -16,7 +16,7 @@ from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import InputLayer
 from w2vtrain.engines.contract import Chunks, Weights
-from w2vtrain.engines.window_kernel import MODEST, Windows
+from w2vtrain.engines.window_kernel import PLANNED_WORDS, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
@@ -57,12 +57,12 @@ def shrinks(settings: Settings) -> bool:
 def window_size(settings: Settings) -> int:
     """Return the maximum number of context words on each side of a target word.
 
-    A window that is wider than MODEST and than any sentence may be is the same as one of that size. A whole sentence
-    includes the word that marks its end.
+    A window that is wider than PLANNED_WORDS and than any sentence may be is the same as one of that size. A whole
+    sentence includes the word that marks its end.
     """
     if isinstance(settings.window, str):
         return settings.max_sentence + 1
-    return min(settings.window, max(MODEST, settings.max_sentence))
+    return min(settings.window, max(PLANNED_WORDS, settings.max_sentence))
 
 
 def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:

@@ -23,7 +23,7 @@ from w2vtrain.system.parallel import Silence, parallel
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import Epoch, Progress, State
 
-SANE = 0.1
+TOLERATED_ALPHA = 0.1
 """A learning rate that most objectives tolerate, and the highest that is suggested after training has diverged."""
 STALLED = (
     "thread {thread} has finished no chunk for {seconds:g} s; if chunks take that long, use a longer {stall_timeout}"
@@ -297,5 +297,5 @@ def diverged(alpha: float, epoch: int) -> Diverged:
     """Return the exception for a loss or weight that is not finite. epoch: counted from 1."""
     return Diverged(
         f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss or a weight is NaN or infinite;"
-        f" try {spelled('alpha', float(f'{min(alpha / 2, SANE):.2g}'))} or less"
+        f" try {spelled('alpha', float(f'{min(alpha / 2, TOLERATED_ALPHA):.2g}'))} or less"
     )

@@ -27,9 +27,9 @@ MAX_WORD = 1 << 16
 VALUES_AT_ONCE, ROWS_AT_ONCE = 1 << 16, 1 << 16
 LARGE_BYTES = 1 << 26
 """Size of a text file from which compiled code parses it. Loading Numba and the code takes as long as 30 MB of text."""
-SMALL = 1 << 26
+UNCHECKED_BYTES = 1 << 26
 """Bytes of words and vectors up to which the free memory is not asked for."""
-PER_WORD = 100
+BYTES_PER_WORD = 100
 """Bytes that a word takes in a list and a set, besides its string."""
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
 """parse(file, rows, promised, start): adds rows to the Collector `rows` until the file ends or the Collector needs no
@@ -77,7 +77,7 @@ class Collector:
                 f"{self.name}: words and vectors of more than {EXPANSION} times the size of the compressed file:"
                 " decompress the file and check that it is what you expect"
             )
-        if self._bytes > SMALL:
+        if self._bytes > UNCHECKED_BYTES:
             self._free = self._free or before + available_memory()
             if self._bytes > self._free:
                 raise MemoryError
@@ -99,7 +99,7 @@ class Collector:
         finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(block), axis=1)
         if not (finite.all() and self._add_words(names)):
             block = block[self._kept(names, finite.tolist(), place)]
-        self._take(sum(map(sys.getsizeof, self.words[start:])) + PER_WORD * (len(self.words) - start))
+        self._take(sum(map(sys.getsizeof, self.words[start:])) + BYTES_PER_WORD * (len(self.words) - start))
         if self._matrix is None:
             self._take(block.nbytes)
             self._blocks.append(block)

@@ -119,8 +119,8 @@ def keep(folder: Path) -> None:
             continue
         kept.write_text(text, encoding="utf-8")
         known[path.parent.name] = machine()
-        if path.parent.name == "ptb":
-            yardstick.picture([condensed(r) for r in results], MEASURED / "ptb.png")
+        if text_of := yardstick.TIMED.get(path.parent.name):
+            yardstick.picture([condensed(r) for r in results], text_of, MEASURED / f"{path.parent.name}.png")
         else:
             shutil.copyfile(path.parent / "curves.png", MEASURED / f"{path.parent.name}.png")
     machines.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")

@@ -40,8 +40,8 @@ from w2vtrain.evaluation.report import (
 MEASURED = Path(__file__).parent / "measured"
 DIGITS = 6
 """Significant digits of what is kept: one more than any table shows."""
-EPOCHS = (1, 2, 4, 8)
-"""The softmax's numbers of epochs, whose perplexities the others are timed to reach."""
+TIMED = {"ptb": "Penn Treebank", "epochs": "English Wikipedia, 67,791 words"}
+"""The studies with several numbers of epochs, whose objectives are timed to the perplexities of the softmax."""
 
 Result = dict[str, Any]
 
@@ -133,23 +133,32 @@ def seconds_to(points: list[tuple[float, float]], target: float) -> float | None
 
 
 def targets(results: list[Result]) -> dict[int, tuple[float, float]]:
-    """Return the softmax's (test perplexity, CPU seconds) by its number of epochs; nothing unless all were run."""
-    runs_of = {
-        n: [r for r in results if r["job"]["name"].startswith(f"softmax(epochs={n}) ") and "test" in r] for n in EPOCHS
-    }
-    if not all(runs_of.values()):
-        return {}
+    """Return the softmax's (test perplexity, CPU seconds) by its number of epochs, fewest first."""
+    runs_of: dict[int, list[Result]] = {}
+    for r in results:
+        epochs = re.search(r"epochs=(\d+)", r["job"]["name"])
+        if epochs and is_softmax(r["job"]["name"]) and "test" in r:
+            runs_of.setdefault(int(epochs[1]), []).append(r)
     mean = statistics.mean
     return {
-        n: (mean(r["test"]["perplexity"] for r in runs), mean(map(cpu_seconds, runs))) for n, runs in runs_of.items()
+        n: (mean(r["test"]["perplexity"] for r in runs), mean(map(cpu_seconds, runs)))
+        for n, runs in sorted(runs_of.items())
     }
+
+
+def is_softmax(name: str) -> bool:
+    """Return whether a contender or job is the full softmax, at any rate and for any time."""
+    return re.match(r"softmax\b(?!-)", name) is not None
 
 
 def times(results: list[Result]) -> dict[str, dict[int, str]]:
     """Return the CPU seconds to each of the softmax's perplexities, as text, by objective and the softmax's epochs."""
     goals = targets(results)
-    cells = {name: {n: _time(seeds, *goals[n]) for n in goals} for name, seeds in budgets(results).items()}
-    return {**cells, "softmax": {n: f"{seconds:.3g} s" for n, (_, seconds) in goals.items()}}
+    own = {n: f"{seconds:.3g} s" for n, (_, seconds) in goals.items()}
+    return {
+        name: own if is_softmax(name) else {n: _time(seeds, *goals[n]) for n in goals}
+        for name, seeds in budgets(results).items()
+    }
 
 
 def _time(seeds: dict[int, list[tuple[float, float]]], target: float, spent: float) -> str:
@@ -176,7 +185,7 @@ def equal_perplexity(results: list[Result]) -> str:
     return markdown([["objective", *head, "best perplexity"], *rows])
 
 
-def picture(results: list[Result], path: Path) -> None:
+def picture(results: list[Result], text: str, path: Path) -> None:
     """Plot the test perplexity of complete runs against CPU seconds: one curve per objective, over budgets."""
     curves = []
     for name, seeds in budgets(results).items():
@@ -185,7 +194,7 @@ def picture(results: list[Result], path: Path) -> None:
         seconds, perplexity = ([statistics.mean(p[k] for p in column) for column in columns] for k in (0, 1))
         if length and name.partition("(")[0] not in NO_MODELS:  # their perplexity would stretch the picture
             curves.append((name, seconds, perplexity))
-    draw(curves, "Penn Treebank: each point is a complete run", "CPU seconds of training", path)
+    draw(curves, f"{text}: each point is a complete run", "CPU seconds of training", path)
 
 
 def without_z(test: dict[str, float | None]) -> float | None:
@@ -267,16 +276,17 @@ def machine() -> str:
         return MISSING
     studies_of: dict[str, list[str]] = {}
     for study, facts in json.loads(path.read_text(encoding="utf-8")).items():
-        text = f"{facts['cores']} cores of {facts['processor']}, {facts['blas']}, on {facts['date']}"
+        text = f"{facts['cores']} cores of {facts['processor']} ({facts['blas']}, {facts['date']})"
         studies_of.setdefault(text, []).append(study)
     first, *others = sorted(studies_of, key=lambda text: -len(studies_of[text]))
     named = {text: ", ".join(STUDIES.get(study, study) for study in studies_of[text]) for text in others}
-    return "; ".join([first, *(f"for {named[text]}: {text}" for text in others)])
+    return "; ".join([first, *(f"{text}, for {named[text]}" for text in others)])
 
 
 STUDIES = {
     "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
-    "noise": "noise words", "decay": "weight decay", "longdecay": "weight decay with 67,791 words",
+    "noise": "noise words", "decay": "weight decay", "middecay": "weight decay in a text of 3 million words",
+    "longdecay": "weight decay in a text of 17 million words", "epochs": "time to equal perplexity with 67,791 words",
     "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
     "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
 }  # fmt: skip
@@ -359,5 +369,5 @@ def parts() -> dict[str, Any]:
         **claims,
         "f": figures,
         "machine": machine(),
-        "ptb_time": equal_perplexity(by_study.get("ptb", [])),
+        **{f"{study}_time": equal_perplexity(by_study.get(study, [])) for study in TIMED},
     }

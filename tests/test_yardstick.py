@@ -65,7 +65,7 @@ def test_budgets_are_drawn_as_one_curve_per_objective(tmp_path, monkeypatch):
     drawn = []
     draw = yardstick.draw
     monkeypatch.setattr(yardstick, "draw", lambda found, *rest: drawn.extend(found) or draw(found, *rest))
-    yardstick.picture(results, tmp_path / "ptb.png")
+    yardstick.picture(results, "Text", tmp_path / "ptb.png")
     assert drawn == [("nce", [1.5, 6.0], [200.0, 50.0])]
     assert (tmp_path / "ptb.png").read_bytes().startswith(b"\x89PNG")
 
@@ -206,7 +206,7 @@ def test_studies_of_another_machine_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
     one, other = ({"cores": 2, "processor": name, "blas": "b", "date": "d"} for name in ("X", "Y"))
     (tmp_path / "machines.json").write_text(json.dumps({"a": other, "b": one, "c": one}))
-    assert yardstick.machine() == "2 cores of X, b, on d; for a: 2 cores of Y, b, on d"
+    assert yardstick.machine() == "2 cores of X (b, d); 2 cores of Y (b, d), for a"
 
 
 def test_the_table_has_differences_from_the_best_if_the_test_text_was_scored_in_parts():

@@ -47,25 +47,14 @@ WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_
 class Plan:
     """What a `fit` command will do.
 
-    settings: with automatic values filled in; origins: of what was asked for; reason: for the number of threads; start:
-    what --init-from names, or None.
+    settings: with automatic values filled in; reason: for the number of threads; inputs: the text to read, and what
+    --read-vocab and --init-from name.
     """
 
     request: FitRequest
     settings: Settings
-    origins: dict[str, str]
     reason: str
-    start: WarmStart | None
-
-    def inputs(self) -> Inputs:
-        """Return the text to read, after reading the vocabulary of --read-vocab."""
-        request, words = self.request, None
-        if request.read_vocab:
-            words = Vocabulary.load(request.read_vocab).cut(self.settings.min_count, self.settings.max_vocab)
-        grow, is_raw = bool(request.grow_vocabulary), self.origins["tokenizer"] == "default"
-        return Inputs(
-            request.sources, request.heldout, words, request.encoding_folder, start=self.start, grow=grow, raw=is_raw
-        )
+    inputs: Inputs
 
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
@@ -103,7 +92,20 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
             check_files(request, settings)
     stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
-    return Plan(replace(request, origins=stated, command=command), settings, origins, threads_reason, start)
+    inputs = inputs_of(request, settings, start, is_raw=origins["tokenizer"] == "default")
+    return Plan(replace(request, origins=stated, command=command), settings, threads_reason, inputs)
+
+
+def inputs_of(request: FitRequest, settings: Settings, start: WarmStart | None, is_raw: bool) -> Inputs:
+    """Return the text to read, and the vocabulary of --read-vocab, unless only settings are printed.
+
+    start: what --init-from names, or None; is_raw: whether nobody chose a tokenizer.
+    """
+    words = None
+    if request.read_vocab and not request.print_config:
+        words = Vocabulary.load(request.read_vocab).cut(settings.min_count, settings.max_vocab)
+    grow = bool(request.grow_vocabulary)
+    return Inputs(request.sources, request.heldout, words, request.encoding_folder, start=start, grow=grow, raw=is_raw)
 
 
 def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, str]) -> dict[str, Any]:

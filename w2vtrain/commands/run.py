@@ -45,7 +45,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
 
 def follow(planned: Plan, team: Team) -> None:
     """Train as a rank other than 0: without held-out text, outputs and console."""
-    inputs, run = replace(planned.inputs(), heldout=(), folder=None), team.run
+    inputs, run = replace(planned.inputs, heldout=(), folder=None), team.run
     if team.begin(run):
         team.finish(fit(inputs, replace(planned.settings, patience=None), team=team))
 
@@ -87,9 +87,8 @@ def start(planned: Plan, run: Run, console: Console) -> None:
 
 def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> None:
     """Train, write the results and report them. If they cannot be written, what was learned is saved."""
-    inputs = planned.inputs()
     team.begin(run)
-    model = fit(inputs, planned.settings, events=team.watch(console.events()), team=team)
+    model = fit(planned.inputs, planned.settings, events=team.watch(console.events()), team=team)
     model = team.finish(model)
     started = time.monotonic()
     run.enter(Phase.WRITING)

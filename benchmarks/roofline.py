@@ -11,7 +11,7 @@ from typing import NamedTuple
 from limits import Limits
 from observed import Observed
 
-from w2vtrain.evaluation.systems import counted
+from w2vtrain.system.amounts import counted
 
 LIMITING = 0.5
 """Share of the machine's arithmetic or row bandwidth from which it is called the limit."""

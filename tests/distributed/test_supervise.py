@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import forked
@@ -23,7 +24,9 @@ from w2vtrain.distributed.traces import Ledger, Traces
 from w2vtrain.errors import DataError
 from w2vtrain.system.trust import require_trust
 from w2vtrain.training import checkpoint
+from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.journal import Journal
+from w2vtrain.training.state import Saved, State
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs process groups")
 QUICK = (
@@ -60,7 +63,9 @@ def run_folder(tmp_path):
 
 def save(folder, number, epoch, chunks):
     """Write a checkpoint of this progress."""
-    checkpoint.save(folder, number, {"x": np.zeros(1, np.float32)}, {"state": {"epoch": epoch, "chunks": chunks}})
+    state = State(epoch, chunks)
+    saved = Saved(state, Fingerprint(0, 0, []), [], finished=0, scoring=0.0, lowest=None, waited=0, best=False)
+    checkpoint.save(folder, number, {"x": np.zeros(1, np.float32)}, asdict(saved))
 
 
 def ended(pid):

@@ -25,6 +25,7 @@ from w2vtrain.errors import (
     UsageError,
     W2VError,
 )
+from w2vtrain.system.amounts import counted
 from w2vtrain.system.stopping import INTERRUPTED, STOPPED
 from w2vtrain.training.signals import handled
 
@@ -217,8 +218,3 @@ def signal_name(number: int) -> str:
     """Return the name of a signal; most realtime signals have none."""
     known = {one.value: one.name for one in signal.Signals}
     return known.get(number, f"signal {number}")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun in the singular or plural."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"

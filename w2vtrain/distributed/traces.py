@@ -78,10 +78,10 @@ class Traces:
     def ledger(self) -> Ledger:
         """Return the progress of the newest valid checkpoint, and whether the corpus is encoded."""
         epoch = chunks = 0
-        with suppress(W2VError, OSError, KeyError, TypeError, ValueError):
+        with suppress(W2VError, OSError):
             if newest := checkpoint.load(self.folder):
-                state = newest.facts["state"]
-                epoch, chunks = int(state["epoch"]), int(state["chunks"])
+                state = newest.saved().state
+                epoch, chunks = state.epoch, state.chunks
         return Ledger(epoch, chunks, any(path for folder in self._folders() for path in folder.glob(f"*/{ENCODED}")))
 
     def heartbeat(self) -> int | None:

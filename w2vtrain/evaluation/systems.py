@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from w2vtrain.errors import W2VError
+from w2vtrain.system.amounts import counted
 from w2vtrain.system.machine import peak_memory
 
 
@@ -51,11 +52,6 @@ class Job:
     def name(self) -> str:
         """The task and how it is trained, in words."""
         return f"{self.task}, {counted(self.epochs, 'epoch')}, {counted(self.threads, 'thread')}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 SETTING = ["architecture", "objective", "noise words", "system", "alpha", "threads", "epochs"]

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from w2vtrain.evaluation.figures import label_ends, new_figure, plain_numbers, save_figure
 from w2vtrain.evaluation.measure import Measurement, groups
-from w2vtrain.evaluation.systems import SETTING, Job, counted, setting
+from w2vtrain.evaluation.systems import SETTING, Job, setting
+from w2vtrain.system.amounts import counted
 
 COLORS = {"w2vtrain": "#D55E00", "gensim": "#0072B2", "fasttext": "#000000"}
 """Colors that color-blind people can tell apart (Okabe and Ito 2008)."""

@@ -1,4 +1,4 @@
-"""Sizes and durations as text. Nothing is measured here."""
+"""Sizes, durations and counts as text. Nothing is measured here."""
 
 
 def size_text(size: float) -> str:
@@ -17,3 +17,8 @@ def duration(seconds: float) -> str:
         return f"{round(seconds, 2):g} s" if seconds < 0.995 else f"{seconds:.{int(seconds < 9.95)}f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d} min" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} h"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural unless it is 1: 1 start, 2 processes, 1,000 words."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith('s') else 's'}"

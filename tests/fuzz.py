@@ -75,7 +75,7 @@ BETWEEN = b"\n=\n"
 """Separates the files of an input that consists of several."""
 REFUSED: Counter[str] = Counter()
 """The number of inputs rejected so far, by the name of the error."""
-JOB = trial.Job("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
+JOB = trial.Trial("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
 
 
 class Loader(NamedTuple):

@@ -10,7 +10,7 @@ from ids import by_text
 
 import w2vtrain
 from w2vtrain import Word2Vec
-from w2vtrain.compat.learning import Plan, settings_of, span
+from w2vtrain.compat.learning import TrainCall, settings_of, span
 from w2vtrain.compat.word_choice import share
 from w2vtrain.config import validated
 from w2vtrain.text.encoded import read
@@ -320,7 +320,7 @@ def test_a_corpus_can_be_a_part_of_a_schedule():
         assert span(counted.stats, 20, None, 0) == (0, 0.25)
         assert span(counted.stats, None, 40, 20) == (0.5, 0.75)
         assert span(counted.stats, 5, None, 0) == span(counted.stats, 1, None, 0) == (0, 1)
-    settings = Plan(4, 0.4, 0.2, 4, None, None, 0).settings(Word2Vec(SENTENCES, **SMALL), None, 2)
+    settings = TrainCall(4, 0.4, 0.2, 4, None, None, 0).settings(Word2Vec(SENTENCES, **SMALL), None, 2)
     assert (settings.alpha, settings.min_alpha) == pytest.approx((0.3, 0.25))
 
 

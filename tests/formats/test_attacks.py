@@ -141,7 +141,7 @@ from w2vtrain.probability import classes, trees
 from w2vtrain.errors import W2VError
 from w2vtrain.text.vocabulary import Vocabulary
 vectors = Vectors(["a", "b"], None)
-job = trial.Job("job", [], "", {})
+job = trial.Trial("job", [], "", {})
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
 for read in (

@@ -16,7 +16,7 @@ from w2vtrain.compat.corpora import Listed, repeats, source_of
 from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.compat.matrices import WordMatrices, initial_vectors
 from w2vtrain.compat.parameters import SEEDS
-from w2vtrain.compat.word_choice import Choice, Pruned, Rule, chosen, nothing_kept, share, thinning
+from w2vtrain.compat.word_choice import Pruned, Rule, WordChoice, chosen, nothing_kept, share, thinning
 from w2vtrain.errors import InvalidType, NoKnownWords, shown
 from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
@@ -167,7 +167,7 @@ class TrainableVocabulary(WordMatrices):
                 self.raw_vocab = {}
         return report
 
-    def _replace(self, choice: Choice) -> None:
+    def _replace(self, choice: WordChoice) -> None:
         """Let the model have the words of a choice, without vectors."""
         words, counts = choice.words, choice.counts
         if self.sorted_vocab:
@@ -183,7 +183,7 @@ class TrainableVocabulary(WordMatrices):
         if unsaved := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
             logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", unsaved[0])
 
-    def _join(self, choice: Choice) -> None:
+    def _join(self, choice: WordChoice) -> None:
         """Add words to the model, with initial vectors, and the counts of all words that it has already."""
         counts, known = dict(zip(choice.words, choice.counts.tolist(), strict=True)), self.wv.key_to_index
         new = [word for word in choice.words if word not in known]

@@ -103,7 +103,7 @@ def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -
         )
 
 
-class Plan(NamedTuple):
+class TrainCall(NamedTuple):
     """The schedule of one call of `train`: its epochs, the first and the last rate, and how often it reads its corpus.
 
     examples, words, done: sentences or words of the whole schedule, and words before this call; used for one epoch.

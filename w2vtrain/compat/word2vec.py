@@ -15,7 +15,7 @@ from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.conversion import take_over
 from w2vtrain.compat.corpora import may_differ, refuse_iterator, source_of
-from w2vtrain.compat.learning import Learner, Plan, default_rate, refuse_totals
+from w2vtrain.compat.learning import Learner, TrainCall, default_rate, refuse_totals
 from w2vtrain.compat.parameters import PARAMETERS, check, checked
 from w2vtrain.compat.scoring import Predictions
 from w2vtrain.compat.word_choice import Rule
@@ -223,7 +223,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         start, end = (checked("alpha", rate) for rate in rates)
         if reread is None and passes > 1 and may_differ(corpus_iterable):
             logger.warning(READ_ONCE, passes)
-        plan = Plan(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
+        plan = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
         source, encoded = self._encoded(corpus_iterable, corpus_file)
         settings = plan.settings(self, encoded)
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)

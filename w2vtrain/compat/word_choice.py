@@ -35,7 +35,7 @@ def least_count(counts: Iterable[int], min_count: int, max_words: int | None) ->
 
 
 @dataclass(frozen=True)
-class Choice:
+class WordChoice:
     """The words that are kept, in the order in which they occur, and the smallest count that keeps a word."""
 
     words: list[Any]
@@ -43,11 +43,11 @@ class Choice:
     min_count: int
 
 
-def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: Rule | None) -> Choice:
+def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: Rule | None) -> WordChoice:
     """Return the words that the rules keep. raw: the count of every word."""
     lowest = least_count(raw.values(), min_count, max_words)
     words = [word for word, count in raw.items() if is_kept(word, count, lowest, rule)]
-    return Choice(words, np.array([raw[word] for word in words], np.int64), lowest)
+    return WordChoice(words, np.array([raw[word] for word in words], np.int64), lowest)
 
 
 def nothing_kept(raw: Mapping[Any, int], min_count: int, rule: Rule | None) -> str:

@@ -30,7 +30,7 @@ COSMUL_EPSILON = 0.000001  # avoids division by zero; gensim's value
 Method = Literal["3cosadd", "3cosmul"]
 """How an answer follows from cosines: by b - a + c (Mikolov et al. 2013), or cos(b) cos(c) / cos(a), with cosines
 shifted to 0 to 1 (Levy and Goldberg 2014)."""
-Progress = Callable[[int, int], None]
+OnAnswered = Callable[[int, int], None]
 """Called after each block of questions with the number answered so far and the total."""
 Section = dict[str, Any]
 """What gensim returns per section: {"section": name, "correct": questions, "incorrect": questions}, with questions as
@@ -156,7 +156,7 @@ def evaluate_analogies(
     case_insensitive: bool = True,
     method: Method = "3cosadd",
     protocol: Rules = PLAIN,
-    progress: Progress | None = None,
+    progress: OnAnswered | None = None,
 ) -> AnalogyReport:
     """Answer "a is to b as c is to ?" with the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
 
@@ -296,7 +296,7 @@ def nearest_to_analogies(
     matrix: NDArray[np.float32],
     questions: NDArray[np.int64],
     same: NDArray[np.int64],
-    progress: Progress | None = None,
+    progress: OnAnswered | None = None,
     method: Method = "3cosadd",
     protocol: Rules = PLAIN,
 ) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.curves import picture
 from w2vtrain.evaluation.figures import can_draw
 from w2vtrain.evaluation.result import check_result
-from w2vtrain.evaluation.trial import Job, child, kept_beside
+from w2vtrain.evaluation.trial import Trial, child, kept_beside
 from w2vtrain.system.children import each, run_child
 from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text
@@ -64,7 +64,7 @@ class Comparison:
     at_once: int = 1
 
 
-def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
+def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Trial]:
     """Yield every job of a comparison; for each seed, contenders take turns, because machine speed drifts."""
     for seed in range(1, comparison.seeds + 1):
         for contender in comparison.contenders:
@@ -72,7 +72,7 @@ def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Job]:
             yield _job(comparison, contender, f"{contender.name} seed {seed}", {"seed": seed, **more})
 
 
-def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Job:
+def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Trial:
     base, own = asdict(comparison.settings), {**contender.settings, **more}
     shared = base.pop("options") if own["objective"] == base["objective"] else {}
     own["options"] = {**shared, **own.get("options", {})}
@@ -80,10 +80,10 @@ def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str
     if settings.seconds is not None:  # no epoch is scored: see trial.Curve
         settings = replace(settings, patience=None)
     c = comparison
-    return Job(name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs))
+    return Trial(name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs))
 
 
-def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Job]]]:
+def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Trial]]]:
     """Yield the names of contenders that need a learning rate, with one short job per rate to try.
 
     Contenders that differ only in their budget share their rate.
@@ -122,7 +122,7 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
     rates, lower = tuned(comparison, say)
     folder = comparison.folder / RUNS
 
-    def trained(numbered: tuple[int, Job]) -> dict[str, Any]:
+    def trained(numbered: tuple[int, Trial]) -> dict[str, Any]:
         number, job = numbered
         kept = result(folder, job, say, f"{number} of {total}, ")
         for rate in lower.get(job.name.partition(" seed ")[0], []):
@@ -162,7 +162,7 @@ def _perplexity(kept: dict[str, Any]) -> float:
     return float("inf") if value is None else float(value)
 
 
-def result(folder: Path, job: Job, say: Callable[[str], None], number: str = "") -> dict[str, Any]:
+def result(folder: Path, job: Trial, say: Callable[[str], None], number: str = "") -> dict[str, Any]:
     """Return the result of a job: from its file if that exists, otherwise by training it, or the rest of it, now.
 
     number: the prefix of the message about the result.
@@ -201,7 +201,7 @@ def _described(kept: dict[str, Any]) -> str:
     return f"{text}; {warning}" if (warning := report.busy([kept])) else text
 
 
-def _train_apart(job: Job, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
+def _train_apart(job: Trial, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Train in a new process; return the result.
 
     path: of the result, see `trial.train`; say: is called with the estimate of the time of scoring.

@@ -35,7 +35,7 @@ class Language(NamedTuple):
     P: np.ndarray
 
 
-class Learned(NamedTuple):
+class Scored(NamedTuple):
     """What an objective has learned from the language: natural logarithms of probabilities, all (C, V).
 
     log_probs: of the scorer's method of this name. sums (C,): the logarithm of the sum of exp(log_prob) over the words.
@@ -65,7 +65,7 @@ def language() -> Language:
     return Language(text, contexts, found / EACH)
 
 
-def learned(name: str, architecture: str, options: dict[str, Any], bias: bool = False) -> Learned:
+def learned(name: str, architecture: str, options: dict[str, Any], bias: bool = False) -> Scored:
     """Train an objective on the language through its engine, with its default learning rate, and score all words.
 
     Raise Diverged if the loss is not finite.
@@ -88,11 +88,11 @@ def learned(name: str, architecture: str, options: dict[str, Any], bias: bool = 
         output = np.concatenate([output, weights.arrays["bias"][:, None]], axis=1)
     scorer = objective_class(name).scorer(problem, options, np.ascontiguousarray(output), weights.arrays)
     log_probs, sums = _predicted(scorer, np.ascontiguousarray(H), contexts)
-    return Learned(log_probs, sums, objective.optimum(P))
+    return Scored(log_probs, sums, objective.optimum(P))
 
 
 def _predicted(scorer: Any, H: np.ndarray, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return log_probs and sums as in Learned, for the hidden vectors H (C, width) of the contexts (C,)."""
+    """Return log_probs and sums as in Scored, for the hidden vectors H (C, width) of the contexts (C,)."""
     SCORER.verify(type(scorer), "scorer")
     size = len(WORDS)
     words, targets = np.repeat(contexts, size).astype(np.int32), np.tile(np.arange(size, dtype=np.int32), len(H))

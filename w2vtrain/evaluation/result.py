@@ -12,7 +12,7 @@ Bounded = float | None
 """A number that JSON has no value for if it is infinite, as after a run that nearly diverged."""
 
 
-class Point(TypedDict):
+class CurvePoint(TypedDict):
     """A point of the curve: CPU seconds of training so far, and the perplexity of held-out text."""
 
     seconds: float
@@ -41,7 +41,7 @@ class Test(TypedDict):
     parts: NotRequired[list[tuple[float, Bounded]]]
 
 
-class Scoring(TypedDict):
+class ScoringSpeed(TypedDict):
     """The speed of scoring: see trial.scoring."""
 
     per_second: Positive
@@ -53,7 +53,7 @@ class Scoring(TypedDict):
 class Measured(TypedDict):
     """The result of a run that has ended.
 
-    job: the fields of trial.Job; width: of an output row; scores: of the vectors, by test.
+    job: the fields of trial.Trial; width: of an output row; scores: of the vectors, by test.
     """
 
     job: dict[str, Any]
@@ -65,9 +65,9 @@ class Measured(TypedDict):
     vocabulary: Size
     corpus_words: Size
     width: Size
-    curve: list[Point]
+    curve: list[CurvePoint]
     test: Test
-    scoring: Scoring
+    scoring: ScoringSpeed
     scores: dict[str, float]
 
 

@@ -47,7 +47,7 @@ ROUNDS, TURN = 7, 0.1
 
 
 @dataclass(frozen=True)
-class Job:
+class Trial:
     """One training run, as passed to its process.
 
     settings: every setting, not only those that differ; test: text scored at the end, by default that of heldout;
@@ -74,7 +74,7 @@ def child(task: bytes) -> None:
     try:
         with shell_spelling():  # `compare` shows the message
             announce = lambda seconds: tell({"event": "scoring", "seconds": seconds})  # noqa: E731
-            result = train(Job(**given["job"]), announce, Path(given["result"]))
+            result = train(Trial(**given["job"]), announce, Path(given["result"]))
     except W2VError as error:
         result = {"failed": str(error), "exit_code": error.exit_code}
     tell(result)
@@ -93,7 +93,7 @@ class Curve:
     text: Chunks
 
     def __init__(
-        self, settings: Settings, job: Job, announce: Callable[[float], None], file: Path | None = None
+        self, settings: Settings, job: Trial, announce: Callable[[float], None], file: Path | None = None
     ) -> None:  # fmt: skip
         self.settings, self.job, self.announce, self.file = settings, job, announce, file
         limit = None if job.brief else settings.seconds
@@ -172,7 +172,7 @@ class Curve:
 
 
 def train(
-    job: Job, announce: Callable[[float], None] = lambda seconds: None, path: Path | None = None
+    job: Trial, announce: Callable[[float], None] = lambda seconds: None, path: Path | None = None
 ) -> dict[str, Any]:
     """Train one job in this process; return the job with its measurements and scores.
 
@@ -200,7 +200,7 @@ def kept_beside(path: Path) -> tuple[Path, Path]:
     return path.with_suffix(".run"), path.with_suffix(".curve")
 
 
-def _train(job: Job, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
+def _train(job: Trial, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
     timed, threads = settings.seconds is not None, int(settings.threads)
     inputs = Inputs(job.sources, [] if timed else [job.heldout])
     events = Events(
@@ -258,7 +258,7 @@ def scoring(model: Model, text: Chunks, rounds: int, seconds: float) -> dict[str
     return {**paces_of_both, "ratios": ratios, "same": same}
 
 
-def _evaluate(model: Model, job: Job) -> dict[str, float]:
+def _evaluate(model: Model, job: Trial) -> dict[str, float]:
     from w2vtrain.evaluation.measure import evaluate
     from w2vtrain.formats.vectors import write_vectors
 

@@ -23,9 +23,9 @@ STOPPED_EARLY = (
 
 Arrays = Callable[[], Mapping[str, np.ndarray]]
 Facts = Callable[[], dict[str, Any]]
-Results = Callable[[Vocabulary, Weights], list[tuple[Path, int]]]
+ResultSizes = Callable[[Vocabulary, Weights], list[tuple[Path, int]]]
 """Returns the folder of each result, and about how many bytes the result takes there."""
-NO_RESULTS: Results = lambda vocabulary, weights: []  # noqa: E731
+NO_RESULT_SIZES: ResultSizes = lambda vocabulary, weights: []  # noqa: E731
 
 
 class Phase(Enum):
@@ -52,7 +52,7 @@ class Run:
     every = math.inf
     wait_for_disk = False
 
-    def __init__(self, results: Results = NO_RESULTS) -> None:
+    def __init__(self, results: ResultSizes = NO_RESULT_SIZES) -> None:
         self.phase, self.id = Phase.STARTING, ""
         self.stop_requested = self.save_requested = False
         self.checkpoint: Checkpoint | None = None

@@ -45,7 +45,7 @@ from w2vtrain.training.journal import (
     OtherSchema,
     changes,
 )
-from w2vtrain.training.run import NO_RESULTS, Arrays, Facts, Phase, Results, Run
+from w2vtrain.training.run import NO_RESULT_SIZES, Arrays, Facts, Phase, ResultSizes, Run
 from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
@@ -70,7 +70,7 @@ class RunFolder(Run):
 
     def __init__(
         self, folder: Path, every: float = 600.0, wait_for_disk: bool = False, cache: Path | None = None,
-        allow_changed: bool = False, background: bool = True, results: Results = NO_RESULTS,
+        allow_changed: bool = False, background: bool = True, results: ResultSizes = NO_RESULT_SIZES,
     ) -> None:  # fmt: skip
         super().__init__(results)
         self.folder, self.every, self.wait_for_disk = folder, every, wait_for_disk

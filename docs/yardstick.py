@@ -40,7 +40,7 @@ from w2vtrain.evaluation.report import (
 MEASURED = Path(__file__).parent / "measured"
 DIGITS = 6
 """Significant digits of what is kept: one more than any table shows."""
-TIMED = {"ptb": "Penn Treebank", "epochs": "English Wikipedia, 67,791 words"}
+TIMED = {"ptb": "Penn Treebank"}
 """The studies with several numbers of epochs, whose objectives are timed to the perplexities of the softmax."""
 
 Result = dict[str, Any]
@@ -286,7 +286,7 @@ def machine() -> str:
 STUDIES = {
     "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
     "noise": "noise words", "decay": "weight decay", "middecay": "weight decay in a text of 3 million words",
-    "longdecay": "weight decay in a text of 17 million words", "epochs": "time to equal perplexity with 67,791 words",
+    "longdecay": "weight decay in a text of 17 million words",
     "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
     "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
 }  # fmt: skip

@@ -75,7 +75,9 @@ BETWEEN = b"\n=\n"
 """Separates the files of an input that consists of several."""
 REFUSED: Counter[str] = Counter()
 """The number of inputs rejected so far, by the name of the error."""
-JOB = trial.Trial("softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1})
+JOB = trial.Trial(
+    "softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1, "threads": 1, "epochs": 2, "seconds": None}
+)
 
 
 class Loader(NamedTuple):

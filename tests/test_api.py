@@ -299,10 +299,7 @@ def test_an_exception_of_the_iterable_reaches_the_caller(corpus):
 
 def test_a_model_continues_its_training(corpus, model):
     settings = {"alpha": 0.01, "threads": 1, "seed": 3}
-    mine, same = (
-        model.continue_training(corpus, 2, **settings),
-        w2vtrain.continue_training(model, corpus, 2, **settings),
-    )
-    np.testing.assert_array_equal(mine.input, same.input)
-    grown = model.continue_training(corpus, 1, grow_vocabulary=True, min_count=1, **settings)
+    first, again = (w2vtrain.continue_training(model, corpus, 2, **settings) for _ in range(2))
+    np.testing.assert_array_equal(first.input, again.input)
+    grown = w2vtrain.continue_training(model, corpus, 1, grow_vocabulary=True, min_count=1, **settings)
     assert set(grown.words) == {*model.words, "rare"}

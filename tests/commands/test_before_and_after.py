@@ -134,7 +134,7 @@ def test_dry_run_refuses_folders_and_locks_that_fit_refuses(w2vtrain_here, folde
 def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_here, folder):
     run = RunFolder(folder / "v.txt.run")
     with contextlib.suppress(Stopped), run.held():
-        run.read(Settings(), {})
+        run.read(Settings(), {"cwd": str(folder), "request": {}})
         run.begin_outputs({}, False)
         run.number = 1
         checkpoint.save(run.folder, 1, {"a": np.zeros(3)}, {}, run.journal.description)

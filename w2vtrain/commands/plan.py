@@ -97,14 +97,15 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
 
 
 def inputs_of(request: FitRequest, settings: Settings, start: WarmStart | None, is_raw: bool) -> Inputs:
-    """Return the text to read, and the vocabulary of --read-vocab, unless only settings are printed.
+    """Return the text to read, and the vocabulary of --read-vocab.
 
     start: what --init-from names, or None; is_raw: whether nobody chose a tokenizer.
     """
-    words = None
-    if request.read_vocab and not request.print_config:
+    if request.print_config:
+        return Inputs([])
+    words, grow = None, bool(request.grow_vocabulary)
+    if request.read_vocab:
         words = Vocabulary.load(request.read_vocab).cut(settings.min_count, settings.max_vocab)
-    grow = bool(request.grow_vocabulary)
     return Inputs(request.sources, request.heldout, words, request.encoding_folder, start=start, grow=grow, raw=is_raw)
 
 

@@ -40,7 +40,7 @@ from w2vtrain.evaluation.report import (
 MEASURED = Path(__file__).parent / "measured"
 DIGITS = 6
 """Significant digits of what is kept: one more than any table shows."""
-TIMED = {"ptb": "Penn Treebank"}
+TIMED = {"ptb": "Penn Treebank", "epochs": "English Wikipedia, 67,791 words"}
 """The studies with several numbers of epochs, whose objectives are timed to the perplexities of the softmax."""
 
 Result = dict[str, Any]
@@ -154,7 +154,7 @@ def is_softmax(name: str) -> bool:
 def times(results: list[Result]) -> dict[str, dict[int, str]]:
     """Return the CPU seconds to each of the softmax's perplexities, as text, by objective and the softmax's epochs."""
     goals = targets(results)
-    own = {n: f"{seconds:.3g} s" for n, (_, seconds) in goals.items()}
+    own = {n: f"{three_digits(seconds)} s" for n, (_, seconds) in goals.items()}
     return {
         name: own if is_softmax(name) else {n: _time(seeds, *goals[n]) for n in goals}
         for name, seeds in budgets(results).items()
@@ -169,7 +169,12 @@ def _time(seeds: dict[int, list[tuple[float, float]]], target: float, spent: flo
         return "-"
     at_most = "at most " if any(points[0][1] < target for points in seeds.values()) else ""
     ratio = factor(spent / statistics.mean(reached))
-    return f"{at_most}{ranged(reached, '{:.3g}'.format)} s ({'at least ' if at_most else ''}{ratio})"
+    return f"{at_most}{ranged(reached, three_digits)} s ({'at least ' if at_most else ''}{ratio})"
+
+
+def three_digits(value: float) -> str:
+    """Return a number with three significant digits, such as 2,790 or 5.83."""
+    return factor(value).removesuffix("x")
 
 
 def equal_perplexity(results: list[Result]) -> str:
@@ -218,8 +223,8 @@ class Figures(Mapping[str, str]):
         "log_z": (lambda r: r["test"]["log_z_mean"], "{:.3f}".format),
         "log_z_variance": (lambda r: r["test"]["log_z_variance"], "{:.3f}".format),
         "epochs": (epochs_of, "{:.3g}".format),
-        "cpu": (cpu_seconds, "{:,.3g}".format),
-        "seconds": (lambda r: r["seconds"]["training"], "{:,.3g}".format),
+        "cpu": (cpu_seconds, three_digits),
+        "seconds": (lambda r: r["seconds"]["training"], three_digits),
         "words": (lambda r: r["words_per_cpu_second"], "{:,.0f}".format),
         "gflops": (lambda r: r["words_per_cpu_second"] * r["vocabulary"] * r["width"] * 6e-9, "{:,.0f}".format),
         "parameters": (parameter_share, "{:.0%}".format),
@@ -286,7 +291,7 @@ def machine() -> str:
 STUDIES = {
     "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
     "noise": "noise words", "decay": "weight decay", "middecay": "weight decay in a text of 3 million words",
-    "longdecay": "weight decay in a text of 17 million words",
+    "longdecay": "weight decay in a text of 17 million words", "epochs": "time to equal perplexity with 67,791 words",
     "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
     "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
 }  # fmt: skip

@@ -25,7 +25,7 @@ def failures(folder, code, bias=False):
     path = folder / "mine.py"
     path.write_text(code)
     architectures.allow_code(str(path))
-    return [finding.what for finding in check(str(path), bias) if not finding.holds]
+    return [finding.claim for finding in check(str(path), bias) if not finding.holds]
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -90,7 +90,7 @@ def test_rows_move_less_along_the_mean_row_of_the_other_matrix(bias):
         for name, array in engine.arrays.items():
             array += changes(comm.rank, name)
         mine.synchronize(ROUND, everything=True)
-        return engine.arrays, [part.base for part in mine.parts]
+        return engine.arrays, [part.base for part in mine.exchanged]
 
     (found, bases), (other, _), _ = run_ranks(3, work)
 

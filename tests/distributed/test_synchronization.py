@@ -129,7 +129,7 @@ def test_all_ranks_start_from_the_arrays_of_rank_0():
 def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
     engine = Engine()
     mine = synchronizer(ALONE, engine)
-    (part,) = mine.parts
+    (part,) = mine.exchanged
     due = [part.due(number) for number in range(1, 17)]
     assert due[:8] == [
         MIN_EXCHANGED_ROWS,
@@ -150,7 +150,7 @@ def test_rows_that_a_round_updates_often_belong_to_the_base():
     mine = Synchronizer(ALONE, Engine(), {"input": updates()}, 10**9)
     often = int((updates() * 1e9 > INPUT_UPDATES / BASE_LIMIT_DIVISOR).sum())
     assert MIN_EXCHANGED_ROWS < often < ROWS
-    assert mine.parts[0].due(1) == often
+    assert mine.exchanged[0].due(1) == often
 
 
 def test_exchange_of_many_rows_takes_memory_for_one_message(monkeypatch):

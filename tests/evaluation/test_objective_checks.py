@@ -61,7 +61,7 @@ def failures(tmp_path, monkeypatch):
         path = tmp_path / "mine.py"
         path.write_text(code, encoding="utf-8")
         objectives.allow_code(str(path))
-        return [finding.what for finding in check(str(path), options, bias) if not finding.holds]
+        return [finding.claim for finding in check(str(path), options, bias) if not finding.holds]
 
     return checked
 
@@ -105,7 +105,7 @@ def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_pa
     path.write_text(code, encoding="utf-8")
     objectives.allow_code(str(path))
     findings = computes(str(path), objectives.option_defaults(str(path)), False)
-    failed = [finding.what for finding in findings if not finding.holds]
+    failed = [finding.claim for finding in findings if not finding.holds]
     assert failed[: len(expected)] == expected
     assert bool(failed) == bool(expected)
 

@@ -154,7 +154,7 @@ def report(name: str, checks: Callable[[bool], Iterator[Any]], note: str = "") -
         echo(f"{name}, {'with' if bias else 'without'} biases")
         for finding in checks(bias):
             result = {True: "ok  ", False: "FAIL", None: "--  "}[finding.holds]
-            echo(f"  {result}  {finding.what}: {finding.figure}")
+            echo(f"  {result}  {finding.claim}: {finding.figure}")
             failed += finding.holds is False
     if note:
         echo("\n" + textwrap.fill(note, WIDTH))

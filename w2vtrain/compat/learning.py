@@ -168,7 +168,7 @@ class Learner:
             engine.use(objective._replace(tree=tree) if self.model.negative else tree)
         locked = self.model.locked()
         if len(locked):
-            engine.hold(locked)
+            engine.lock_rows(locked)
 
     def on_kept(self, words: int, _: float) -> None:
         """Add the number of words that subsampling is expected to keep."""

@@ -137,10 +137,10 @@ class Synchronizer:
                 rates = updates.get(name, np.full(len(matrix), np.inf))
                 limit = OUTPUT_UPDATES if name == "output" else INPUT_UPDATES
                 named[name] = ExchangedArray(rows_of(matrix, rates, columns), limit, words)
-        self.parts = [*named.values()]
+        self.exchanged = [*named.values()]
         if shares_direction(engine, updates):
             named["input"].other, named["output"].other = named["output"], named["input"]
-        longest = max((part.rows.common.shape[1] for part in self.parts), default=0)
+        longest = max((one.rows.common.shape[1] for one in self.exchanged), default=0)
         self._values = np.empty(
             max(VALUES_PER_MESSAGE, longest), np.float32
         )  # of a message; new memory each time would be slow
@@ -152,23 +152,23 @@ class Synchronizer:
         """
         self._rounds += 1
         self._words += words
-        everything = everything or all(part.due(self._rounds) == len(part.since) for part in self.parts)
-        for part in self.parts:
-            self._combine(part, len(part.since) if everything else part.due(self._rounds))
+        everything = everything or all(one.due(self._rounds) == len(one.since) for one in self.exchanged)
+        for one in self.exchanged:
+            self._combine(one, len(one.since) if everything else one.due(self._rounds))
         if everything:
             self._rounds = 0
         return everything
 
-    def _combine(self, part: ExchangedArray, count: int) -> None:
+    def _combine(self, exchanged: ExchangedArray, count: int) -> None:
         """Combine the first `count` rows of an array, one message after another."""
-        rows, columns = part.rows, part.rows.common.shape[1]
-        updates, words = rows.updates[:count], self._words - part.since[:count]
-        share = shares(updates, words, self.comm.size, part.limit)
+        rows, columns = exchanged.rows, exchanged.rows.common.shape[1]
+        updates, words = rows.updates[:count], self._words - exchanged.since[:count]
+        share = shares(updates, words, self.comm.size, exchanged.limit)
         direction, scale = None, share
-        if part.other:
-            direction, square = mean_row(part.other.frequent())
-            scale = shares(updates, words, self.comm.size, part.limit / max(1.0, square)) / share
-        part.since[:count] = self._words
+        if exchanged.other:
+            direction, square = mean_row(exchanged.other.frequent())
+            scale = shares(updates, words, self.comm.size, exchanged.limit / max(1.0, square)) / share
+        exchanged.since[:count] = self._words
         step = max(1, VALUES_PER_MESSAGE // columns)
         for first in range(0, count, step):
             some = slice(first, min(count, first + step))

@@ -134,7 +134,7 @@ class WindowEngine:
     """The matrices of one run, and the kernel that trains them.
 
     chunks_per_call: of `learn`, about 30 ms of work unless windows are wide; reach: the most context words on one side
-    of a target; workers: the architecture, the objective and the memory of each thread; held: numbers (n,) and values
+    of a target; workers: the architecture, the objective and the memory of each thread; locked: numbers (n,) and values
     of the input rows that do not change, if any.
     """
 
@@ -159,7 +159,7 @@ class WindowEngine:
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
         self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))
-        self.held: tuple[np.ndarray, np.ndarray] | None = None
+        self.locked: tuple[np.ndarray, np.ndarray] | None = None
         self.use(objective)
 
     def use(self, objective: Any) -> None:
@@ -167,12 +167,12 @@ class WindowEngine:
         self.objective, own = objective, objective.for_threads(self.schedule.threads)
         self.workers = [self._worker(thread, mine) for thread, mine in enumerate(own)]
 
-    def hold(self, rows: np.ndarray) -> None:
+    def lock_rows(self, rows: np.ndarray) -> None:
         """Restore input rows (n,) after each chunk, so that they end as they are now.
 
         Within a chunk of about 1,000 words, they follow their gradients as all others do.
         """
-        self.chunks_per_call, self.held = 1, (rows, self.w_in[rows].copy())
+        self.chunks_per_call, self.locked = 1, (rows, self.w_in[rows].copy())
 
     def _worker(self, thread: int, objective: Any) -> tuple[Any, Any, Scratch]:
         """Return the architecture, the objective and the working memory of one thread.
@@ -202,8 +202,8 @@ class WindowEngine:
             architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,
             Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
         )  # fmt: skip
-        if self.held:
-            rows, values = self.held
+        if self.locked:
+            rows, values = self.locked
             self.w_in[rows] = values
         return loss, examples
 

@@ -46,8 +46,8 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
         findings = _check_example(architecture, {"rows": rows, **learned}, windows[0], example)
         old_values = _check_old_values(architecture, {"rows": rows, **learned}, windows[1], example)
         for finding in (*findings, old_values):
-            if found.setdefault(finding.what, finding).holds:
-                found[finding.what] = finding
+            if found.setdefault(finding.claim, finding).holds:
+                found[finding.claim] = finding
     yield from found.values()
 
 
@@ -94,11 +94,11 @@ def _check_old_values(architecture: Any, arrays: dict[str, np.ndarray], window: 
     return Finding("updates use the old values of all arrays", off < 1e-6, f"off by {off:.1e} in a large step")
 
 
-def _proportional(what: str, change: np.ndarray, slopes: np.ndarray) -> Finding:
+def _proportional(claim: str, change: np.ndarray, slopes: np.ndarray) -> Finding:
     """Check that a change is a positive multiple of the expected one, since updates may be scaled, as in word2vec.c."""
     expected = float(slopes @ slopes)
     if expected == 0:
-        return Finding(what, not change.any(), "the gradient is zero")
+        return Finding(claim, not change.any(), "the gradient is zero")
     factor = float(change @ slopes) / expected
     off = float(np.abs(change - factor * slopes).max()) / max(1e-3, float(np.abs(slopes).max()))
-    return Finding(what, factor > 0 and off < 1e-2, f"factor {factor:.3g}, off by {off:.1e}")
+    return Finding(claim, factor > 0 and off < 1e-2, f"factor {factor:.3g}, off by {off:.1e}")

@@ -47,26 +47,26 @@ def learns(name: str, architecture: str, options: dict[str, Any], bias: bool) ->
 
     Everything else is compared with the objective's own loss; this shows whether the loss itself is right.
     """
-    what = f"{architecture} learns the known probabilities of a text"
+    claim = f"{architecture} learns the known probabilities of a text"
     try:
         with np.errstate(all="ignore"):
             found = learned(name, architecture, options, bias)
             truth = distance(language().P, found.log_probs)
             sums = float(np.abs(found.sums).mean())
     except Diverged as error:
-        yield Finding(what, False, str(error))
+        yield Finding(claim, False, str(error))
         return
     if found.optimum is None:
-        yield Finding(what, None, f"KL divergence {truth:.4f} nats; not judged, because `optimum` returns None")
+        yield Finding(claim, None, f"KL divergence {truth:.4f} nats; not judged, because `optimum` returns None")
         return
     off = distance(found.optimum, found.log_probs)
     figure = f"KL divergence {off:.4f} nats (limit {MAX_KL_NATS})"
     if found.optimum is not language().P:
-        what = f"{architecture} learns its optimum for a text of known probabilities"
+        claim = f"{architecture} learns its optimum for a text of known probabilities"
         figure += f"; {truth:.4f} from the probabilities"
     elif off >= MAX_KL_NATS:
         figure += "; if the probabilities are not its optimum, define `optimum`"
-    yield Finding(what, off < MAX_KL_NATS, figure)
+    yield Finding(claim, off < MAX_KL_NATS, figure)
     figure = f"logarithm of the sum {sums:.4f} on average (limit {MAX_MEAN_LOG_Z})"
     yield Finding("probabilities from log_prob sum to 1 after training", sums < MAX_MEAN_LOG_Z, figure)
 

@@ -31,9 +31,9 @@ DRAWN = 1500
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: what must hold, whether it does (None: not judged), and the figure that shows it."""
+    """The result of one check: a claim, whether it holds (None: not judged), and the figure that shows it."""
 
-    what: str
+    claim: str
     holds: bool | None
     figure: str
 
@@ -129,9 +129,9 @@ def _check_draws(objective: Any) -> Finding:
     found /= DRAWN
     off = np.abs(found - expected) / (0.3 * expected + 5 * np.sqrt((expected + 1 / DRAWN) / DRAWN))
     total = abs(found.sum() / expected.sum() - 1)
-    what = "rows are candidates about as often as `draws` says"
+    claim = "rows are candidates about as often as `draws` says"
     return Finding(
-        what, bool(off.max() < 1 and total < 0.1), f"{found.sum():.2f} per target, expected {expected.sum():.2f}"
+        claim, bool(off.max() < 1 and total < 0.1), f"{found.sum():.2f} per target, expected {expected.sum():.2f}"
     )
 
 

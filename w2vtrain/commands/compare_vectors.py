@@ -80,16 +80,16 @@ def diff(first: str, second: str, topn: int, k: int, restrict_vocab: int, as_jso
     with imports():
         from w2vtrain.embeddings.alignment import difference
         from w2vtrain.system.json_text import json_text
-    found = difference(*_read(first, second), count=topn, k=k, restrict_vocab=restrict_vocab or None)
+    changes = difference(*_read(first, second), count=topn, k=k, restrict_vocab=restrict_vocab or None)
     if as_json:
-        echo(json_text({"files": [first, second]} | found.to_dict()))
+        echo(json_text({"files": [first, second]} | changes.to_dict()))
         return
-    for word in found.moved:
+    for word in changes.moved:
         changed = [f"-{other}" for other in word.left[:SHOWN]] + [f"+{other}" for other in word.came[:SHOWN]]
         echo(f"{word.word}\t{word.cosine:.3f}\t{' '.join(changed)}")
     echo(
-        f"mean cosine {found.mean:.4f} after rotation; {len(found.words):,} shared words, {found.only_first:,} only in"
-        f" {first}, {found.only_second:,} only in {second}",
+        f"mean cosine {changes.mean:.4f} after rotation; {len(changes.words):,} shared words,"
+        f" {changes.only_first:,} only in {first}, {changes.only_second:,} only in {second}",
         err=True,
     )  # fmt: skip
 

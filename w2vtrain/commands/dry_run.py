@@ -65,35 +65,37 @@ def refuse(planned: Plan) -> list[str]:
     ]
 
 
-def show(planned: Plan, found: Estimate) -> None:
+def show(planned: Plan, expected: Estimate) -> None:
     """Print an estimate."""
     settings, request = planned.settings, planned.request
     echo(headline(settings, planned.reason))
-    echo(f"corpus      {found.tokens:,} words, {found.types:,} distinct, all read in {duration(found.reading)}")
-    for name, count in found.oddities.items():
+    echo(
+        f"corpus      {expected.tokens:,} words, {expected.types:,} distinct, all read in {duration(expected.reading)}"
+    )
+    for name, count in expected.oddities.items():
         if count:
             echo(f"            {count:,} {ODD[name]}")
     echo("vocabulary  --min-count      words   of the text")
-    for least, words, coverage in found.choices:
+    for least, words, coverage in expected.choices:
         echo(f"            {least:>11,}  {words:>9,}  {coverage:>12.2%}")
     chosen = "--read-vocab or --init-from" if request.read_vocab or request.init_from else _chosen(settings)
-    echo(f"            chosen: {found.words:,} words, {found.coverage:.2%} of the text ({chosen})")
+    echo(f"            chosen: {expected.words:,} words, {expected.coverage:.2%} of the text ({chosen})")
     echo(
-        f"memory      weights {size_text(found.weights)}; the process needs about {size_text(found.peak)} at most;"
-        f" {size_text(found.free)} are free"
+        f"memory      weights {size_text(expected.weights)}; the process needs about {size_text(expected.peak)} at"
+        f" most; {size_text(expected.free)} are free"
     )
-    checkpoints = f"run folder {size_text(found.checkpoints)}, " if found.checkpoints else ""
-    echo(f"disk        {checkpoints}encoded text {size_text(found.encoded)}, results {size_text(found.results)}")
-    if found.seconds:
-        mean, least_seconds, most_seconds = found.seconds
+    checkpoints = f"run folder {size_text(expected.checkpoints)}, " if expected.checkpoints else ""
+    echo(f"disk        {checkpoints}encoded text {size_text(expected.encoded)}, results {size_text(expected.results)}")
+    if expected.seconds:
+        mean, least_seconds, most_seconds = expected.seconds
         parts = [f"{settings.epochs} epochs {duration(mean * settings.epochs)}"]
-        parts += [f"scoring {duration(found.scoring * settings.epochs)}"] * bool(found.scoring)
+        parts += [f"scoring {duration(expected.scoring * settings.epochs)}"] * bool(expected.scoring)
         echo(
             f"time        {duration(mean)} per epoch ({duration(least_seconds)} to {duration(most_seconds)} in parts of"
-            f" the sample), {found.learned / mean:,.0f} words per second; {', '.join(parts)}, reading"
-            f" {duration(found.reading)}"
+            f" the sample), {expected.learned / mean:,.0f} words per second; {', '.join(parts)}, reading"
+            f" {duration(expected.reading)}"
         )
-    for warning in found.warnings:
+    for warning in expected.warnings:
         echo(f"warning     {warning}")
     echo("nothing was written")
 

@@ -150,14 +150,14 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
 
 def without_effect(settings: Settings) -> dict[str, str]:
     """Return the settings that have no effect with this objective, each with the error message for its use."""
-    found = {}
+    reasons = {}
     if engine_of(settings.objective) == "windows":
-        found["block"] = (
+        reasons["block"] = (
             f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
         )
     if not settings.subwords:
-        found |= {name: f"{name}: has no effect without --subwords" for name in Ngrams._fields}
-    return found
+        reasons |= {name: f"{name}: has no effect without --subwords" for name in Ngrams._fields}
+    return reasons
 
 
 def check_start(request: FitRequest, settings: Settings, start: WarmStart | None) -> None:

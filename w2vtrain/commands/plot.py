@@ -120,16 +120,16 @@ def map_(
     with readable(vectors) as path:
         loaded = read_vectors(path)
         chosen = _chosen(loaded, asked, vectors) if asked else None
-        found = make_map(
+        word_map = make_map(
             loaded.words, loaded.matrix, chosen, count, method, settings.seed, **({} if is_page else {"neighbors": 0})
         )
     heading = title or f"Words of {_shown(vectors)}"
 
     def web() -> str:
         style = STYLE + "\nbody{max-width:96rem;padding-top:1.5rem;padding-bottom:1.5rem}"
-        return page(heading, f"<h1>{escaped(heading)}</h1>\n{fragment(found)}", style, SCRIPT)
+        return page(heading, f"<h1>{escaped(heading)}</h1>\n{fragment(word_map)}", style, SCRIPT)
 
-    _write(output, force, quiet, lambda: map_drawing(found, heading), web, found.caption)
+    _write(output, force, quiet, lambda: map_drawing(word_map, heading), web, word_map.caption)
 
 
 @plot.command(epilog=CODES, short_help="Draw counts of words by rank, with a Zipf-Mandelbrot law.")

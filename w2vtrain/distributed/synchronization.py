@@ -55,7 +55,7 @@ def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[s
     not in the result count as updated at every step: biases, the input rows of architectures that compose them, and the
     output rows of objectives that score all words. Raise ConfigError if the objective's `draws` is wrong.
     """
-    windows, found = engine.windows, {}
+    windows, updates = engine.windows, {}
     kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
     size = windows.size if windows.size <= PLANNED_WORDS else min(windows.size, _mean_reach(text))
     contexts = (windows.left + windows.right) * ((size + 1) / 2 if windows.shrink else size)
@@ -63,12 +63,12 @@ def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[s
     if engine.objective.engine == "windows":
         draws = _draws(engine.objective, kept / kept.sum(), len(engine.weights().output))
         candidates = draws.sum()
-        found["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
+        updates["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
     if engine.subwords:
-        found["input"] = engine.subwords.per_row(kept * contexts * candidates)
+        updates["input"] = engine.subwords.per_row(kept * contexts * candidates)
     elif not composes(engine.architecture):
-        found["input"] = kept * contexts * candidates
-    return found
+        updates["input"] = kept * contexts * candidates
+    return updates
 
 
 def _mean_reach(text: Chunks) -> float:

@@ -133,14 +133,14 @@ class RankTraining:
             loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.run.stop_requested, save=pause(),
             elapsed=0 if self.rank else self.clock.here(),
         )  # fmt: skip
-        found, (learning, waiting) = self.session.meet(report, (now - began, self.waited))
-        self.waited, self.clock.agreed = time.monotonic() - now, found.elapsed
-        self.run.stop_requested = self.run.stop_requested or found.stop > 0
+        totals, (learning, waiting) = self.session.meet(report, (now - began, self.waited))
+        self.waited, self.clock.agreed = time.monotonic() - now, totals.elapsed
+        self.run.stop_requested = self.run.stop_requested or totals.stop > 0
         self.cycle.learning += learning
         self.cycle.waiting += waiting
         self.cycle.chunks += np.diff(bounds)
         words, alpha = int(order.words[first:last].sum()), float(rates[-1])
-        return Learned(found.loss, int(found.examples), words, alpha, found.cpu), found.stop + found.save > 0
+        return Learned(totals.loss, int(totals.examples), words, alpha, totals.cpu), totals.stop + totals.save > 0
 
     def exchange(self, words: int, everything: bool) -> bool:
         """Combine the replicas after a round of this many words. Return whether all rows were, which ends a cycle."""

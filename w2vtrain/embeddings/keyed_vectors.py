@@ -1153,8 +1153,8 @@ class KeyedVectors:
         except ImportError as error:
             raise ImportError("wmdistance needs the package POT: pip install 'w2vtrain[wmd]'") from error
         documents = [list(document1), list(document2)]
-        found = {word: self._find(word, norm) for word in set().union(*documents)}
-        documents = [[word for word in document if found[word] is not None] for document in documents]
+        row_of = {word: self._find(word, norm) for word in set().union(*documents)}
+        documents = [[word for word in document if row_of[word] is not None] for document in documents]
         words = sorted(set().union(*documents), key=str)
         if not all(documents):
             return math.inf
@@ -1162,7 +1162,7 @@ class KeyedVectors:
             return 0.0
         from scipy.spatial.distance import cdist
 
-        rows = np.array([found[word] for word in words], np.float64)
+        rows = np.array([row_of[word] for word in words], np.float64)
         costs = cdist(rows, rows)
         if not np.isfinite(costs).all():  # POT would warn, and return any number
             return math.nan

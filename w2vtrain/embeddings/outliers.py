@@ -131,22 +131,22 @@ def evaluate_outliers(
         ids = [first.get(fold(word), first.get(fold(word.replace(" ", "_")), -1)) for word in words]
         return [row for row in dict.fromkeys(ids) if row >= 0 and vectors.matrix[row].any()]
 
-    asked, found, positions, compact = 0, [], 0.0, []
+    asked, is_last, positions, compact = 0, [], 0.0, []
     for topic in read_topics(path):
         asked += len(topic.outliers)
         words, outliers = rows(topic.words), rows(topic.outliers)
         if len(words) < 2 or not outliers:
             continue
         places, compactness = outlier_positions(vectors.matrix[words], vectors.matrix[outliers])
-        found.append(places == len(words))
+        is_last.append(places == len(words))
         positions += float((places / len(words)).sum())
         compact.append(compactness)
-    if not found:
+    if not is_last:
         raise NoKnownWords(f"{path}: none of its {asked:,} outliers has a vector, and two words of its topic")
-    counts = [int(topic.sum()) for topic in found]
-    sizes = [len(topic) for topic in found]
+    counts = [int(topic.sum()) for topic in is_last]
+    sizes = [len(topic) for topic in is_last]
     return OutlierReport(
-        str(path), restrict_vocab, case_insensitive, sum(counts), positions, sum(sizes), asked, len(found),
+        str(path), restrict_vocab, case_insensitive, sum(counts), positions, sum(sizes), asked, len(is_last),
         math.fsum(compact) / len(compact), grouped_interval(counts, sizes),
     )  # fmt: skip
 

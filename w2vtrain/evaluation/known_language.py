@@ -52,17 +52,17 @@ def language() -> Language:
     """Return the language: words of very different frequencies, in contexts that differ much."""
     rng = np.random.default_rng(3)
     weights = np.exp(2 * rng.standard_normal((CONTEXTS, len(WORDS)))) / np.arange(1, len(WORDS) + 1)
-    found = 1 + np.floor((EACH - len(WORDS)) * weights / weights.sum(axis=1, keepdims=True)).astype(np.int64)
-    found[np.arange(CONTEXTS), found.argmax(axis=1)] += EACH - found.sum(axis=1)
+    counts = 1 + np.floor((EACH - len(WORDS)) * weights / weights.sum(axis=1, keepdims=True)).astype(np.int64)
+    counts[np.arange(CONTEXTS), counts.argmax(axis=1)] += EACH - counts.sum(axis=1)
     first = 2 * np.arange(CONTEXTS)
-    order = np.argsort(-(found.sum(axis=0) + EACH * np.isin(np.arange(len(WORDS)), first)), kind="stable")
-    found, contexts = found[:, order], np.argsort(order)[first]
-    pairs = np.repeat([[c, w] for c in contexts for w in range(len(WORDS))], found.reshape(-1), axis=0)
+    order = np.argsort(-(counts.sum(axis=0) + EACH * np.isin(np.arange(len(WORDS)), first)), kind="stable")
+    counts, contexts = counts[:, order], np.argsort(order)[first]
+    pairs = np.repeat([[c, w] for c in contexts for w in range(len(WORDS))], counts.reshape(-1), axis=0)
     ends = np.full((len(pairs), 1), -1)
     tokens = np.concatenate([rng.permutation(pairs), ends], axis=1).reshape(-1).astype(np.int32)
     starts = np.arange(0, len(tokens) + 1, 3 * SENTENCES)
     text = Chunks(tokens, starts, np.diff(starts) // 3 * 2, np.bincount(pairs.reshape(-1)))
-    return Language(text, contexts, found / EACH)
+    return Language(text, contexts, counts / EACH)
 
 
 def learned(name: str, architecture: str, options: dict[str, Any], bias: bool = False) -> Scored:

@@ -50,18 +50,18 @@ def learns(name: str, architecture: str, options: dict[str, Any], bias: bool) ->
     claim = f"{architecture} learns the known probabilities of a text"
     try:
         with np.errstate(all="ignore"):
-            found = learned(name, architecture, options, bias)
-            truth = distance(language().P, found.log_probs)
-            sums = float(np.abs(found.sums).mean())
+            scored = learned(name, architecture, options, bias)
+            truth = distance(language().P, scored.log_probs)
+            sums = float(np.abs(scored.sums).mean())
     except Diverged as error:
         yield Finding(claim, False, str(error))
         return
-    if found.optimum is None:
+    if scored.optimum is None:
         yield Finding(claim, None, f"KL divergence {truth:.4f} nats; not judged, because `optimum` returns None")
         return
-    off = distance(found.optimum, found.log_probs)
+    off = distance(scored.optimum, scored.log_probs)
     figure = f"KL divergence {off:.4f} nats (limit {MAX_KL_NATS})"
-    if found.optimum is not language().P:
+    if scored.optimum is not language().P:
         claim = f"{architecture} learns its optimum for a text of known probabilities"
         figure += f"; {truth:.4f} from the probabilities"
     elif off >= MAX_KL_NATS:

@@ -119,19 +119,19 @@ def _check_draws(objective: Any) -> Finding:
     limit, P = objective.candidate_limit, COUNTS / COUNTS.sum()
     rows, spare = np.zeros(limit + 16, np.int32), np.zeros((2, limit + 16))
     expected = np.asarray(objective.draws(P), np.float64)
-    found = np.zeros(len(expected))
+    drawn = np.zeros(len(expected))
     with np.errstate(over="ignore"):  # the random stream wraps around
         for target in rng.choice(len(P), DRAWN, p=P).astype(np.int32):
             objective.begin(stream)
             stream[1] = stream[0]
             m = objective.candidates(np.array([target, target], np.int32), 0, stream, rows, *spare)
-            np.add.at(found, rows[:m], 1)
-    found /= DRAWN
-    off = np.abs(found - expected) / (0.3 * expected + 5 * np.sqrt((expected + 1 / DRAWN) / DRAWN))
-    total = abs(found.sum() / expected.sum() - 1)
+            np.add.at(drawn, rows[:m], 1)
+    drawn /= DRAWN
+    off = np.abs(drawn - expected) / (0.3 * expected + 5 * np.sqrt((expected + 1 / DRAWN) / DRAWN))
+    total = abs(drawn.sum() / expected.sum() - 1)
     claim = "rows are candidates about as often as `draws` says"
     return Finding(
-        claim, bool(off.max() < 1 and total < 0.1), f"{found.sum():.2f} per target, expected {expected.sum():.2f}"
+        claim, bool(off.max() < 1 and total < 0.1), f"{drawn.sum():.2f} per target, expected {expected.sum():.2f}"
     )
 
 

@@ -99,17 +99,17 @@ def above_best(contenders: Sequence[ContenderResults]) -> dict[str, str]:
     which differences another text of this kind would show, too, where the range over seeds says which another training
     would. "-" for contenders whose text was not scored in the same parts, and for all if that is the best.
     """
-    found = dict.fromkeys((contender.name for contender in contenders), "-")
+    texts = dict.fromkeys((contender.name for contender in contenders), "-")
     means = {contender.name: contender.mean(lambda r: r["test"]["perplexity"]) for contender in contenders}
     losses = {contender.name: _part_losses(contender) for contender in contenders}
     best = min((mean, name) for name, mean in means.items() if mean is not None)[1] if any(means.values()) else ""
     theirs = losses.get(best)
     if theirs is None:
-        return found
+        return texts
     for name, mine in losses.items():
         if mine is not None and np.array_equal(mine[:, 0], theirs[:, 0]):
-            found[name] = "best" if name == best else _difference(mine, theirs)
-    return found
+            texts[name] = "best" if name == best else _difference(mine, theirs)
+    return texts
 
 
 def _part_losses(contender: ContenderResults) -> np.ndarray | None:

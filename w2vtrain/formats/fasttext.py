@@ -268,16 +268,16 @@ def arguments_of(settings: Mapping[str, Any], dim: int, ngrams: Ngrams | None) -
 
     A setting that is missing, or no possible argument, gets fastText's default.
     """
-    found, options = {}, settings.get("options")
+    arguments, options = {}, settings.get("options")
     given = {**(options if isinstance(options, Mapping) else {}), **settings}
     for name, ours in (("ws", "window"), ("epoch", "epochs"), ("minCount", "min_count"), ("neg", "negative")):
         value = MAX_WINDOW if given.get(ours) == WHOLE_SENTENCE else given.get(ours)
         if isinstance(value, int) and value >= 0:
-            found[name] = min(value, MAX_WINDOW)
+            arguments[name] = min(value, MAX_WINDOW)
     sample = given.get("sample")
     return Arguments(
         dim,
-        **found,
+        **arguments,
         **(ngrams._asdict() if ngrams else {}),
         loss=next((loss for loss, name in OBJECTIVES.items() if name == given.get("objective")), NS),
         model=2 if given.get("architecture") == ARCHITECTURES[2] else 1,

@@ -75,14 +75,14 @@ class Subwords:
 
         Raise ValueError if an n-gram of a word is in none of these.
         """
-        starts, found = ngrams.buckets(words)
+        starts, of_ngrams = ngrams.buckets(words)
         if buckets is None:
-            used, first = np.unique(found, return_index=True)
+            used, first = np.unique(of_ngrams, return_index=True)
             buckets = used[np.argsort(first, kind="stable")]
         row_of = np.full(ngrams.bucket + 1, -1, np.int32)
         row_of[buckets] = np.arange(len(words), len(words) + len(buckets), dtype=np.int32)
         own = np.arange(len(words), dtype=np.int32)
-        rows = np.insert(row_of[found], starts[:-1], own)
+        rows = np.insert(row_of[of_ngrams], starts[:-1], own)
         if rows.min(initial=0) < 0:
             raise ValueError("an n-gram of a word has no row")
         starts = starts + np.arange(len(words) + 1)

@@ -16,17 +16,17 @@ gradients, as in fastText."""
 
 
 @inline
-def fnv(found, text, first, last):
+def fnv(digest, text, first, last):
     """Return fastText's hash of a text that ends with text[first:last]: 32-bit FNV-1a, whose bytes are signed.
 
-    found: the hash of what comes before, OFFSET if nothing does.
+    digest: the hash of what comes before, OFFSET if nothing does.
     """
     for k in range(first, last):
         byte = uint32(text[k])
         if byte >= uint32(128):
             byte = byte | uint32(0xFFFFFF00)
-        found = uint32((found ^ byte) * uint32(16777619))
-    return found
+        digest = uint32((digest ^ byte) * uint32(16777619))
+    return digest
 
 
 @inline
@@ -49,14 +49,14 @@ def hash_ngrams(text, ends, minn, maxn, bucket, starts, buckets):
         last, count = ends[word], int64(0)
         at = first
         while at < last:
-            end, size, found = at, 0, uint32(OFFSET)
+            end, size, digest = at, 0, uint32(OFFSET)
             while end < last and size < maxn:
                 begin, end = end, next_character(text, end, last)
-                found = fnv(found, text, begin, end)
+                digest = fnv(digest, text, begin, end)
                 size += 1
                 if size >= minn and not (size == 1 and (at == first or end == last)):
                     if len(buckets) > 0:
-                        buckets[written] = found % uint32(bucket)
+                        buckets[written] = digest % uint32(bucket)
                     written += 1
                     count += 1
             at = next_character(text, at, last)

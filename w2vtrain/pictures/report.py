@@ -106,16 +106,16 @@ def _header(subject: Subject, name: str) -> str:
 
 
 def _warnings(subject: Subject) -> str:
-    found = [text for text in subject.fact("warnings", of=list) or [] if isinstance(text, str)]
+    warnings = [text for text in subject.fact("warnings", of=list) or [] if isinstance(text, str)]
     size, vectors = subject.fact("vocabulary", "size", of=int), subject.vectors
-    found += [str(event.get("message")) for event in subject.log if event["event"] == "warning" and not found]
+    warnings += [str(event.get("message")) for event in subject.log if event["event"] == "warning" and not warnings]
     if size and vectors and size != len(vectors.words):
-        found.append(
+        warnings.append(
             f"The record is of {size:,} words, and the file has {len(vectors.words):,}: it may describe other vectors."
         )
     return (
-        f'<ul class="warnings">{"".join(f"<li>{escaped(text)}</li>" for text in dict.fromkeys(found))}</ul>'
-        if found
+        f'<ul class="warnings">{"".join(f"<li>{escaped(text)}</li>" for text in dict.fromkeys(warnings))}</ul>'
+        if warnings
         else ""
     )
 

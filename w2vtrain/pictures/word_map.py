@@ -90,19 +90,19 @@ def _fitted(points: Points) -> Points:
     return pixels
 
 
-def map_drawing(found: WordMap, title: str) -> Drawing:
+def map_drawing(word_map: WordMap, title: str) -> Drawing:
     """Return a map as a drawing with a title above and its caption below. Points without room have no label."""
     top, bottom = 44.0, 34.0
     drawing = Drawing(WIDTH, HEIGHT + top + bottom, title)
-    boxes = _labels(found)
+    boxes = _labels(word_map)
     hidden = boxes.count(None)
     note = f" {hidden:,} words have no room for a label." if hidden else ""
     drawing.add(Label(MARGIN, 28, title, 16, bold=True))
-    drawing.add(Label(MARGIN, HEIGHT + top + 16, found.caption + note, 12, "muted"))
+    drawing.add(Label(MARGIN, HEIGHT + top + 16, word_map.caption + note, 12, "muted"))
     drawing.add(Line([(MARGIN, top), (WIDTH - MARGIN, top)], "line"))
-    for (x, y), box in zip(found.points.tolist(), boxes, strict=True):
+    for (x, y), box in zip(word_map.points.tolist(), boxes, strict=True):
         drawing.add(Dot(x, y + top, RADIUS, "c1", 1.0 if box else 0.45))
-    for word, box in zip(found.words, boxes, strict=True):
+    for word, box in zip(word_map.words, boxes, strict=True):
         if box:
             drawing.add(Label(box.left, box.top + top + SIZE * ASCENT, word, SIZE, halo=True))
     return drawing
@@ -117,13 +117,15 @@ def map_fragment(words: Sequence[str], vectors: NDArray[Any], **options: Any) ->
     return fragment(make_map(words, vectors, **options))
 
 
-def fragment(found: WordMap) -> str:
+def fragment(word_map: WordMap) -> str:
     """Return a map as HTML for a page that has STYLE and SCRIPT: it can be searched, zoomed, and asked for neighbors.
 
     Without its script, it is a picture.
     """
     groups = []
-    for word, point, near, box in zip(found.words, found.points.tolist(), found.neighbors, _labels(found), strict=True):
+    for word, point, near, box in zip(
+        word_map.words, word_map.points.tolist(), word_map.neighbors, _labels(word_map), strict=True
+    ):
         x, y = point
         label = f'x="{box.left - x:.1f}" y="{box.top - y + SIZE * ASCENT:.1f}"' if box else 'display="none"'
         listed = embedded([[visible(other), round(cosine, 3)] for other, cosine in near])
@@ -131,7 +133,7 @@ def fragment(found: WordMap) -> str:
             f'<g class="word" data-x="{x:g}" data-y="{y:g}" data-near="{html.escape(listed)}"'
             f' transform="translate({x:g} {y:g})"><circle r="{RADIUS:g}"/><text {label}>{escaped(word)}</text></g>'
         )
-    label = f"Map of {len(found.words)} words. Arrow keys move between words, plus and minus zoom, 0 shows all."
+    label = f"Map of {len(word_map.words)} words. Arrow keys move between words, plus and minus zoom, 0 shows all."
     return "\n".join(
         [
             '<figure class="word-map">',
@@ -144,6 +146,6 @@ def fragment(found: WordMap) -> str:
             *groups,
             '</svg><div class="facts" role="status" aria-live="polite"><p class="muted">Point at a word to see its'
             " nearest neighbors, those of all words by cosine. Click to keep it selected.</p></div></div>",
-            f"<figcaption>{escaped(found.caption)}</figcaption>\n</figure>",
+            f"<figcaption>{escaped(word_map.caption)}</figcaption>\n</figure>",
         ]
     )

@@ -99,17 +99,17 @@ def field_of(schema: Any, column: str, name: str) -> Any:
         if names.count(here) != 1:
             problem = f"{names.count(here)} columns named" if here in names else "no column"
             raise DataError(f"{name}: {problem} {shown(column)}; the columns are: {column_of(list(schema.names))}")
-        found, rest = kind.field(names.index(here)).type, rest[len(here) + 1 :]
+        field, rest = kind.field(names.index(here)).type, rest[len(here) + 1 :]
         if not rest:
             break
-        if not pyarrow("a table").types.is_struct(found):
-            raise DataError(f"{name}: no column {shown(column)}: {shown(here)} has the type {found}, without fields")
-        kind = found
-    if is_list(found) is None:
+        if not pyarrow("a table").types.is_struct(field):
+            raise DataError(f"{name}: no column {shown(column)}: {shown(here)} has the type {field}, without fields")
+        kind = field
+    if is_list(field) is None:
         raise DataError(
-            f"{name}: column {shown(column)} has the type {_short(found)}, and must have strings or lists of strings"
+            f"{name}: column {shown(column)} has the type {_short(field)}, and must have strings or lists of strings"
         )
-    return found
+    return field
 
 
 def selected(batch: Any, column: str) -> Array:

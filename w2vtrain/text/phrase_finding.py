@@ -160,8 +160,8 @@ class _Pass:
         """Yield where candidates are that score enough. The ids are searched only for words of several parts."""
         lines = self.lines
         for common in self.common:
-            found = np.empty((len(common), 3), np.int64)
-            yield found[: phrase_kernels.find_at_places(lines.ids, common, self.flags, self.counts, *how, found)]
+            places = np.empty((len(common), 3), np.int64)
+            yield places[: phrase_kernels.find_at_places(lines.ids, common, self.flags, self.counts, *how, places)]
         if not np.any(self.flags & phrase_kernels.SEVERAL):
             return
         slots = slots_for(sum(map(len, self.common)))
@@ -173,13 +173,13 @@ class _Pass:
         def find(number: int) -> Int64:
             rows = 1 << 12
             while True:
-                found, seen = np.empty((rows, 3), np.int64), slots_for(rows)
+                places, seen = np.empty((rows, 3), np.int64), slots_for(rows)
                 n = phrase_kernels.find(
                     lines.ids, *stretches[number], self.words, self.single, self.flags, self.counts, slots, *how, seen,
-                    found,
+                    places,
                 )  # fmt: skip
                 if n < rows:
-                    return found[:n]
+                    return places[:n]
                 rows *= 4
 
         yield from in_order(find, len(stretches), self.threads, "w2vtrain phrases")

@@ -151,11 +151,11 @@ def score_of(first: Any, second: Any, both: Any, types: Any, total: Any, min_cou
 @kernel()
 def find_at_places(
     ids: Int32, rows: UInt64, flags: UInt8, counts: Int64, types: int, total: int, min_count: int, npmi: bool,
-    threshold: float, found: Int64,
+    threshold: float, places: Int64,
 ) -> int:  # fmt: skip
     """List the candidates without words marked SEVERAL that score more than the threshold. Return their number.
 
-    rows (n, 4): of the keys that have at least min_count; found (n, 3): as in `find`.
+    rows (n, 4): of the keys that have at least min_count; places (n, 3): as in `find`.
     """
     written = 0
     for i in range(rows.shape[0]):
@@ -166,7 +166,7 @@ def find_at_places(
         while flags[ids[first]] & CONNECTOR:
             first -= 1
         if score_of(counts[ids[first]], counts[ids[last]], both, types, total, min_count, npmi) > threshold:
-            found[written, 0], found[written, 1], found[written, 2] = first, last, both
+            places[written, 0], places[written, 1], places[written, 2] = first, last, both
             written += 1
     return written
 
@@ -174,12 +174,12 @@ def find_at_places(
 @kernel()
 def find(
     ids: Int32, first: int, last: int, words: UInt64, single: UInt64, flags: UInt8, counts: Int64, slots: UInt64,
-    types: int, total: int, min_count: int, npmi: bool, threshold: float, seen: UInt64, found: Int64,
+    types: int, total: int, min_count: int, npmi: bool, threshold: float, seen: UInt64, places: Int64,
 ) -> int:  # fmt: skip
     """List the candidates with words marked SEVERAL that end in ids[first:last] and score more than the threshold.
 
     Return their number. slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one
-    part, so that candidates of different words with the same name differ; seen: an empty table; found (n, 3): receives
+    part, so that candidates of different words with the same name differ; seen: an empty table; places (n, 3): receives
     the place of the first and of the last word, and the count of each. Stop when it is full.
     """
     start = first - 1
@@ -212,10 +212,10 @@ def find(
                     value = hashed(mine_low, mine_high)
                     slot = slot_of(seen, value, mine_low, mine_high)
                     if seen[slot, 2] == np.uint64(0):
-                        if rows == found.shape[0]:
+                        if rows == places.shape[0]:
                             return rows
                         seen[slot, 0], seen[slot, 1], seen[slot, 2] = mine_low, mine_high, np.uint64(1)
-                        found[rows, 0], found[rows, 1], found[rows, 2] = start, at, both
+                        places[rows, 0], places[rows, 1], places[rows, 2] = start, at, both
                         rows += 1
         start, marks = at, flags[word]
         low, high, mine_low, mine_high = words[word, 0], words[word, 1], single[word, 0], single[word, 1]

@@ -56,20 +56,20 @@ class Tables(Corpus):
     def open(self, file: File, raw: Raw | None = None) -> Opened:
         """Start to read a file. raw: reads its bytes. Raise the errors of the class."""
         form = JSON_LINES if file.size is None and file.path == "-" else _form(file)
-        found = form.open(file, self.column, raw or Reader(self).raw)
-        if found.lists and self.tokenizer != "whitespace":
+        opened = form.open(file, self.column, raw or Reader(self).raw)
+        if opened.lists and self.tokenizer != "whitespace":
             raise UsageError(
                 f"{file.path}: the rows of column {shown(self.column)} are lists of words, which no tokenizer splits:"
                 f" leave out {spelled('tokenizer', self.tokenizer)}"
             )
         if self.lists is None:
-            self.lists = found.lists
-        if found.lists not in (None, self.lists):
-            kinds = ("lists of words", "text") if found.lists else ("text", "lists of words")
+            self.lists = opened.lists
+        if opened.lists not in (None, self.lists):
+            kinds = ("lists of words", "text") if opened.lists else ("text", "lists of words")
             raise DataError(
                 f"{file.path}: column {shown(self.column)} has {kinds[0]}, and in files before it, {kinds[1]}"
             )
-        return found
+        return opened
 
     def ends(self, file: File, places: Sequence[int]) -> set[int]:
         """Return where a file may be divided: for each place, the next beginning of a line or of a row group."""

@@ -79,15 +79,15 @@ class WarmStart:
     @cached_property
     def sha256(self) -> str:
         """The digest of the words and of all that is taken over: a resumed run must find the same."""
-        found, model = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass")), self.model
+        digest, model = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass")), self.model
         arrays: dict[str, NDArray[Any]] = {"input": self.input}
         if model:
-            found.update(json_text(model.settings).encode())
+            digest.update(json_text(model.settings).encode())
             arrays |= {"counts": model.counts, "output": model.output, **model.arrays}
         for name in sorted(arrays):
-            found.update(f"\n{name} {arrays[name].shape} {arrays[name].dtype}\n".encode())
-            found.update(np.ascontiguousarray(arrays[name]).data)
-        return found.hexdigest()
+            digest.update(f"\n{name} {arrays[name].shape} {arrays[name].dtype}\n".encode())
+            digest.update(np.ascontiguousarray(arrays[name]).data)
+        return digest.hexdigest()
 
     @cached_property
     def settings(self) -> dict[str, Any]:

@@ -123,16 +123,16 @@ def collected(
 
     shape: (V, d), which the caller has compared with the `size` in bytes of the file.
     """
-    found = Collector(str(path), shape[1], shape[0], lenient, limit, size)
+    collector = Collector(str(path), shape[1], shape[0], lenient, limit, size)
     start = 0
     for words, block in rows:
-        count = found.missing(len(block))
+        count = collector.missing(len(block))
         if not count:
             break
-        found.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i:,}")  # type: ignore[misc]
+        collector.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i:,}")  # type: ignore[misc]
         start += count
-    kept, matrix = found.result()
+    kept, matrix = collector.result()
     if not kept:
         raise DataError(f"{path} contains no vectors")
-    known = None if counts is None or found.skipped else counts[: len(kept)]
-    return Vectors(kept, matrix, kind, skipped=found.skipped, counts=known)
+    known = None if counts is None or collector.skipped else counts[: len(kept)]
+    return Vectors(kept, matrix, kind, skipped=collector.skipped, counts=known)

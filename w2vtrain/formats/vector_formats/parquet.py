@@ -80,14 +80,14 @@ def look(path: str | Path) -> Promise:
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read a table."""
-    with _opened(path) as found:
-        columns = [name for name in tables.COLUMNS if name in found.schema_arrow.names]
+    with _opened(path) as file:
+        columns = [name for name in tables.COLUMNS if name in file.schema_arrow.names]
 
         def parts(rows: int) -> Iterator[Any]:
-            yield from found.iter_batches(rows, columns=columns, use_threads=False)
+            yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
         return tables.read_table(
-            path, "parquet", found.metadata.num_rows, tables.dim_of(found.schema_arrow, path), parts, lenient, limit,
+            path, "parquet", file.metadata.num_rows, tables.dim_of(file.schema_arrow, path), parts, lenient, limit,
             sniffed.size,
         )  # fmt: skip
 

@@ -144,14 +144,16 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     check_matrix(shape, dtype, file)
     if start + shape[0] * shape[1] * dtype.itemsize > regular_size(file):
         raise TruncatedFile(f"{file}: the header promises {shape[0]:,} vectors, more than the file has")
-    found = [(row, word) for word in encoded if (row := rows_of.get(hash64(word))) is not None and word]
-    if any(not 0 <= row < shape[0] for row, _ in found):
+    rows_and_words = [(row, word) for word in encoded if (row := rows_of.get(hash64(word))) is not None and word]
+    if any(not 0 <= row < shape[0] for row, _ in rows_and_words):
         raise DataError(f"{path}: a key has a row that does not exist")
-    if len(found) * shape[1] * 4 > 100 * (1 << 20) + 100 * sniffed.size:
-        raise DataError(f"{path}: {len(found):,} words share {shape[0]:,} vectors, too many for the size of the files")
-    found.sort(key=lambda pair: pair[0])
-    order: NDArray[np.int64] = np.array([row for row, _ in found], np.int64)
-    names = [word for _, word in found]
+    if len(rows_and_words) * shape[1] * 4 > 100 * (1 << 20) + 100 * sniffed.size:
+        raise DataError(
+            f"{path}: {len(rows_and_words):,} words share {shape[0]:,} vectors, too many for the size of the files"
+        )
+    rows_and_words.sort(key=lambda pair: pair[0])
+    order: NDArray[np.int64] = np.array([row for row, _ in rows_and_words], np.int64)
+    names = [word for _, word in rows_and_words]
     with file.open("rb") as opened:
         opened.seek(start)
         blocks = stream_rows(names, opened, shape, dtype, file)

@@ -112,19 +112,19 @@ def _held(path: str, leaves: list[int]) -> dict[int, _Held]:
 
     pyarrow reserves what these say. Raise DataError for a page or a group that is larger than the file justifies.
     """
-    found: dict[int, _Held] = {}
+    held: dict[int, _Held] = {}
     size = Path(path).stat().st_size
     with Path(path).open("rb") as raw:
         for chunk, page in parquet_pages.checked(raw, path, size, leaves):
-            before, expands = found.get(chunk.group, _Held()), page.encoding in parquet_pages.EXPANDING
+            before, expands = held.get(chunk.group, _Held()), page.encoding in parquet_pages.EXPANDING
             now = _Held(before.bytes + page.bytes, max(before.largest, page.bytes), before.expands or expands)
             if now.bytes > justified(size):
                 raise DataError(
                     f"{path}: row group {chunk.group + 1:,} has {now.bytes:,} bytes or more, too many for a file of"
                     f" {size:,}: write it with smaller row groups, and check that it is what you expect"
                 )
-            found[chunk.group] = now
-    return found
+            held[chunk.group] = now
+    return held
 
 
 def _leaves(table: Any, column: str) -> list[int]:

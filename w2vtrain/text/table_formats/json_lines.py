@@ -139,15 +139,15 @@ def _decoded(decoder: Any, line: bytes, place: str) -> Any:
 
 def _nan_in(line: bytes, place: str) -> DataError | None:
     """Return the error for a line that is JSON but for NaN or an infinity, as Python's json writes them, else None."""
-    found: list[str] = []
+    constants: list[str] = []
     try:
-        json.loads(line, parse_constant=found.append)
+        json.loads(line, parse_constant=constants.append)
     except (ValueError, RecursionError):
         return None
-    if not found:
+    if not constants:
         return None
     return DataError(
-        f'{place}: {found[0]}, which JSON does not have: drop such rows, or write null for numbers and "" for text'
+        f'{place}: {constants[0]}, which JSON does not have: drop such rows, or write null for numbers and "" for text'
     )
 
 

@@ -130,10 +130,10 @@ def browser():
 def _no_wait_for_the_disk():
     """Let fsync only check its descriptor: the suite would spend a minute in it, and no test takes power away.
 
-    Tests of the calls themselves replace it. New processes that tests start wait for the disk as usual.
+    Tests of the calls themselves replace it. Processes that tests start wait for the disk, except those of forked.py.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", os.fstat)
+        patch.setattr(os, "fsync", surroundings.checked)
         yield
 
 

@@ -128,7 +128,7 @@ def server():
 def serve(number):
     """Import what commands import, then fork for each task until the other side has closed the socket."""
     import_everything()
-    os.fsync = os.fstat  # as in conftest.py
+    os.fsync = surroundings.checked  # as in conftest.py
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the tests' own Ctrl-C ends the other side
     sys.path.remove(FOLDER)
     with socket.socket(fileno=number) as connection:

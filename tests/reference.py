@@ -345,5 +345,5 @@ def trained(engine, text, schedule, **about):
 
 def begin(run, settings, **about):
     """Begin a run that has no outputs, in its folder."""
-    run.read(settings, about)
+    run.read(settings, {"cwd": "", "request": {}, **about})
     run.begin_outputs(run.journal.locks, run.journal.complete)

@@ -5,7 +5,9 @@ before NumPy and Numba, which read theirs when they are loaded. A test that is a
 W2V_KEEP lists variables to keep: `W2V_KEEP=NUMBA_CPU_NAME NUMBA_CPU_NAME=generic make test`.
 """
 
+import errno
 import os
+import stat
 import sys
 
 REMOVED = (
@@ -32,6 +34,13 @@ def unwanted(environment):
     """Return the names of the variables that the suite must not see."""
     kept = KEPT | set(environment.get("W2V_KEEP", "").split())
     return [name for name in environment if name.startswith(REMOVED) and name not in kept]
+
+
+def checked(handle):
+    """Fail as os.fsync does for what is no file or folder, and do nothing else."""
+    mode = os.fstat(handle).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
 def restart(config):

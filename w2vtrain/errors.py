@@ -222,7 +222,7 @@ class Disconnected(Stopped):
 
 
 class Relayed(W2VError):
-    """An error of another process, raised here with its exit code, and its message unless that is reported there."""
+    """Raised for an error of another process, with its exit code; the message is empty if it is reported there."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)

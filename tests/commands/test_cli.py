@@ -658,6 +658,10 @@ def test_bad_or_missing_input_exits_with_65_or_66(fails, trained, corpus, tmp_pa
     ):
         assert "nowhere" in fails(66, *arguments), arguments
     assert not output.exists()
+    (tmp_path / "v.vocab").write_text("no count\n")
+    for vocabulary in (nowhere, tmp_path / "v.vocab"):
+        fails(66 if vocabulary == nowhere else 65, "fit", corpus, "-o", tmp_path / "w.txt", "--read-vocab", vocabulary)
+        assert not (tmp_path / "w.txt.run").exists(), "refused before the run folder is locked"
 
 
 def test_an_output_in_a_missing_folder_exits_with_73(fails, corpus, tmp_path):

@@ -202,15 +202,15 @@ def test_window_objectives_know_how_often_their_rows_are_candidates(name):
         assert len(found) == len(nodes)
 
 
-def weights():
-    """Return the part of an engine's weights that says how many output rows there are."""
-    return SimpleNamespace(output=np.zeros((len(COUNTS), 1)))
+def state():
+    """Return the array of an engine that says how many output rows there are."""
+    return {"output": np.zeros((len(COUNTS), 1))}
 
 
 @pytest.mark.parametrize("draws", [np.ones(5), np.full(6, np.nan), -np.ones(6)], ids=["too-few", "nan", "negative"])
 def test_wrong_draws_of_an_objective_are_reported(draws):
     objective = SimpleNamespace(engine="windows", draws=lambda _: draws)
-    engine = SimpleNamespace(windows=Windows(), objective=objective, weights=weights)
+    engine = SimpleNamespace(windows=Windows(), objective=objective, state=state)
     with pytest.raises(ConfigError, match="draws returns"):
         expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))
 
@@ -221,7 +221,7 @@ def test_updates_of_rows_follow_the_frequency_of_words(pairs, factor):
     objective = SimpleNamespace(engine="windows", draws=lambda targets: 2 * targets)
     architecture = SimpleNamespace(pairs=lambda: pairs, vectors=Architecture.vectors)
     engine = SimpleNamespace(
-        windows=Windows(size=5), objective=objective, architecture=architecture, weights=weights, subwords=None
+        windows=Windows(size=5), objective=objective, architecture=architecture, state=state, subwords=None
     )
     found = expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))
     np.testing.assert_allclose(found["input"], 6 * 2 * COUNTS / 100)

@@ -26,8 +26,8 @@ from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.sampling import keep_thresholds
 
 SIZE, DIM, WINDOW, SKIPGRAM = 23, 19, 3, SkipGram(5)
-COLUMNS = (0, 1, 15, 16, 18)
-"""Columns at the ends of the kernels' vectors, of 4 to 16 numbers, and of a row."""
+COLUMNS = (0, 1, 3, 4, 7, 8, 15, 16, 18)
+"""Columns at the ends of the kernels' vectors, of 4, 8 or 16 numbers, and of a row."""
 COUNTS = 1000 // np.arange(1, SIZE + 1)
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
 MODELS = list(architectures())

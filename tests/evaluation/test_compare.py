@@ -23,6 +23,7 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.evaluation.contenders import Contender, contenders
+from w2vtrain.evaluation.result import check_result
 from w2vtrain.objectives import objectives
 from w2vtrain.system import children
 from w2vtrain.system.json_text import json_text
@@ -122,7 +123,7 @@ def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatc
         ({"vocabulary": 0}, "vocabulary"),
         ({"seconds": {}}, "training"),
         ({"curve": [{"seconds": 1.0}]}, "perplexity"),
-        ({"failed": 3}, "failed"),
+        ({"failed": "diverged"}, "both `failed` and `test`"),
     ],
 )
 def test_a_damaged_result_is_refused_with_its_field(tmp_path, damage, fault):
@@ -427,6 +428,12 @@ def test_a_timed_job_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatch,
     assert len(seconds) == len(trial.FRACTIONS) + 1
     assert all(epoch["words"] for epoch in again["epochs"])
     assert seconds[-1] == pytest.approx(report.cpu_seconds(again))
+
+
+def test_results_of_trials_are_what_a_result_file_may_have(timed, tmp_path):
+    brief = trial.train(replace(job(tmp_path, "hs", epochs=1), brief=True))
+    for found in (timed, brief, {"job": {}, "failed": "diverged", "exit_code": 76}):
+        check_result(json.loads(json_text(found)), "", "")
 
 
 def test_identical_scorers_are_marked(timed, tmp_path):

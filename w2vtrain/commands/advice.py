@@ -116,7 +116,7 @@ def show(study: Study, need: str, runs: list[MeasuredRun], seconds: float) -> No
     echo(form("objective", "rate", "epochs", "CPU s", title, "scoring", "size"))
     softmax = sorted((run for run in study.runs if run.use == "softmax"), key=lambda run: run.quality[0])
     reference = [*[run for run in softmax if run.cpu <= seconds][:1], *softmax[:1]]
-    for run in dict.fromkeys([*runs[:SHOWN_RUNS], *reference]):
+    for run in dict.fromkeys([*(run for run in runs[:SHOWN_RUNS] if run not in softmax), *reference]):
         epochs = f"{run.epochs:.2g}" if run.epochs > 0.01 else "<0.01"
         cells = (f"{run.alpha:.2g}", epochs, f"{run.cpu:.1f}", quality(run, True), f"{run.scoring:,.0f}x")
         echo(form(run.use, *cells, f"{run.size:.0%}"))
@@ -133,7 +133,9 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     if seconds < MAX_DURATION_RATIO * shortest(study, need):
         yield f"No run that meets the need was shorter than {shortest(study, need):.1f} s."
     if (longest := max(run.cpu for run in study.runs)) < seconds:
-        yield f"No run with this vocabulary was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."
+        yield f"None of these runs was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."
+    if "weight_decay" in study.settings:
+        yield "The command has the weight decay for a text of this size; the runs had that for a million words."
 
 
 def command(corpus: str, study: Study, run: MeasuredRun, limits: dict[str, Any]) -> str:

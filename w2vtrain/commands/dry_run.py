@@ -35,13 +35,13 @@ def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
     planned = plan(request, os.environ, Team())
     with closing(Console(request.quiet)) as console:
         in_the_way = refuse(planned)
-        found = estimate(planned.inputs, planned.settings, seconds, planned.run(), console.events().reading)
-    found.warnings += in_the_way
+        expected = estimate(planned.inputs, planned.settings, seconds, planned.run(), console.events().reading)
+    expected.warnings += in_the_way
     if as_json:
         epochs = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
-        echo(json_text({"task": "dry-run"} | epochs | found.to_dict()))
+        echo(json_text({"task": "dry-run"} | epochs | expected.to_dict()))
     else:
-        show(planned, found)
+        show(planned, expected)
 
 
 def refuse(planned: Plan) -> list[str]:

@@ -223,18 +223,18 @@ class Word2Vec(TrainableVocabulary, Predictions):
         start, end = (checked("alpha", rate) for rate in rates)
         if reread is None and passes > 1 and may_differ(corpus_iterable):
             logger.warning(READ_ONCE, passes)
-        plan = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
+        train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
         source, encoded = self._encoded(corpus_iterable, corpus_file)
-        settings = plan.settings(self, encoded)
+        settings = train_call.settings(self, encoded)
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
         self._begin(passes, start, end, bool(compute_loss))
         learner, started = Learner(self, callbacks), time.monotonic()
         try:
             call(callbacks, "on_train_begin", self)
-            for reading in range(plan.readings):
+            for reading in range(train_call.readings):
                 if reading:
                     source, encoded = self._encoded(corpus_iterable, corpus_file)
-                    settings = plan.settings(self, encoded, reading)
+                    settings = train_call.settings(self, encoded, reading)
                 if encoded and len(self.wv) > 1:
                     learner.run(source, encoded, settings)
             call(callbacks, "on_train_end", self)

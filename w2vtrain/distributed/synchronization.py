@@ -61,7 +61,7 @@ def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[s
     contexts = (windows.left + windows.right) * ((size + 1) / 2 if windows.shrink else size)
     candidates = ALL_CANDIDATES
     if engine.objective.engine == "windows":
-        draws = _draws(engine.objective, kept / kept.sum(), len(engine.weights().output))
+        draws = _draws(engine.objective, kept / kept.sum(), len(engine.state()["output"]))
         candidates = draws.sum()
         updates["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
     if engine.subwords:
@@ -79,13 +79,13 @@ def _mean_reach(text: Chunks) -> float:
 
 def _draws(objective: Any, targets: np.ndarray, rows: int) -> np.ndarray:
     """Return what `draws` of an objective returns. Raise ConfigError if that is not one number per output row."""
-    found = np.asarray(objective.draws(targets), np.float64)
-    if found.shape != (rows,) or not (np.isfinite(found) & (found >= 0)).all():
+    draws = np.asarray(objective.draws(targets), np.float64)
+    if draws.shape != (rows,) or not (np.isfinite(draws) & (draws >= 0)).all():
         raise ConfigError(
-            f"{type(objective).__name__}.draws returns an array of shape {found.shape}; expected a number from 0 on for"
+            f"{type(objective).__name__}.draws returns an array of shape {draws.shape}; expected a number from 0 on for"
             f" each of {rows:,} output rows"
         )
-    return found
+    return draws
 
 
 class ExchangedArray:

@@ -63,7 +63,7 @@ class Extent(NamedTuple):
     """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
 
     words_at_once: how many context words are trained together, or None for all of a window; subwords: the input rows
-    of each word, if it has several.
+    of each word, if it has several; examples: hidden vectors that are scored together, by default one per context word.
     """
 
     window: int
@@ -71,6 +71,7 @@ class Extent(NamedTuple):
     sentence: int
     words_at_once: int | None = None
     subwords: Subwords | None = None
+    examples: int | None = None
 
 
 def make_scratch(
@@ -101,7 +102,9 @@ def make_scratch(
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
         shifts=apart_zeros((2, width), np.float32),
-        logits=apart_zeros((min(contexts, (extent.words_at_once or contexts) + ROW), width), np.float32),
+        logits=apart_zeros(
+            (min(contexts, (extent.examples or extent.words_at_once or contexts) + ROW), width), np.float32
+        ),
         words_at_once=extent.words_at_once,
         hidden=padded_rows(1, w_in.shape[1]),
         gradient=padded_rows(1, w_in.shape[1]),
@@ -181,8 +184,10 @@ class WindowEngine:
         """
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
-        at_once = words_at_once(self.windows.size) if self.architecture.in_place() else None
-        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords)
+        in_place = self.architecture.in_place()
+        at_once = words_at_once(self.windows.size) if in_place else None  # a number would only be another type
+        examples = None if in_place else 1
+        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords, examples)
         architecture, replicas = self.architecture, {}
         if threads > 1:
             for name, shared in architecture.learned().items():

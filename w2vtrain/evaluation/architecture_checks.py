@@ -41,14 +41,14 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
     shape = np.shape(architecture.vectors(rows[:, :DIM]))
     yield Finding("vectors returns one vector per word", shape == (len(NAMES), DIM), " x ".join(map(str, shape)))
     windows = [Window(context, len(context), LEFT) for context in (CONTEXT, DISTINCT)]
-    count, found = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
+    count, by_claim = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
     for example in range(count):
         findings = _check_example(architecture, {"rows": rows, **learned}, windows[0], example)
         old_values = _check_old_values(architecture, {"rows": rows, **learned}, windows[1], example)
         for finding in (*findings, old_values):
-            if found.setdefault(finding.claim, finding).holds:
-                found[finding.claim] = finding
-    yield from found.values()
+            if by_claim.setdefault(finding.claim, finding).holds:
+                by_claim[finding.claim] = finding
+    yield from by_claim.values()
 
 
 def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int) -> Iterator[Finding]:
@@ -57,9 +57,9 @@ def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Win
     gradient[0, :DIM] = np.random.default_rng(example).normal(size=DIM)
 
     def hidden() -> np.ndarray:
-        found = np.full((1, 16), np.nan)
-        architecture.forward(rows, window, example, found)
-        return found
+        written = np.full((1, 16), np.nan)
+        architecture.forward(rows, window, example, written)
+        return written
 
     if architecture.in_place():
         same = bool((hidden()[0, :DIM] == rows[window.context[example], :DIM]).all())

@@ -4,19 +4,20 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from w2vtrain.errors import DataError
 from w2vtrain.system.json_text import record
 
 Positive = Annotated[float, Meta(gt=0.0)]
 Size = Annotated[int, Meta(ge=1, le=2**63 - 1)]
-Bounded = float | None
-"""A number that JSON has no value for if it is infinite, as after a run that nearly diverged."""
+FiniteOrNull = float | None
+"""A number, or null if it was infinite."""
 
 
 class CurvePoint(TypedDict):
     """A point of the curve: CPU seconds of training so far, and the perplexity of held-out text."""
 
     seconds: float
-    perplexity: Bounded
+    perplexity: FiniteOrNull
 
 
 class Phases(TypedDict):
@@ -25,20 +26,20 @@ class Phases(TypedDict):
     training: float
 
 
-class Test(TypedDict):
+class ScoredText(TypedDict):
     """The score of the test text: see training.perplexity.PerplexityScore.
 
     coverage: the share of its words that the vocabulary has; parts: the predictions and the loss of each part of it.
     """
 
-    perplexity: Bounded
-    unnormalized: Bounded
-    bits: Bounded
-    log_z_mean: Bounded
-    log_z_variance: Bounded
+    perplexity: FiniteOrNull
+    unnormalized: FiniteOrNull
+    bits: FiniteOrNull
+    log_z_mean: FiniteOrNull
+    log_z_variance: FiniteOrNull
     examples: Size
     coverage: float
-    parts: NotRequired[list[tuple[float, Bounded]]]
+    parts: NotRequired[list[tuple[float, FiniteOrNull]]]
 
 
 class ScoringSpeed(TypedDict):
@@ -50,7 +51,7 @@ class ScoringSpeed(TypedDict):
     same: bool
 
 
-class Measured(TypedDict):
+class Finished(TypedDict):
     """The result of a run that has ended.
 
     job: the fields of trial.Trial; width: of an output row; scores: of the vectors, by test.
@@ -66,7 +67,7 @@ class Measured(TypedDict):
     corpus_words: Size
     width: Size
     curve: list[CurvePoint]
-    test: Test
+    test: ScoredText
     scoring: ScoringSpeed
     scores: dict[str, float]
 
@@ -80,4 +81,6 @@ class Failed(TypedDict):
 
 def check_result(values: dict[str, Any], start: str, remedy: str) -> None:
     """Raise DataError, which begins with `start` and names the field at fault, unless parsed JSON is a result."""
-    record(values, Failed if "failed" in values else Measured, start, remedy)
+    record(values, Finished if "test" in values or "failed" not in values else Failed, start, remedy)
+    if "failed" in values and "test" in values:
+        raise DataError(f"{start}: it has both `failed` and `test`{remedy}")

@@ -108,8 +108,8 @@ def map_drawing(word_map: WordMap, title: str) -> Drawing:
     return drawing
 
 
-def _labels(found: WordMap) -> list[Box | None]:
-    return place(found.points, list(map(visible, found.words)), SIZE, Box(2, 2, WIDTH - 2, HEIGHT - 2), RADIUS)
+def _labels(word_map: WordMap) -> list[Box | None]:
+    return place(word_map.points, list(map(visible, word_map.words)), SIZE, Box(2, 2, WIDTH - 2, HEIGHT - 2), RADIUS)
 
 
 def map_fragment(words: Sequence[str], vectors: NDArray[Any], **options: Any) -> str:

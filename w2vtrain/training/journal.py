@@ -51,8 +51,8 @@ class _Config:
     outputs: dict[str, dict[str, Any]]
     locks: dict[str, int]
     complete: bool
-    request: dict[str, Any] = field(default_factory=dict)  # like cwd, that of a command
-    cwd: str = ""
+    request: dict[str, Any]
+    cwd: str
 
 
 @dataclass

@@ -115,14 +115,14 @@ def perplexity_parts(
 ) -> tuple[PerplexityScore, np.ndarray | None, float]:
     """Return what `perplexity` does, and between the two the parts of the text: see score_parts."""
     with one_thread():
-        settings, vocabulary, loaded = model_predictor(model)
+        settings, vocabulary, predictor = model_predictor(model)
         if settings.phrases and not phrases:
             raise ConfigError(
                 f"{label('phrases')}: the model was trained with phrases: name their table, {shown(settings.phrases)}"
             )
         settings = replace(settings, phrases=phrases)
         text, coverage = heldout_text(sources, settings, vocabulary)
-        return (*score_parts(loaded, text, threads, watch), coverage)
+        return (*score_parts(predictor, text, threads, watch), coverage)
 
 
 class _Block(NamedTuple):

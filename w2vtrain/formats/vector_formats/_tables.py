@@ -66,16 +66,16 @@ def batches(table: Table) -> Iterator[Any]:
         )
 
 
-def dim_of(schema: Any, path: str | Path) -> int | None:
-    """Return d by a schema, None for lists of any length. Raise DataError if its columns are not those of vectors."""
+def dim_of(columns: Any, path: str | Path) -> int | None:
+    """Return d by the columns of a schema, None for lists of any length. Raise DataError if its columns are not those of vectors."""
     import pyarrow as pa
 
-    names = schema.names
+    names = columns.names
     for name in ("word", "vector"):
         if names.count(name) != 1:
             there = ", ".join(names)[:200]
             raise DataError(f"{path}: the table has no column `{name}`, or several: its columns are {there or 'none'}")
-    word, vector = schema.field("word").type, schema.field("vector").type
+    word, vector = columns.field("word").type, columns.field("vector").type
     if pa.types.is_dictionary(word):
         word = word.value_type
     if not (pa.types.is_string(word) or pa.types.is_large_string(word)):

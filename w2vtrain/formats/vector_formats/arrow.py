@@ -38,32 +38,32 @@ def _opened(path: str | Path) -> Iterator[tuple[Any, int]]:
     size = regular_size(path)
     with open_input(path) as (file, _):
         try:
-            found = pa.ipc.open_file(file)
+            table = pa.ipc.open_file(file)
             batches = list(_ipc.batches(file, size))
             needed = max((batch.bytes for batch in batches), default=0)
             needed += sum(batch.bytes for batch in batches if batch.is_dictionary)  # they stay in memory
             if needed > justified(size):
                 raise DataError(f"{path}: {needed:,} decompressed bytes are too many for a file of {size:,} bytes")
-            yield found, sum(batch.rows for batch in batches if not batch.is_dictionary)
+            yield table, sum(batch.rows for batch in batches if not batch.is_dictionary)
         except (pa.ArrowException, OSError, ValueError, OverflowError, struct.error) as error:
             raise tables.damaged(path, error) from error
 
 
 def look(path: str | Path) -> Promise:
     """Return V and d."""
-    with _opened(path) as (found, rows):
-        return Promise(rows, tables.dim_of(found.schema, path))
+    with _opened(path) as (table, rows):
+        return Promise(rows, tables.dim_of(table.schema, path))
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read a table, of which one batch is in memory at a time."""
-    with _opened(path) as (found, rows):
+    with _opened(path) as (table, rows):
 
         def parts(_: int) -> Iterator[Any]:
-            for i in range(found.num_record_batches):
-                yield found.get_batch(i)
+            for i in range(table.num_record_batches):
+                yield table.get_batch(i)
 
-        dim = tables.dim_of(found.schema, path)
+        dim = tables.dim_of(table.schema, path)
         return tables.read_table(path, "arrow", rows, dim, parts, lenient, limit, sniffed.size)
 
 

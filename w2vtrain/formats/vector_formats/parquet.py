@@ -74,8 +74,8 @@ def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int
 
 def look(path: str | Path) -> Promise:
     """Return V and d from the end of the file."""
-    with _opened(path) as found:
-        return Promise(found.metadata.num_rows, tables.dim_of(found.schema_arrow, path))
+    with _opened(path) as file:
+        return Promise(file.metadata.num_rows, tables.dim_of(file.schema_arrow, path))
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:

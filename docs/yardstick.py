@@ -139,9 +139,8 @@ def targets(results: list[Result]) -> dict[int, tuple[float, float]]:
         epochs = re.search(r"epochs=(\d+)", r["job"]["name"])
         if epochs and is_softmax(r["job"]["name"]) and "test" in r:
             runs_of.setdefault(int(epochs[1]), []).append(r)
-    assert (
-        len({without_budget(r["job"]["name"].partition(" seed ")[0]) for runs in runs_of.values() for r in runs}) <= 1
-    )
+    names = {without_budget(r["job"]["name"].partition(" seed ")[0]) for runs in runs_of.values() for r in runs}
+    assert len(names) <= 1, "which of them is the softmax to compare with?"
     mean = statistics.mean
     return {
         n: (mean(r["test"]["perplexity"] for r in runs), mean(map(cpu_seconds, runs)))

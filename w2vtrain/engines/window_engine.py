@@ -93,6 +93,7 @@ def make_scratch(
         TARGETS_PER_STAGE + 2 * (extent.window + 1) + 1
     )  # the words of TARGETS_PER_STAGE targets, and of a window before and after them
     stage = make_stage(extent.subwords, slots, w_in.shape[1], contexts, bias)
+    examples = extent.examples or extent.words_at_once or contexts
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
@@ -102,9 +103,7 @@ def make_scratch(
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
         shifts=apart_zeros((2, width), np.float32),
-        logits=apart_zeros(
-            (min(contexts, (extent.examples or extent.words_at_once or contexts) + ROW), width), np.float32
-        ),
+        logits=apart_zeros((min(contexts, examples + ROW), width), np.float32),
         words_at_once=extent.words_at_once,
         hidden=padded_rows(1, w_in.shape[1]),
         gradient=padded_rows(1, w_in.shape[1]),

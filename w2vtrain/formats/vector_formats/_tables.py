@@ -67,7 +67,10 @@ def batches(table: Table) -> Iterator[Any]:
 
 
 def dim_of(columns: Any, path: str | Path) -> int | None:
-    """Return d by the columns of a schema, None for lists of any length. Raise DataError if its columns are not those of vectors."""
+    """Return d by the columns of a schema, None for lists of any length.
+
+    Raise DataError if they are not those of vectors.
+    """
     import pyarrow as pa
 
     names = columns.names

@@ -108,7 +108,10 @@ class Settings:
         None, Real(0.0, FASTEST), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
     )
     weight_decay: float = setting(
-        0.0, Real(0.0, 1.0), "Each word of the text shrinks every weight by this fraction times the learning rate."
+        0.0,
+        Real(0.0, 1.0),
+        "Each word and sentence end of the text shrinks all vectors, but not biases, by this fraction times the"
+        " learning rate.",
     )
     init: float = setting(
         0.0, Real(0.0, 100.0), "Standard deviation of normal initial vectors; 0 initializes them as word2vec.c does."

@@ -18,11 +18,11 @@ from w2vtrain.probability.problem import Problem
 class Schedule:
     """How to train on the corpus.
 
-    sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha over
-    all epochs. weight_decay: each word and sentence end of the text shrinks all vectors, but not biases, by this
-    fraction times the learning rate. block: examples per step of an objective on the block engine. seconds: the time limit, if
-    any; the learning rate follows the fraction of the time used up if that is larger than the fraction of the words
-    processed. stall_timeout: the run fails if a thread does not report for this many seconds.
+    sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha
+    over all epochs. weight_decay: each word and sentence end of the text shrinks all vectors, but not biases, by
+    this fraction times the learning rate. block: examples per step of an objective on the block engine. seconds:
+    the time limit, if any; the learning rate follows the fraction of the time used up if that is larger than the
+    fraction of the words processed. stall_timeout: the run fails if a thread does not report for this many seconds.
     """
 
     sample: float = 1e-3

@@ -182,7 +182,7 @@ def test_run_with_an_output_in_use_is_refused_before_it_reads_anything(folder):
 
 
 def test_run_owns_only_the_files_that_it_recorded(folder):
-    journal = Journal(folder, trust(folder), {"settings": {}})
+    journal = Journal(folder, trust(folder), {"cwd": ".", "request": {}, "settings": {}})
     path = folder / "out"
     with atomic_write(path, claim=journal.claim) as file:
         file.write(b"results")

@@ -34,6 +34,7 @@ from w2vtrain.evaluation.report import (
     number,
     parameter_share,
     ranged,
+    three_digits,
     training_ratios,
 )  # fmt: skip
 
@@ -149,8 +150,8 @@ def targets(results: list[Result]) -> dict[int, tuple[float, float]]:
 
 
 def is_softmax(name: str) -> bool:
-    """Return whether a contender or job is the full softmax, at any rate and for any time."""
-    return re.match(r"softmax\b(?!-)", name) is not None
+    """Return whether a contender, or a job of one that has settings, is the full softmax."""
+    return name.partition("(")[0] == "softmax"
 
 
 def times(results: list[Result]) -> dict[str, dict[int, str]]:
@@ -172,11 +173,6 @@ def _time(seeds: dict[int, list[tuple[float, float]]], target: float, spent: flo
     at_most = "at most " if any(points[0][1] < target for points in seeds.values()) else ""
     ratio = factor(spent / statistics.mean(reached))
     return f"{at_most}{ranged(reached, three_digits)} s ({'at least ' if at_most else ''}{ratio})"
-
-
-def three_digits(value: float) -> str:
-    """Return a number with three significant digits, such as 2,790 or 5.83."""
-    return factor(value).removesuffix("x")
 
 
 def equal_perplexity(results: list[Result]) -> str:

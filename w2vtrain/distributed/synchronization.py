@@ -141,9 +141,8 @@ class Synchronizer:
         if shares_direction(engine, updates):
             named["input"].other, named["output"].other = named["output"], named["input"]
         longest = max((one.rows.common.shape[1] for one in self.exchanged), default=0)
-        self._values = np.empty(
-            max(VALUES_PER_MESSAGE, longest), np.float32
-        )  # of a message; new memory each time would be slow
+        # Of a message: new memory each time would be slow.
+        self._values = np.empty(max(VALUES_PER_MESSAGE, longest), np.float32)
 
     def synchronize(self, words: int, everything: bool = False) -> bool:
         """Exchange the rows that are due after a round in which all ranks together learned this many words.

@@ -89,9 +89,8 @@ def make_scratch(
     hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
     width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
     context = apart_zeros((contexts,), np.int32)
-    slots = (
-        TARGETS_PER_STAGE + 2 * (extent.window + 1) + 1
-    )  # the words of TARGETS_PER_STAGE targets, and of a window before and after them
+    # The words of these targets, and of a window before and after them.
+    slots = TARGETS_PER_STAGE + 2 * (extent.window + 1) + 1
     stage = make_stage(extent.subwords, slots, w_in.shape[1], contexts, bias)
     examples = extent.examples or extent.words_at_once or contexts
     return Scratch(
@@ -184,7 +183,8 @@ class WindowEngine:
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
         in_place = self.architecture.in_place()
-        at_once = words_at_once(self.windows.size) if in_place else None  # a number would only be another type
+        # Only used in place. A number has another type than None, for which the kernel would be compiled again.
+        at_once = words_at_once(self.windows.size) if in_place else None
         examples = None if in_place else 1
         extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords, examples)
         architecture, replicas = self.architecture, {}

@@ -55,9 +55,14 @@ def number(value: float, digits: int) -> str:
     return f"{value:.2g}" if abs(value) >= 1e7 else f"{value:,.{digits}f}"
 
 
+def three_digits(value: float) -> str:
+    """Format a number with three significant digits, such as 1,230 or 5.83."""
+    return f"{float(f'{value:.3g}'):,g}"
+
+
 def factor(value: float) -> str:
     """Format a multiple with three significant digits, such as 1,230x."""
-    return f"{float(f'{value:.3g}'):,g}x"
+    return f"{three_digits(value)}x"
 
 
 def ranged(

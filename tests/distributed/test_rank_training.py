@@ -13,7 +13,7 @@ from simulated import run_ranks
 from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
 from w2vtrain.distributed.ranks import TeamOfRanks
-from w2vtrain.distributed.trainer import RankTraining
+from w2vtrain.distributed.trainer import Rounds
 from w2vtrain.errors import DataError, Diverged, Stalled, Stopped, W2VError
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
@@ -255,7 +255,7 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
 
 def test_thread_of_a_rank_that_stalls_is_named():
     """Two chunks for three threads leave the second one without work."""
-    training, released = object.__new__(RankTraining), threading.Event()
+    training, released = object.__new__(Rounds), threading.Event()
     training.course = SimpleNamespace(
         schedule=SimpleNamespace(threads=3, stall_timeout=0.05),
         learn=lambda order, part, thread: released.wait(20) if thread == 2 else None,

@@ -20,7 +20,7 @@ from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.session import Session
-from w2vtrain.distributed.trainer import AgreedClock, RankTraining, Traffic
+from w2vtrain.distributed.trainer import AgreedClock, Rounds, Traffic
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason
@@ -157,18 +157,17 @@ class TeamOfRanks(Team):
         pace.begin(len(text.words) * schedule.epochs)
         state = State.read(told[0], "the state of rank 0")
         course = Course(engine, text, schedule, state, AgreedClock(schedule.seconds))
-        training = RankTraining(self.session, pace, self.run, self.traffic, course)
+        rounds = Rounds(self.session, pace, self.run, self.traffic, course)
         self.session.together = True
         if self.comm.rank and course.has_ended():
             yield course.state  # which the caller on rank 0 knows from the checkpoint
         try:
-            while not course.has_ended():
-                training.advance(events.training, pause)
-                yield course.state
+            for reached in course.run(lambda order: rounds.learn(order, pause), events.training):
+                yield reached
                 if not self.session.wait():
                     return
         finally:
-            training.close_pool()
+            rounds.close_pool()
 
     def watch(self, events: Events) -> Events:
         """Return events that also write the heartbeat, and keep in touch with ranks that wait. For rank 0."""

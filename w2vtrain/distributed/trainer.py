@@ -1,12 +1,11 @@
-"""Train on all ranks: deal chunks, learn them, combine the replicas, and keep the ledger.
+"""Learn on all ranks, round by round: deal chunks, learn them, combine the replicas.
 
-The ledger is the number of chunks of the epoch's order that are done, as on one machine: in every round, the ranks
-learn the next chunks together. States, and so checkpoints, are the same as those of training.trainer.train; any number
-of ranks can continue from them.
+In every round, the ranks learn the next chunks of the epoch's order together. training/trainer.py has the loop over the
+epochs: states, and so checkpoints, are those of one process, and any number of ranks can continue from them.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -19,7 +18,6 @@ from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
-from w2vtrain.training.state import Progress
 from w2vtrain.training.trainer import STALLED, Clock, Course, Learned, Order
 
 LOOK_SECONDS = 1.0
@@ -89,8 +87,8 @@ class AgreedClock(Clock):
         return super().elapsed()
 
 
-class RankTraining:
-    """Training as one of several ranks. A signal on any rank sets `run.stop_requested` on all."""
+class Rounds:
+    """The rounds of one of several ranks. A signal on any rank sets `run.stop_requested` on all."""
 
     def __init__(self, session: Session, pace: Pace, run: Run, traffic: Traffic, course: Course) -> None:
         """course: with an AgreedClock."""
@@ -106,20 +104,16 @@ class RankTraining:
         self.waited = 0.0  # in the last synchronization
         self.cycle = Traffic(ranks)
 
-    def advance(self, on_progress: Callable[[Progress], None], pause: Callable[[], bool]) -> None:
-        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested; set the state."""
-        order, tally, done = self.course.open()
+    def learn(self, order: Order, pause: Callable[[], bool]) -> Generator[Learned]:
+        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested. Yield the rounds."""
         wanted = ended = False
         while not ended:
             learned, is_wanted = self.round(order, pause)
-            done += learned.words
-            tally.add(learned)
             wanted = wanted or is_wanted
-            self.course.report(order, done, learned, on_progress)
+            yield learned
             ended = self.course.dealt == len(order.chunks) or not self.clock.has_time_for(0)
             if self.exchange(learned.words, ended) and wanted:
-                break
-        self.course.close(order, tally, done)
+                return
 
     def round(self, order: Order, pause: Callable[[], bool]) -> tuple[Learned, bool]:
         """Learn the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""

@@ -7,7 +7,8 @@ an engine learns them.
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,9 +62,7 @@ def train(
     end: see `check_finite`.
     """
     course = Course(engine, text, schedule, state or State(), clock)
-    while not course.has_ended():
-        advance(course, (events or Events()).training, pause)
-        yield course.state
+    return course.run(lambda order: on_threads(course, order, pause), (events or Events()).training)
 
 
 def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
@@ -180,10 +179,10 @@ class Clock:
 
 
 class Course:
-    """Where a run is in its epochs, and what it has learned: the state between two calls of `advance`.
+    """Where a run is in its epochs, and what it has learned.
 
-    engine, text, schedule: what is trained, on what, and how; state: at the end of the last `close`; dealt: chunks of
-    the epoch's order that were given to threads; total: words of all epochs.
+    engine, text, schedule: what is trained, on what, and how; state: at the last pause or end of an epoch; dealt:
+    chunks of the epoch's order that were given to threads; total: words of all epochs.
     """
 
     def __init__(
@@ -204,12 +203,26 @@ class Course:
         """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
         return self.state.has_ended(self.schedule.epochs) or self.clock.is_over()
 
-    def open(self) -> tuple[Order, Tally, int]:
-        """Start the clock. Return the order of the epoch, the sums, and the words of the run learned so far."""
-        self.clock.start()
-        self.dealt = self.state.chunks
-        order = Order.of(self.text, self.schedule, self.state.epoch)
-        return order, Tally.of(self.state), int(order.before[0]) + int(order.words[: self.dealt].sum())
+    def run(
+        self, learn: Callable[[Order], Generator[Learned]], on_progress: Callable[[Progress], None]
+    ) -> Iterator[State]:
+        """Train, and yield the state after each epoch, and whenever `learn` pauses.
+
+        learn: deals the epoch's chunks from `dealt` on, and yields what was learned; it ends at the end of the epoch,
+        when time is up, or to pause.
+        """
+        while not self.has_ended():
+            self.clock.start()
+            self.dealt = self.state.chunks
+            order, tally = Order.of(self.text, self.schedule, self.state.epoch), Tally.of(self.state)
+            done = int(order.before[0]) + int(order.words[: self.dealt].sum())
+            with closing(learn(order)) as parts:
+                for learned in parts:
+                    done += learned.words
+                    tally.add(learned)
+                    self.report(order, done, learned, on_progress)
+            self.close(order, tally, done)
+            yield self.state
 
     def report(self, order: Order, done: int, learned: Learned, on_progress: Callable[[Progress], None]) -> None:
         """Report a slice, after which `done` words of the run are learned. Raise Diverged if its loss is not finite."""
@@ -271,9 +284,8 @@ class Course:
         return learned
 
 
-def advance(course: Course, on_progress: Callable[[Progress], None], pause: Callable[[], bool]) -> None:
+def on_threads(course: Course, order: Order, pause: Callable[[], bool]) -> Generator[Learned]:
     """Learn the rest of the epoch, or up to a pause. Any free thread takes the next slice."""
-    order, tally, done = course.open()
     turn, slices = threading.Lock(), course.slices(order, pause)
 
     def work(thread: int, _: threading.Event) -> Iterator[Learned]:
@@ -286,11 +298,7 @@ def advance(course: Course, on_progress: Callable[[Progress], None], pause: Call
 
     silence = Silence(course.schedule.stall_timeout, STALLED)
     with parallel(work, course.schedule.threads, "w2vtrain learner", silence=silence) as reports:
-        for learned in filter(None, reports):
-            done += learned.words
-            tally.add(learned)
-            course.report(order, done, learned, on_progress)
-    course.close(order, tally, done)
+        yield from filter(None, reports)
 
 
 def diverged(alpha: float, epoch: int) -> Diverged:

@@ -18,7 +18,7 @@ from w2vtrain.text.phrase_table import PhraseTable, Scoring
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import effective, fit
-from w2vtrain.training.inputs import Inputs, Texts, corpus_of, sources_of
+from w2vtrain.training.inputs import Inputs, Texts, corpus_of, heldout_of, sources_of
 from w2vtrain.training.warm_start import WarmStart
 from w2vtrain.user_code import Named
 
@@ -219,6 +219,9 @@ def continue_training(
 def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:
     if not inputs.sources and isinstance(inputs.sources, list):
         raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
+    inputs.check(settings)
+    if inputs.heldout:
+        heldout_of(inputs.heldout, settings)  # a missing file is reported before the corpus is read
     events = events or Events()
     with progress_bar(events) if progress else nullcontext(events) as reported:
         return fit(inputs, settings, events=reported)

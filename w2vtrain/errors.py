@@ -277,6 +277,20 @@ class MissingFile(InputMissing, FileNotFoundError):
     """Raised for a file that cannot be opened; also a FileNotFoundError."""
 
 
+def every(*checks: Callable[[], Any]) -> list[Any]:
+    """Run all checks, and return their results. Raise the first W2VError, with the messages of the others after it."""
+    results, errors = [], []
+    for check in checks:
+        try:
+            results.append(check())
+        except W2VError as error:
+            errors.append(error)
+    if errors:
+        errors[0].args = ("; ".join(dict.fromkeys(map(str, errors))), *errors[0].args[1:])
+        raise errors[0]
+    return results
+
+
 def reason(error: Exception) -> str:
     """Return an error's message; for an OSError, without the error number and the file name."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

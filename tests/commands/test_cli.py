@@ -837,3 +837,15 @@ def test_a_model_runs_no_code_that_the_command_line_does_not_name(tmp_path):
     _, said = w2vtrain("perplexity", "model", "text", "--objective", "./evil.py", code=65, cwd=tmp_path)
     assert "the module has no OBJECTIVE" in said
     assert (tmp_path / "ran").exists()
+
+
+def test_a_command_that_cannot_work_is_refused_with_every_reason(tmp_path):
+    """The exit code is that of the first: an invalid setting before a missing input."""
+    arguments = "gone.txt --heldout none.txt -o out/v.txt --read-vocab w.txt --block 3 --save-vocab v.zip"
+    said = error_line(w2vtrain("fit", *arguments.split(), code=78, cwd=tmp_path)[1])
+    for reason in (
+        "block: objective neg trains window by window", "v.zip", "there is no folder out",
+        "gone.txt: No such file or directory", "none.txt: No such file or directory", "w.txt cannot be opened",
+    ):  # fmt: skip
+        assert said.count(reason) == 1
+    assert not [*tmp_path.iterdir()]

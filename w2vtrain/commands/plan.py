@@ -15,8 +15,8 @@ from typing import Any
 from w2vtrain.commands.inputs import check_different
 from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
-from w2vtrain.config import Settings, check_patience, option, resolve
-from w2vtrain.errors import ConfigError, OutputError, UsageError, reason, shown
+from w2vtrain.config import Settings, option, resolve
+from w2vtrain.errors import ConfigError, OutputError, UsageError, every, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of
@@ -69,44 +69,43 @@ class Plan:
 def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Plan:
     """Return what a request asks for, the same on all processes of a team.
 
-    Raise ConfigError, UsageError, OutputError, InputMissing or DataError, with the setting, option or file at fault.
+    Raise ConfigError, UsageError, OutputError, InputMissing or DataError, with every setting, option and file at fault.
     With --print-config, only settings are checked.
     """
     start = WarmStart.load(request.init_from) if request.init_from else None
     asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
-    for name, why in without_effect(asked).items():
-        if origins[name] == "command line":
-            raise ConfigError(why)
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
-    check_patience(asked, heldout=bool(request.heldout))
     settings, threads_reason = effective(asked), threads_of(asked.threads)[1]
-    check_start(request, settings, start)
-    if not request.print_config:
+    grow, is_raw = bool(request.grow_vocabulary), origins["tokenizer"] == "default"
+    inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, raw=is_raw)
+    checks = [
+        partial(check_effect, asked, origins),
+        partial(inputs.check, settings),
+        partial(check_start, request, start),
+    ]
+    if request.print_config:
+        every(*checks)
+    else:
         if team.size > 1:
-            check_ranks(request)
+            checks.append(partial(check_ranks, request))
+        if team.leads:
+            checks += [partial(check, request, settings) for check in FILE_CHECKS]
+        *_, vocabulary = every(*checks, partial(vocabulary_of, request, settings))
+        inputs = replace(inputs, vocabulary=vocabulary, folder=request.encoding_folder)
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
-        if team.leads:
-            check_files(request, settings)
     stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
-    inputs = inputs_of(request, settings, start, is_raw=origins["tokenizer"] == "default")
     return Plan(replace(request, origins=stated, command=command), settings, threads_reason, inputs)
 
 
-def inputs_of(request: FitRequest, settings: Settings, start: WarmStart | None, is_raw: bool) -> Inputs:
-    """Return the text to read, and the vocabulary of --read-vocab.
-
-    start: what --init-from names, or None; is_raw: whether nobody chose a tokenizer.
-    """
-    if request.print_config:
-        return Inputs([])
-    words, grow = None, bool(request.grow_vocabulary)
-    if request.read_vocab:
-        words = Vocabulary.load(request.read_vocab).cut(settings.min_count, settings.max_vocab)
-    return Inputs(request.sources, request.heldout, words, request.encoding_folder, start=start, grow=grow, raw=is_raw)
+def vocabulary_of(request: FitRequest, settings: Settings) -> Vocabulary | None:
+    """Return the vocabulary of --read-vocab, or None. Raise InputMissing or DataError."""
+    if not request.read_vocab:
+        return None
+    return Vocabulary.load(request.read_vocab).cut(settings.min_count, settings.max_vocab)
 
 
 def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, str]) -> dict[str, Any]:
@@ -160,15 +159,18 @@ def without_effect(settings: Settings) -> dict[str, str]:
     return reasons
 
 
-def check_start(request: FitRequest, settings: Settings, start: WarmStart | None) -> None:
-    """Raise UsageError or ConfigError if the run cannot start from what --init-from names."""
-    if start is None:
-        if request.grow_vocabulary is not None:
-            raise UsageError("grow-vocabulary: has no effect without --init-from")
-        return
-    if start.model and request.read_vocab:
+def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
+    """Raise ConfigError for settings of the command line that have no effect."""
+    if mistakes := [why for name, why in without_effect(settings).items() if origins[name] == "command line"]:
+        raise ConfigError("; ".join(mistakes))
+
+
+def check_start(request: FitRequest, start: WarmStart | None) -> None:
+    """Raise UsageError for an option that does not go with --init-from, or only with it."""
+    if start is None and request.grow_vocabulary is not None:
+        raise UsageError("grow-vocabulary: has no effect without --init-from")
+    if start and start.model and request.read_vocab:
         raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
-    start.check(settings, bool(request.grow_vocabulary))
 
 
 def check_ranks(request: FitRequest) -> None:
@@ -182,21 +184,20 @@ def check_ranks(request: FitRequest) -> None:
         )
 
 
-def check_files(request: FitRequest, settings: Settings) -> None:
-    """Check every input and output that can be checked before the run folder is locked."""
-    check_results(request, settings)
-    check_folders(request)
-    check_apart(request)
-    corpus = [file.path for file in corpus_of(request.sources, settings).files]
-    if request.heldout:
-        corpus += [file.path for file in heldout_of(request.heldout, settings).files]
-        if corpus.count(STDOUT) > 1:
-            raise UsageError("-: stdin cannot be both the corpus and the held-out text")
-    read = [*corpus, request.read_vocab, request.init_from, request.config, settings.phrases]
+def check_sources(request: FitRequest, settings: Settings) -> None:
+    """Raise UsageError, InputMissing or DataError for a corpus that cannot be read, or is also an output."""
+    texts = every(
+        lambda: corpus_of(request.sources, settings).files,
+        lambda: heldout_of(request.heldout, settings).files if request.heldout else [],
+    )
+    paths = [file.path for files in texts for file in files]
+    if paths.count(STDOUT) > 1:
+        raise UsageError("-: stdin cannot be both the corpus and the held-out text")
+    read = [*paths, request.read_vocab, request.init_from, request.config, settings.phrases]
     check_different(request.files, [name for name in read if name])
 
 
-def check_folders(request: FitRequest) -> None:
+def check_folders(request: FitRequest, settings: Settings) -> None:
     """Raise OutputError for the first output whose folder does not exist, before the run folder is created."""
     for file in request.files:
         try:
@@ -207,7 +208,7 @@ def check_folders(request: FitRequest) -> None:
             raise OutputError(f"{file} cannot be created: there is no folder {Path(file).parent}")
 
 
-def check_apart(request: FitRequest) -> None:
+def check_apart(request: FitRequest, settings: Settings) -> None:
     """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
     folder, locks = request.run_folder, {lock_path(file) for file in request.files if not is_stream(file)}
     for file in request.files:
@@ -234,18 +235,30 @@ def check_export(export: Export, settings: Settings) -> None:
 
 def check_results(request: FitRequest, settings: Settings) -> None:
     """Raise ConfigError or UsageError for a result that the objective does not have, or a suffix that is unknown."""
-    has_rows = check_options(settings)
-    if request.save_output_vectors and not has_rows:
+    checks = [partial(check_output_vectors, request, settings), partial(check_export, request.export, settings)]
+    if request.save_vocab:
+        checks.append(partial(check_suffix, request.save_vocab))
+    for file in filter(None, (request.save_model, request.log_json)):
+        checks.append(partial(check_suffix, file, compressible=False))
+    every(partial(check_formats, request), *checks)
+
+
+def check_output_vectors(request: FitRequest, settings: Settings) -> None:
+    """Raise ConfigError for output vectors that the objective does not have, and the errors of `check_options`."""
+    if not check_options(settings) and request.save_output_vectors:
         raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
-    check_export(request.export, settings)
+
+
+def check_formats(request: FitRequest) -> None:
+    """Raise ConfigError or UsageError for vectors that cannot be written in the format of their file."""
     for file, form in request.vectors:
         check_output(file, form, request.dtype)
         if form == FASTTEXT and request.export not in ("auto", "in"):
             raise ConfigError(f"export: {file} has input vectors in fastText's format; use --export in")
-    if request.save_vocab:
-        check_suffix(request.save_vocab)
-    for file in filter(None, (request.save_model, request.log_json)):
-        check_suffix(file, compressible=False)
+
+
+FILE_CHECKS = (check_results, check_folders, check_apart, check_sources)
+"""What can be checked before the run folder is locked."""
 
 
 def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
-from w2vtrain.config import Settings, broken_rules, check_patience
+from w2vtrain.config import Settings, broken_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Engine, Schedule
 from w2vtrain.errors import ConfigError, CorpusChanged, DataError, NothingLearned, spelled
@@ -28,13 +28,7 @@ from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin
-from w2vtrain.training.inputs import (
-    Inputs,
-    chunks_of,
-    corpus_of,
-    heldout_of,
-    heldout_text,
-)
+from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
 from w2vtrain.training.predictor import (
     architecture_of,
     check_window,
@@ -87,7 +81,7 @@ def fit(
     probe: Probe | None = None,
     prepare: Callable[[Engine], None] | None = None,
 ) -> Model:
-    """Train a model on text, with settings from `effective`.
+    """Train a model on text, with settings from `effective` that `inputs.check` accepts.
 
     With `inputs.start`, the weights start from those of a model. `prepare` is called with the engine before training:
     it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training updates.
@@ -98,11 +92,6 @@ def fit(
     raises; DataError is raised if there is no example to learn from.
     """
     events, record, team = events or Events(), Record(), team or Team()  # team.run: that of Team(run), or of `begin`
-    check_patience(settings, heldout=bool(inputs.heldout))
-    if inputs.start:
-        inputs.start.check(settings, inputs.grow)
-    if inputs.heldout:
-        heldout_of(inputs.heldout, settings)  # a missing file is reported before anything is read
     corpus, ids = _read(inputs, settings, events, record, team)
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.config import Settings
+from w2vtrain.config import Settings, check_patience
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import TokenError, UsageError, label, shown
@@ -62,6 +62,12 @@ class Inputs:
     start: WarmStart | None = None
     grow: bool = False
     raw: bool = False
+
+    def check(self, settings: Settings) -> None:
+        """Raise ConfigError if these effective settings do not fit what is read or what the run starts from."""
+        check_patience(settings, heldout=bool(self.heldout))
+        if self.start:
+            self.start.check(settings, self.grow)
 
     def known_words(self) -> Vocabulary | None:
         """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""

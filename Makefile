@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := .venv/demo
-# worksteal keeps consecutive tests in the same process, so that the tests of a module share their fixtures.
-PARALLEL := -n 2 --dist worksteal
+# Three processes for two cores, because many tests wait. worksteal keeps consecutive tests in the same process, so that
+# the tests of a module share their fixtures.
+PARALLEL := -n 3 --dist worksteal
 
 # With PYTHONWARNINGS=error, warnings of pip's own code would end the installation. The tests set what they need.
 unexport PYTHONWARNINGS

@@ -92,6 +92,7 @@ with contextlib.suppress(ImportError):
 def memory(name):
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     return int(status[name].split()[0]) << 10
+gc.freeze()  # so that the collections below are quick
 used = memory("VmRSS")
 resource.setrlimit(resource.RLIMIT_AS, (memory("VmSize") + (1 << 30),) * 2)
 for name in sys.argv[1:]:

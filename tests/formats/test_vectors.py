@@ -73,7 +73,7 @@ def tables(draw):
 
 
 @each_format
-@settings(deadline=None, max_examples=150, suppress_health_check=SUPPRESSED)
+@settings(deadline=None, max_examples=100, suppress_health_check=SUPPRESSED)
 @given(table=tables())
 @example(table=(["\ufeff"], np.array([[1.5]], "f4")))
 @example(table=(["\ufeffa", "a"], np.array([[1, 2], [3, 4]], "f4")))

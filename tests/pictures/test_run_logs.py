@@ -138,14 +138,15 @@ def test_the_run_folder_of_a_run_that_was_stopped_has_its_finished_epochs(w2vtra
     [
         ("hello world\n", "is no log, record, model or run folder"),
         ("", "is no log"),
-        ('{"event": "start"}\n', r":1: expected an object `settings`"),
-        ('{"event": "start", "settings": {}}\n', "has not finished an epoch"),
-        ('{"event": "epoch", "epoch": "x"}\n', r":1: expected a number `epoch`, got 'x'"),
-        ('{"event": "epoch", "epoch": 1, "seconds": -1}\n', "expected a number `seconds`"),
-        ('{\n"settings": {}, "record": {"epochs": [7]}}', "an epoch is 7"),
-        ('{\n"settings": {}, "record": {}}', "expected a list `epochs`"),
-        ('{\n"settings": {}}', "expected an object `record`"),
-        ('{"event": "done", "record": {"epochs": [{"epoch": true, "seconds": 1}]}}\n', "expected a number `epoch`"),
+        ('{"event": "start"}\n', r":1: Object missing required field `settings`: name"),
+        ('{"event": "start", "settings": {}}\n', r"field `epochs` - at `\$.settings`: name"),
+        ('{"event": "start", "settings": {"epochs": 1}}\n', "has not finished an epoch"),
+        ('{"event": "epoch", "epoch": "x"}\n', r":1: Expected `float`, got `str` - at `\$.epoch`"),
+        ('{"event": "epoch", "epoch": 1, "seconds": -1}\n', r">= 0.0 - at `\$.seconds`"),
+        ('{\n"settings": {"epochs": 1}, "record": {"epochs": [7]}}', r"got `int` - at `\$.record.epochs\[0\]`"),
+        ('{\n"settings": {"epochs": 1}, "record": {}}', r"field `epochs` - at `\$.record`"),
+        ('{\n"settings": {"epochs": 1}}', "field `record`"),
+        ('{"event": "done", "record": {"epochs": [{"epoch": true, "seconds": 1}]}}\n', r"got `bool` - at `\$.epochs"),
     ],
 )
 def test_other_files_are_refused_in_one_line(tmp_path, text, message):

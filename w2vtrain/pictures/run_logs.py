@@ -3,18 +3,19 @@
 All of these are foreign data: what does not have the types of this package's own files is an error that names the line.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from msgspec import Meta
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.model_file import MODEL, settings_and_record
 from w2vtrain.formats.safetensors import open_safetensors
 from w2vtrain.formats.sniff import sniff
-from w2vtrain.system.json_text import json_object
+from w2vtrain.system.json_text import json_object, record
 from w2vtrain.system.reading import open_input, read_lines
 from w2vtrain.training import checkpoint
 from w2vtrain.training.folder import stored
@@ -23,8 +24,69 @@ from w2vtrain.training.status import is_run_folder
 
 MAX_LINE, MAX_LOG_BYTES = 1 << 20, 256 << 20
 """Longest line of a log, which has the record of 1,000 epochs, and largest log that is read, in bytes."""
+REMEDY = ": name the JSON log that `w2vtrain fit` wrote, or FILE.json"
 MOST_REPORTS = 1000
 """Reports of progress that are drawn; more are averaged, because a picture is 400 pixels wide."""
+
+
+Amount = Annotated[float, Meta(ge=0.0, le=1e300)]
+Value = Annotated[float, Meta(ge=-1e300, le=1e300)] | None
+"""A number, or None where it is not known: NaN is null in JSON."""
+
+
+class Schedule(TypedDict):
+    """The settings of a run that its curves need."""
+
+    epochs: Amount
+    alpha: NotRequired[Value]
+    min_alpha: NotRequired[Value]
+    seconds: NotRequired[Value]
+
+
+class Scored(TypedDict):
+    """What is known of the held-out text after an epoch."""
+
+    perplexity: NotRequired[Value]
+
+
+class EpochFacts(TypedDict):
+    """An epoch in a record or a log. elapsed: seconds of training since the run began."""
+
+    epoch: Amount
+    seconds: Amount
+    words: NotRequired[Amount]
+    elapsed: NotRequired[Amount | None]
+    loss: NotRequired[Value]
+    heldout: NotRequired[Scored | None]
+
+
+class Epochs(TypedDict):
+    """The part of a run's record, or of the facts of a checkpoint, that the curves need."""
+
+    epochs: list[EpochFacts]
+
+
+class RunRecord(TypedDict):
+    """The record of a run, FILE.json."""
+
+    settings: Schedule
+    record: Epochs
+
+
+class Start(TypedDict):
+    """The first event of a log."""
+
+    settings: Schedule
+
+
+class Report(TypedDict):
+    """A report of progress in a log."""
+
+    words: Amount
+    total_words: Amount
+    words_per_second: Amount
+    loss: NotRequired[Value]
+    alpha: NotRequired[Value]
 
 
 @dataclass(frozen=True)
@@ -64,8 +126,8 @@ def read_run(path: str | Path, name: str | None = None) -> RunLog:
         raise DataError(f"{path}: this folder is not a run folder: it has no config.json")
     elif sniff(path).kind == MODEL.name:
         with open_safetensors(path) as box:
-            settings, record = settings_and_record(box)
-        _add_epochs(run, settings, _list(record, "epochs", str(path)), str(path))
+            settings, facts = settings_and_record(box)
+        _add_record(run, {"settings": settings, "record": facts}, str(path))
     else:
         _add_json(run, path)
     if not (run.loss or run.speed or run.perplexity):
@@ -79,7 +141,7 @@ def _add_folder(run: RunLog, folder: Path) -> None:
     newest = checkpoint.newest_facts(folder)
     if newest is None:
         raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
-    _add_epochs(run, settings, _list(newest[1], "epochs", str(folder)), str(folder))
+    _add_record(run, {"settings": settings, "record": newest[1]}, str(folder))
 
 
 def _add_json(run: RunLog, path: str | Path) -> None:
@@ -87,16 +149,17 @@ def _add_json(run: RunLog, path: str | Path) -> None:
     with open_input(path) as (file, _):
         head = file.read(2)
         if head[:1] != b"{":
-            raise DataError(
-                f"{path}: is no log, record, model or run folder: name the JSON log that `w2vtrain fit` wrote, or"
-                " FILE.json"
-            )
+            raise DataError(f"{path}: is no log, record, model or run folder{REMEDY}")
         if head.strip() == b"{":
-            values = json_object(head + file.read(MAX_CONFIG_BYTES), f"{path} is")
-            settings, record = (_object(values, name, str(path)) for name in ("settings", "record"))
-            _add_epochs(run, settings, _list(record, "epochs", str(path)), str(path))
+            _add_record(run, json_object(head + file.read(MAX_CONFIG_BYTES), f"{path} is"), str(path))
             return
     _add_log(run, log_events(path))
+
+
+def _add_record(run: RunLog, values: dict[str, Any], where: str) -> None:
+    """Add the epochs of a record, parsed from JSON."""
+    known = record(values, RunRecord, where, REMEDY)
+    _add_epochs(run, known["settings"], known["record"]["epochs"])
 
 
 def log_events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -109,38 +172,38 @@ def log_events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
             where = f"{path}:{number}"
             facts = json_object(line, f"{where}:")
             if not isinstance(facts.get("event"), str):
-                raise DataError(f"{where}: has no event: name the JSON log that `w2vtrain fit` wrote, or FILE.json")
+                raise DataError(f"{where}: has no event{REMEDY}")
             yield where, facts
 
 
 def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Add the events of a log: of progress and of epochs. A run that was resumed continues its curves."""
-    settings: dict[str, Any] = {}
-    epochs: list[Any] = []
-    per_epoch, seconds, where = 0.0, 0.0, run.name
+    settings: Schedule = {"epochs": 1.0}
+    epochs: list[EpochFacts] = []
+    per_epoch = seconds = 0.0
     progress: list[tuple[Moment, float | None, float | None]] = []
     for where, facts in events:
         kind = facts.get("event")
         if kind == "start":
-            settings = _object(facts, "settings", where)
+            settings = record(facts, Start, where, REMEDY)["settings"]
         elif kind == "progress":
-            words, total, speed = (_number(facts, name, where) for name in ("words", "total_words", "words_per_second"))
-            planned = max(1.0, _number(settings, "epochs", where))
-            per_epoch = per_epoch or max(1.0, total / planned)
-            moment = Moment(words / per_epoch, words, words / max(speed, 1e-9))
+            report = record(facts, Report, where)
+            words = report["words"]
+            per_epoch = per_epoch or max(1.0, report["total_words"] / max(1.0, settings["epochs"]))
+            moment = Moment(words / per_epoch, words, words / max(report["words_per_second"], 1e-9))
             while progress and progress[-1][0].words >= words:  # after the checkpoint that was resumed
                 progress.pop()
-            progress.append((moment, _known(facts, "loss", where), _known(facts, "alpha", where)))
+            progress.append((moment, report.get("loss"), report.get("alpha")))
         elif kind == "epoch":
-            epochs = [entry for entry in epochs if entry["epoch"] != facts.get("epoch")]
-            epochs.append({**facts, "epoch": _number(facts, "epoch", where)})
+            epoch = record(facts, EpochFacts, where)
+            epochs = [*(entry for entry in epochs if entry["epoch"] != epoch["epoch"]), epoch]
         elif kind == "done" and isinstance(facts.get("record"), dict):
-            epochs = _list(facts["record"], "epochs", where)
-    for entry in (entry for entry in epochs if isinstance(entry, dict)):  # others are refused below
+            epochs = record(facts["record"], Epochs, where)["epochs"]
+    for entry in epochs:
+        seconds += entry["seconds"]
         entry.setdefault("words", per_epoch)
-        seconds += _number(entry, "seconds", where)
         entry.setdefault("elapsed", seconds)
-    _add_epochs(run, settings, epochs, where)
+    _add_epochs(run, settings, epochs)
     _add_progress(run, settings, progress if len(progress) <= MOST_REPORTS else _averaged(progress))
 
 
@@ -154,9 +217,9 @@ def _averaged(progress: Sequence[tuple[Moment, Any, Any]]) -> list[tuple[Moment,
     return averaged
 
 
-def _add_progress(run: RunLog, settings: dict[str, Any], progress: Sequence[tuple[Moment, Any, Any]]) -> None:
+def _add_progress(run: RunLog, settings: Schedule, progress: Sequence[tuple[Moment, Any, Any]]) -> None:
     """Take the curves from reports of progress instead, if there are more of them than epochs."""
-    rates = [(Moment(0, 0, 0), _known(settings, "alpha", run.name)), *((at, rate) for at, _, rate in progress)]
+    rates = [(Moment(0, 0, 0), settings.get("alpha")), *((at, rate) for at, _, rate in progress)]
     known = [(at, rate) for at, rate in rates if rate is not None]
     if len(known) > 2:
         run.rate = known
@@ -171,62 +234,24 @@ def _add_progress(run: RunLog, settings: dict[str, Any], progress: Sequence[tupl
             before = at
 
 
-def _add_epochs(run: RunLog, settings: dict[str, Any], epochs: Sequence[Any], where: str) -> None:
+def _add_epochs(run: RunLog, settings: Schedule, epochs: Sequence[EpochFacts]) -> None:
     """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity."""
     words = elapsed = before = 0.0
-    planned, alpha, last = (_known(settings, name, where) for name in ("epochs", "alpha", "min_alpha"))
-    falls_evenly = None not in (planned, alpha, last) and settings.get("seconds") is None
-    if falls_evenly and epochs:
-        run.rate.append((Moment(0, 0, 0), float(alpha or 0)))
+    moments = [Moment(0, 0, 0)]
     for entry in epochs:
-        if not isinstance(entry, dict):
-            raise DataError(f"{where}: an epoch is {entry!r:.40}, not an object")
-        number, learned, seconds = (_number(entry, name, where) for name in ("epoch", "words", "seconds"))
+        number, learned, seconds = entry["epoch"], entry.get("words", 0.0), entry["seconds"]
         words = (number - 1) * learned if number != before + 1 else words  # a log may begin late, a record have gaps
         words, before = words + learned, number
-        elapsed = _known(entry, "elapsed", where) or elapsed + seconds
+        elapsed = entry.get("elapsed") or elapsed + seconds
         at = Moment(number, words, elapsed)
-        if (loss := _known(entry, "loss", where)) is not None:
+        moments.append(at)
+        if (loss := entry.get("loss")) is not None:
             run.loss.append((at, loss))
         if seconds > 0 and learned > 0:
             run.speed.append((at, learned / seconds))
-        if falls_evenly:
-            done = min(1.0, number / max(planned or 1, 1))
-            run.rate.append((at, float(alpha or 0) + (float(last or 0) - float(alpha or 0)) * done))
-        if entry.get("heldout") is not None:
-            perplexity = _known(_object(entry, "heldout", where), "perplexity", where)
-            if perplexity is not None and perplexity > 0:
-                run.perplexity.append((at, perplexity))
-
-
-def _object(values: dict[str, Any], name: str, where: str) -> dict[str, Any]:
-    value = values.get(name)
-    if not isinstance(value, dict):
-        raise DataError(
-            f"{where}: expected an object `{name}`: name the JSON log that `w2vtrain fit` wrote, or FILE.json"
-        )
-    return value
-
-
-def _list(values: dict[str, Any], name: str, where: str) -> list[Any]:
-    value = values.get(name)
-    if not isinstance(value, list):
-        raise DataError(f"{where}: expected a list `{name}`")
-    return value
-
-
-def _number(values: dict[str, Any], name: str, where: str) -> float:
-    value = _known(values, name, where)
-    if value is None or value < 0:
-        raise DataError(f"{where}: expected a number `{name}`, got {values.get(name)!r:.40}")
-    return value
-
-
-def _known(values: dict[str, Any], name: str, where: str) -> float | None:
-    """Return a number, or None if it is null or missing: NaN is null in JSON."""
-    value = values.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
-        raise DataError(f"{where}: expected a number `{name}`, got {value!r:.40}")
-    return float(value) if math.isfinite(value) else None
+        perplexity = (entry.get("heldout") or {}).get("perplexity")
+        if perplexity is not None and perplexity > 0:
+            run.perplexity.append((at, perplexity))
+    first, last, planned = settings.get("alpha"), settings.get("min_alpha"), max(settings["epochs"], 1.0)
+    if epochs and first is not None and last is not None and settings.get("seconds") is None:  # it falls evenly
+        run.rate += [(at, first + (last - first) * min(1.0, at.epochs / planned)) for at in moments]

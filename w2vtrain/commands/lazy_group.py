@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.sections import command_sections
 from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.system.stopping import signals_end_imports
 
@@ -17,33 +16,36 @@ from w2vtrain.system.stopping import signals_end_imports
 class LazyGroup(Catalogue):
     """A group whose help lists its commands without importing them.
 
-    places: by the name of each command, "MODULE:FUNCTION" and the command's short help.
+    sections: by title, and by the name of each command, "MODULE:FUNCTION", beside this module, and its short help.
     """
 
-    def __init__(self, *args: Any, places: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, sections: Mapping[str, Mapping[str, tuple[str, str]]], **attributes: Any
+    ) -> None:  # fmt: skip
+        places = {name: place for listed in sections.values() for name, (place, _) in listed.items()}
         super().__init__(*args, commands=LazyCommands(places), **attributes)
-        self.short_helps = {name: short_help for name, (_, short_help) in places.items()}
+        self.sections = sections
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and short helps of the commands, in sections with one width of names."""
-        width = max(map(len, self.short_helps))
-        for title, commands in command_sections(self.short_helps):
+        width = max(map(len, self.commands))
+        for title, listed in self.sections.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), short_help) for name, short_help in commands])
+                formatter.write_dl([(name.ljust(width), short_help) for name, (_, short_help) in listed.items()])
 
 
 class LazyCommands(MutableMapping[str, click.Command]):
     """The commands of a group by name; looking one up imports it."""
 
-    def __init__(self, places: Mapping[str, tuple[str, str]]) -> None:
-        self.places: dict[str, click.Command | str] = {name: place for name, (place, _) in places.items()}
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self.places: dict[str, click.Command | str] = dict(places)
 
     def __getitem__(self, name: str) -> click.Command:
         command = self.places[name]
         if isinstance(command, str):
             module, _, function = command.partition(":")
             with signals_end_imports():
-                command = self.places[name] = getattr(importlib.import_module(module), function)
+                command = self.places[name] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
         return command
 
     def __contains__(self, name: object) -> bool:

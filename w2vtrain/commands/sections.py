@@ -1,6 +1,6 @@
-"""The sections of helps: of the list of commands, and of the options of a command that has many; and what is a file.
+"""The sections of the options in the help of a command that has many; and what is a file.
 
-Commands are listed in cli.py, and options are declared by the commands. What no section names is listed last.
+Options are declared by the commands. What no section names is listed last.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,17 +32,6 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     ),
 }  # fmt: skip
 """Names of parameters by section. The settings are those of config.py, and short forms of options of objectives."""
-COMMANDS: Mapping[str, Sequence[str]] = {
-    "Train": ("fit", "resume", "supervise", "export", "warmup"),
-    "Prepare text": ("vocab", "phrases", "tree"),
-    "Query vectors": ("neighbors", "analogy", "similarity", "vector"),
-    "Evaluate": ("eval", "perplexity", "stability", "diff"),
-    "Look at runs and files": ("info", "plot", "report"),
-    "Convert files": ("convert",),
-    "Choose settings": ("objectives", "architectures", "compare", "bench"),
-    "Help": ("help", "completion"),
-}
-"""Names of commands by section of the list of all commands."""
 MIN_OPTIONS_FOR_SECTIONS = 20
 """Options from which on a help has sections."""
 FILES = ("FILE", "DIR", "FILE|DIR")
@@ -63,16 +52,6 @@ def sections(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[
             yield title, listed
     if by_name:
         yield "Other options", list(by_name.values())
-
-
-def command_sections(short_helps: Mapping[str, str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the title of each section of commands, and the names and short helps of these, in the order of COMMANDS."""
-    rest = dict(short_helps)
-    for title, names in COMMANDS.items():
-        if listed := [(name, rest.pop(name)) for name in names if name in rest]:
-            yield title, listed
-    if rest:
-        yield "Other commands", list(rest.items())
 
 
 class FileName(StringParamType):

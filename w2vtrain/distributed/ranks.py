@@ -19,8 +19,8 @@ from w2vtrain.distributed.agreement import Standby, together
 from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
+from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
 from w2vtrain.distributed.session import Session
-from w2vtrain.distributed.trainer import AgreedClock, Rounds, Traffic
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason

@@ -127,13 +127,19 @@ def keep(folder: Path) -> None:
 
 
 def condensed(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of a result that the page needs."""
+    """Return the parts of a result that the page needs.
+
+    validation: the perplexity of the text that chose the epoch whose weights are scored; left out with a time limit.
+    """
     settings = result["job"]["settings"]
     job = {
         "name": result["job"]["name"], "sources": result["job"]["sources"],
         "settings": {name: settings[name] for name in ("alpha", "seed", "epochs", "seconds", "threads")},
     }  # fmt: skip
     kept = {name: result[name] for name in KEPT if name in result}
+    if settings["seconds"] is None and result.get("curve"):
+        scored = [point["perplexity"] for point in result["curve"] if point["perplexity"] is not None]
+        kept["validation"] = min(scored, default=None)
     return {"job": job, **kept, **({"seconds": result["seconds"]} if "seconds" in result else {})}
 
 

@@ -95,18 +95,27 @@ def _scoring(line: ContenderResults) -> str:
 
 
 def best(results: list[Result]) -> list[Result]:
-    """Return, of runs that differ only in their epochs, those with the lowest mean perplexity on the test set."""
+    """Return, of runs that differ only in their epochs, those with the lowest mean perplexity on validation text.
+
+    Older results, which do not have it, are chosen by the test set.
+    """
     chosen: dict[str, ContenderResults] = {}
     for line in by_contender(results):
-        name, mean = without_budget(line.name), line.mean(lambda r: r["test"]["perplexity"])
+        name, mean = without_budget(line.name), line.mean(_choosing)
         other = chosen.get(name)
-        if mean is not None and (other is None or mean < (other.mean(lambda r: r["test"]["perplexity"]) or math.inf)):
+        if mean is not None and (other is None or mean < (other.mean(_choosing) or math.inf)):
             chosen[name] = line
     return [
         {**r, "job": {**r["job"], "name": f"{name} seed {r['job']['settings']['seed']}"}}
         for name, line in chosen.items()
         for r in line.results
     ]
+
+
+def _choosing(r: Result) -> float | None:
+    """Return the perplexity that chooses among runs with different epochs."""
+    perplexity: float | None = r.get("validation", r["test"]["perplexity"])
+    return perplexity
 
 
 def budgets(results: list[Result]) -> dict[str, dict[int, list[tuple[float, float]]]]:

@@ -1,4 +1,4 @@
-"""List the commands of the command line: its section, where it is declared, and its short help.
+"""List the commands of the command line by section: where each is declared, and its short help.
 
 Each command is declared by its module in commands/, which is imported only when the command is used, so that --help is
 fast. For the same reason, a command imports what it needs for its work when it runs.

@@ -277,16 +277,18 @@ class MissingFile(InputMissing, FileNotFoundError):
     """Raised for a file that cannot be opened; also a FileNotFoundError."""
 
 
-def every(*checks: Callable[[], Any]) -> list[Any]:
+def check_all(*checks: Callable[[], Any]) -> list[Any]:
     """Run all checks, and return their results. Raise the first W2VError, with the messages of the others after it."""
-    results, errors = [], []
+    results: list[Any] = []
+    errors: list[W2VError] = []
     for check in checks:
         try:
             results.append(check())
         except W2VError as error:
             errors.append(error)
+    if len(errors) > 1:
+        errors[0].args = ("; ".join(dict.fromkeys(map(str, errors))),)
     if errors:
-        errors[0].args = ("; ".join(dict.fromkeys(map(str, errors))), *errors[0].args[1:])
         raise errors[0]
     return results
 

@@ -839,13 +839,24 @@ def test_a_model_runs_no_code_that_the_command_line_does_not_name(tmp_path):
     assert (tmp_path / "ran").exists()
 
 
-def test_a_command_that_cannot_work_is_refused_with_every_reason(tmp_path):
-    """The exit code is that of the first: an invalid setting before a missing input."""
-    arguments = "gone.txt --heldout none.txt -o out/v.txt --read-vocab w.txt --block 3 --save-vocab v.zip"
-    said = error_line(w2vtrain("fit", *arguments.split(), code=78, cwd=tmp_path)[1])
-    for reason in (
-        "block: objective neg trains window by window", "v.zip", "there is no folder out",
-        "gone.txt: No such file or directory", "none.txt: No such file or directory", "w.txt cannot be opened",
-    ):  # fmt: skip
-        assert said.count(reason) == 1
+@pytest.mark.parametrize(
+    ("words", "code", "reasons"),
+    [
+        ("gone.txt -o out/v.zip --block 3 --patience 2", 78, ["block: objective neg trains", "patience: needs --h"]),
+        (
+            "gone.txt -o out/v.zip --save-vocab w.zip --export out --objective hs", 78,
+            ["export: objective hs has no", "out/v.zip: unknown suffix", "w.zip: "],
+        ),
+        (
+            "gone.txt --heldout none.txt -o out/v.txt", 66,
+            ["gone.txt: No such file or", "none.txt: No such file or", "there is no folder out"],
+        ),
+    ],
+    ids=["settings", "results", "files"],
+)  # fmt: skip
+def test_several_mistakes_are_reported_at_once(tmp_path, words, code, reasons):
+    """The exit code is that of the first. Files are not looked at before the settings are right."""
+    said = error_line(w2vtrain("fit", *words.split(), code=code, cwd=tmp_path)[1])
+    assert [said.count(reason) for reason in reasons] == [1] * len(reasons)
+    assert said.count("; ") >= len(reasons) - 1
     assert not [*tmp_path.iterdir()]

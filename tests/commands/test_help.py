@@ -47,7 +47,8 @@ def test_every_option_of_fit_is_in_a_section():
     assert len(listed) > 5
 
 
-def test_the_list_of_commands_has_its_sections():
+def test_the_list_of_commands_has_each_once_in_a_section():
+    assert sum(map(len, COMMANDS.values())) == len(cli.commands)
     lines = run("--help").splitlines()
     for title, names in COMMANDS.items():
         first = lines.index(f"{title}:") + 1

@@ -255,14 +255,14 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
 
 def test_thread_of_a_rank_that_stalls_is_named():
     """Two chunks for three threads leave the second one without work."""
-    training, released = object.__new__(Rounds), threading.Event()
-    training.course = SimpleNamespace(
+    rounds, released = object.__new__(Rounds), threading.Event()
+    rounds.course = SimpleNamespace(
         schedule=SimpleNamespace(threads=3, stall_timeout=0.05),
         learn=lambda order, part, thread: released.wait(20) if thread == 2 else None,
     )
-    with ThreadPoolExecutor(3) as training.pool:
+    with ThreadPoolExecutor(3) as rounds.pool:
         with pytest.raises(Stalled, match="thread 2 has finished no chunk"):
-            training.learn_all(None, slice(0, 2))
+            rounds.learn_all(None, slice(0, 2))
         released.set()
 
 

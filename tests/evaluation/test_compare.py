@@ -496,7 +496,6 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
         "--objectives", "softmax, nce(negative=10), hs", "--architecture", "vlbl", "--context", "left",
         "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--threads", "1",
-        "--seconds", "1",  # with which scoring is timed for a moment only
         "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
     ]  # fmt: skip
     first = forked.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

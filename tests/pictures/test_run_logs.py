@@ -139,14 +139,17 @@ def test_the_run_folder_of_a_run_that_was_stopped_has_its_finished_epochs(w2vtra
         ("hello world\n", "is no log, record, model or run folder"),
         ("", "is no log"),
         ('{"event": "start"}\n', r":1: Object missing required field `settings`: name"),
-        ('{"event": "start", "settings": {}}\n', r"field `epochs` - at `\$.settings`: name"),
-        ('{"event": "start", "settings": {"epochs": 1}}\n', "has not finished an epoch"),
+        ('{"event": "start", "settings": {}}\n', "has not finished an epoch"),
+        (
+            '{"event": "progress", "words": 1, "total_words": 2, "words_per_second": 3}\n',
+            r":1: no event `start` before it has the number of epochs: name",
+        ),
         ('{"event": "epoch", "epoch": "x"}\n', r":1: Expected `float`, got `str` - at `\$.epoch`"),
         ('{"event": "epoch", "epoch": 1, "seconds": -1}\n', r">= 0.0 - at `\$.seconds`"),
         ('{\n"settings": {"epochs": 1}, "record": {"epochs": [7]}}', r"got `int` - at `\$.record.epochs\[0\]`"),
         ('{\n"settings": {"epochs": 1}, "record": {}}', r"field `epochs` - at `\$.record`"),
         ('{\n"settings": {"epochs": 1}}', "field `record`"),
-        ('{"event": "done", "record": {"epochs": [{"epoch": true, "seconds": 1}]}}\n', r"got `bool` - at `\$.epochs"),
+        ('{"event": "done", "record": {"epochs": [{"epoch": true, "seconds": 1}]}}\n', r"got `bool` - at `\$.epoch`"),
     ],
 )
 def test_other_files_are_refused_in_one_line(tmp_path, text, message):

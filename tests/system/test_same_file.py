@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from w2vtrain.commands.plan import check_apart, check_outputs, check_sources
+from w2vtrain.commands.plan import check_apart, check_files, check_outputs
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.errors import UsageError
@@ -104,12 +104,12 @@ def asked(**more):
 
 def test_outputs_that_differ_only_in_case_are_refused_before_training(case_insensitive):
     with pytest.raises(UsageError, match=r"^V.bin: given for two outputs$"):
-        check_sources(asked(save_model="V.bin"), Settings())
+        check_files(asked(save_model="V.bin"), Settings())
 
 
 def test_outputs_that_differ_only_in_case_are_two_files_on_linux(folder):
     request = asked(save_model="V.bin")
-    check_sources(request, Settings())
+    check_files(request, Settings())
     check_outputs(request, lambda file: False)
     assert request.results == ["v.bin", "V.bin", "v.bin.json"]
 
@@ -117,13 +117,13 @@ def test_outputs_that_differ_only_in_case_are_two_files_on_linux(folder):
 @pytest.mark.parametrize("output", ["A.TXT", "./a.txt", "second.txt"])
 def test_an_output_that_is_the_corpus_under_another_name_is_refused(case_insensitive, output):
     with pytest.raises(UsageError, match="is both input and output"):
-        check_sources(asked(output=output, force=True), Settings())
+        check_files(asked(output=output, force=True), Settings())
 
 
 def test_an_output_in_the_run_folder_is_refused_in_any_case(case_insensitive):
     Path("v.bin.run").mkdir()
     with pytest.raises(UsageError, match=r"is inside v\.bin\.run"):
-        check_apart(asked(save_model="V.BIN.RUN/model"), Settings())
+        check_apart(asked(save_model="V.BIN.RUN/model"))
 
 
 @pytest.mark.parametrize(

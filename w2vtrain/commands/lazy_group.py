@@ -16,7 +16,7 @@ from w2vtrain.system.stopping import signals_end_imports
 class LazyGroup(Catalogue):
     """A group whose help lists its commands without importing them.
 
-    sections: by title, and by the name of each command, "MODULE:FUNCTION", beside this module, and its short help.
+    sections: by title, the commands of each: by name, "MODULE:FUNCTION" in this package, and the short help.
     """
 
     def __init__(

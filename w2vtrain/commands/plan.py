@@ -16,7 +16,7 @@ from w2vtrain.commands.inputs import check_different
 from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
 from w2vtrain.config import Settings, option, resolve
-from w2vtrain.errors import ConfigError, OutputError, UsageError, every, reason, shown
+from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of
@@ -69,8 +69,9 @@ class Plan:
 def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Plan:
     """Return what a request asks for, the same on all processes of a team.
 
-    Raise ConfigError, UsageError, OutputError, InputMissing or DataError, with every setting, option and file at fault.
-    With --print-config, only settings are checked.
+    Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names all settings at fault; if there
+    are none, all results that cannot be written; and if there are none, all files. With --print-config, only settings
+    are checked.
     """
     start = WarmStart.load(request.init_from) if request.init_from else None
     asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
@@ -80,20 +81,16 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
     settings, threads_reason = effective(asked), threads_of(asked.threads)[1]
     grow, is_raw = bool(request.grow_vocabulary), origins["tokenizer"] == "default"
     inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, raw=is_raw)
-    checks = [
-        partial(check_effect, asked, origins),
-        partial(inputs.check, settings),
-        partial(check_start, request, start),
-    ]
-    if request.print_config:
-        every(*checks)
-    else:
+    check_all(
+        partial(check_effect, asked, origins), partial(inputs.check, settings), partial(check_start, request, start)
+    )  # fmt: skip
+    if not request.print_config:
         if team.size > 1:
-            checks.append(partial(check_ranks, request))
+            check_ranks(request)
         if team.leads:
-            checks += [partial(check, request, settings) for check in FILE_CHECKS]
-        *_, vocabulary = every(*checks, partial(vocabulary_of, request, settings))
-        inputs = replace(inputs, vocabulary=vocabulary, folder=request.encoding_folder)
+            check_results(request, settings)
+            check_files(request, settings)
+        inputs = replace(inputs, vocabulary=vocabulary_of(request, settings), folder=request.encoding_folder)
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)
@@ -166,7 +163,7 @@ def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
 
 
 def check_start(request: FitRequest, start: WarmStart | None) -> None:
-    """Raise UsageError for an option that does not go with --init-from, or only with it."""
+    """Raise UsageError for --grow-vocabulary without --init-from, or --read-vocab with a model."""
     if start is None and request.grow_vocabulary is not None:
         raise UsageError("grow-vocabulary: has no effect without --init-from")
     if start and start.model and request.read_vocab:
@@ -184,20 +181,21 @@ def check_ranks(request: FitRequest) -> None:
         )
 
 
-def check_sources(request: FitRequest, settings: Settings) -> None:
-    """Raise UsageError, InputMissing or DataError for a corpus that cannot be read, or is also an output."""
-    texts = every(
+def check_files(request: FitRequest, settings: Settings) -> None:
+    """Check every input and output that can be checked before the run folder is locked."""
+    corpus, heldout, *_ = check_all(
         lambda: corpus_of(request.sources, settings).files,
         lambda: heldout_of(request.heldout, settings).files if request.heldout else [],
-    )
-    paths = [file.path for files in texts for file in files]
+        partial(check_folders, request), partial(check_apart, request),
+    )  # fmt: skip
+    paths = [file.path for file in [*corpus, *heldout]]
     if paths.count(STDOUT) > 1:
         raise UsageError("-: stdin cannot be both the corpus and the held-out text")
     read = [*paths, request.read_vocab, request.init_from, request.config, settings.phrases]
     check_different(request.files, [name for name in read if name])
 
 
-def check_folders(request: FitRequest, settings: Settings) -> None:
+def check_folders(request: FitRequest) -> None:
     """Raise OutputError for the first output whose folder does not exist, before the run folder is created."""
     for file in request.files:
         try:
@@ -208,7 +206,7 @@ def check_folders(request: FitRequest, settings: Settings) -> None:
             raise OutputError(f"{file} cannot be created: there is no folder {Path(file).parent}")
 
 
-def check_apart(request: FitRequest, settings: Settings) -> None:
+def check_apart(request: FitRequest) -> None:
     """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
     folder, locks = request.run_folder, {lock_path(file) for file in request.files if not is_stream(file)}
     for file in request.files:
@@ -234,19 +232,21 @@ def check_export(export: Export, settings: Settings) -> None:
 
 
 def check_results(request: FitRequest, settings: Settings) -> None:
-    """Raise ConfigError or UsageError for a result that the objective does not have, or a suffix that is unknown."""
-    checks = [partial(check_output_vectors, request, settings), partial(check_export, request.export, settings)]
-    if request.save_vocab:
-        checks.append(partial(check_suffix, request.save_vocab))
-    for file in filter(None, (request.save_model, request.log_json)):
-        checks.append(partial(check_suffix, file, compressible=False))
-    every(partial(check_formats, request), *checks)
+    """Raise ConfigError or UsageError for results that the objective does not have, and for unknown suffixes.
 
+    Raise the errors of `check_options` for the options of the objective.
+    """
 
-def check_output_vectors(request: FitRequest, settings: Settings) -> None:
-    """Raise ConfigError for output vectors that the objective does not have, and the errors of `check_options`."""
-    if not check_options(settings) and request.save_output_vectors:
-        raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
+    def check_rows() -> None:
+        if not check_options(settings) and request.save_output_vectors:
+            raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
+
+    plain = [file for file in (request.save_model, request.log_json) if file]
+    check_all(
+        check_rows, partial(check_export, request.export, settings), partial(check_formats, request),
+        *(partial(check_suffix, file) for file in [request.save_vocab] if file),
+        *(partial(check_suffix, file, compressible=False) for file in plain),
+    )  # fmt: skip
 
 
 def check_formats(request: FitRequest) -> None:
@@ -255,10 +255,6 @@ def check_formats(request: FitRequest) -> None:
         check_output(file, form, request.dtype)
         if form == FASTTEXT and request.export not in ("auto", "in"):
             raise ConfigError(f"export: {file} has input vectors in fastText's format; use --export in")
-
-
-FILE_CHECKS = (check_results, check_folders, check_apart, check_sources)
-"""What can be checked before the run folder is locked."""
 
 
 def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:

@@ -105,7 +105,10 @@ class Rounds:
         self.cycle = Traffic(ranks)
 
     def learn(self, order: Order, pause: Callable[[], bool]) -> Generator[Learned]:
-        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested. Yield the rounds."""
+        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested.
+
+        Yield the sums over all ranks of each round.
+        """
         wanted = ended = False
         while not ended:
             learned, is_wanted = self.round(order, pause)

@@ -29,15 +29,15 @@ MOST_REPORTS = 1000
 """Reports of progress that are drawn; more are averaged, because a picture is 400 pixels wide."""
 
 
-Amount = Annotated[float, Meta(ge=0.0, le=1e300)]
+Size = Annotated[float, Meta(ge=0.0, le=1e300)]
 Value = Annotated[float, Meta(ge=-1e300, le=1e300)] | None
-"""A number, or None where it is not known: NaN is null in JSON."""
+"""A number, or None if it is not known: NaN is null in JSON. Larger ones could not be drawn."""
 
 
-class Schedule(TypedDict):
+class RunSettings(TypedDict):
     """The settings of a run that its curves need."""
 
-    epochs: Amount
+    epochs: NotRequired[Size | None]
     alpha: NotRequired[Value]
     min_alpha: NotRequired[Value]
     seconds: NotRequired[Value]
@@ -52,10 +52,10 @@ class Scored(TypedDict):
 class EpochFacts(TypedDict):
     """An epoch in a record or a log. elapsed: seconds of training since the run began."""
 
-    epoch: Amount
-    seconds: Amount
-    words: NotRequired[Amount]
-    elapsed: NotRequired[Amount | None]
+    epoch: Size
+    seconds: Size
+    words: Size
+    elapsed: NotRequired[Size | None]
     loss: NotRequired[Value]
     heldout: NotRequired[Scored | None]
 
@@ -69,22 +69,28 @@ class Epochs(TypedDict):
 class RunRecord(TypedDict):
     """The record of a run, FILE.json."""
 
-    settings: Schedule
+    settings: RunSettings
     record: Epochs
 
 
 class Start(TypedDict):
     """The first event of a log."""
 
-    settings: Schedule
+    settings: RunSettings
 
 
-class Report(TypedDict):
+class Done(TypedDict):
+    """The record in the last event of a log, whose epochs are checked with those of other events."""
+
+    epochs: list[dict[str, Any]]
+
+
+class ProgressFacts(TypedDict):
     """A report of progress in a log."""
 
-    words: Amount
-    total_words: Amount
-    words_per_second: Amount
+    words: Size
+    total_words: Size
+    words_per_second: Size
     loss: NotRequired[Value]
     alpha: NotRequired[Value]
 
@@ -178,8 +184,8 @@ def log_events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Add the events of a log: of progress and of epochs. A run that was resumed continues its curves."""
-    settings: Schedule = {"epochs": 1.0}
-    epochs: list[EpochFacts] = []
+    settings: RunSettings = {}
+    finished: list[tuple[str, dict[str, Any]]] = []
     per_epoch = seconds = 0.0
     progress: list[tuple[Moment, float | None, float | None]] = []
     for where, facts in events:
@@ -187,21 +193,23 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
         if kind == "start":
             settings = record(facts, Start, where, REMEDY)["settings"]
         elif kind == "progress":
-            report = record(facts, Report, where)
-            words = report["words"]
-            per_epoch = per_epoch or max(1.0, report["total_words"] / max(1.0, settings["epochs"]))
+            report = record(facts, ProgressFacts, where)
+            words, planned = report["words"], settings.get("epochs")
+            if planned is None:
+                raise DataError(f"{where}: no event `start` before it has the number of epochs{REMEDY}")
+            per_epoch = per_epoch or max(1.0, report["total_words"] / max(1.0, planned))
             moment = Moment(words / per_epoch, words, words / max(report["words_per_second"], 1e-9))
             while progress and progress[-1][0].words >= words:  # after the checkpoint that was resumed
                 progress.pop()
             progress.append((moment, report.get("loss"), report.get("alpha")))
         elif kind == "epoch":
-            epoch = record(facts, EpochFacts, where)
-            epochs = [*(entry for entry in epochs if entry["epoch"] != epoch["epoch"]), epoch]
+            finished = [entry for entry in finished if entry[1].get("epoch") != facts.get("epoch")]
+            finished.append((where, facts))
         elif kind == "done" and isinstance(facts.get("record"), dict):
-            epochs = record(facts["record"], Epochs, where)["epochs"]
+            finished = [(where, entry) for entry in record(facts["record"], Done, where)["epochs"]]
+    epochs = [record({"words": per_epoch, **facts}, EpochFacts, where) for where, facts in finished]
     for entry in epochs:
         seconds += entry["seconds"]
-        entry.setdefault("words", per_epoch)
         entry.setdefault("elapsed", seconds)
     _add_epochs(run, settings, epochs)
     _add_progress(run, settings, progress if len(progress) <= MOST_REPORTS else _averaged(progress))
@@ -217,7 +225,7 @@ def _averaged(progress: Sequence[tuple[Moment, Any, Any]]) -> list[tuple[Moment,
     return averaged
 
 
-def _add_progress(run: RunLog, settings: Schedule, progress: Sequence[tuple[Moment, Any, Any]]) -> None:
+def _add_progress(run: RunLog, settings: RunSettings, progress: Sequence[tuple[Moment, Any, Any]]) -> None:
     """Take the curves from reports of progress instead, if there are more of them than epochs."""
     rates = [(Moment(0, 0, 0), settings.get("alpha")), *((at, rate) for at, _, rate in progress)]
     known = [(at, rate) for at, rate in rates if rate is not None]
@@ -234,12 +242,12 @@ def _add_progress(run: RunLog, settings: Schedule, progress: Sequence[tuple[Mome
             before = at
 
 
-def _add_epochs(run: RunLog, settings: Schedule, epochs: Sequence[EpochFacts]) -> None:
+def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]) -> None:
     """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity."""
     words = elapsed = before = 0.0
     moments = [Moment(0, 0, 0)]
     for entry in epochs:
-        number, learned, seconds = entry["epoch"], entry.get("words", 0.0), entry["seconds"]
+        number, learned, seconds = entry["epoch"], entry["words"], entry["seconds"]
         words = (number - 1) * learned if number != before + 1 else words  # a log may begin late, a record have gaps
         words, before = words + learned, number
         elapsed = entry.get("elapsed") or elapsed + seconds
@@ -252,6 +260,6 @@ def _add_epochs(run: RunLog, settings: Schedule, epochs: Sequence[EpochFacts]) -
         perplexity = (entry.get("heldout") or {}).get("perplexity")
         if perplexity is not None and perplexity > 0:
             run.perplexity.append((at, perplexity))
-    first, last, planned = settings.get("alpha"), settings.get("min_alpha"), max(settings["epochs"], 1.0)
-    if epochs and first is not None and last is not None and settings.get("seconds") is None:  # it falls evenly
-        run.rate += [(at, first + (last - first) * min(1.0, at.epochs / planned)) for at in moments]
+    first, last, planned = settings.get("alpha"), settings.get("min_alpha"), settings.get("epochs")
+    if planned and first is not None and last is not None and settings.get("seconds") is None:  # it falls evenly
+        run.rate += [(at, first + (last - first) * min(1.0, at.epochs / planned)) for at in moments if epochs]

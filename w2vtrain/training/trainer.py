@@ -1,5 +1,7 @@
 """Run the epochs of training on several threads: the order of chunks, their learning rates, progress and errors.
 
+`Course.run` is the loop over epochs, also for ranks, whose rounds are in distributed/rounds.py.
+
 This module does not depend on the objective or the architecture: it decides which chunks to learn at which rate, and
 an engine learns them.
 """
@@ -285,7 +287,7 @@ class Course:
 
 
 def on_threads(course: Course, order: Order, pause: Callable[[], bool]) -> Generator[Learned]:
-    """Learn the rest of the epoch, or up to a pause. Any free thread takes the next slice."""
+    """Learn the rest of the epoch, or up to a pause, and yield the slices. Any free thread takes the next one."""
     turn, slices = threading.Lock(), course.slices(order, pause)
 
     def work(thread: int, _: threading.Event) -> Iterator[Learned]:

@@ -77,20 +77,27 @@ ARCHITECTURE = FullPace
 """
 
 
+@pytest.fixture(scope="module")
+def full_pace(tmp_path_factory):
+    """Return the file of an architecture without the lower rate; it is one file, so that its kernels compile once."""
+    path = tmp_path_factory.mktemp("pace") / "full.py"
+    path.write_text(FULL)
+    return str(path)
+
+
 @pytest.mark.parametrize("objective", ["neg", "softmax"])
 @pytest.mark.parametrize(
     ("window", "length", "share"),
     [pytest.param("sentence", 11, 1, marks=pytest.mark.slow), ("sentence", 41, 4), (50, 41, 1)],
     ids=str,
 )
-def test_long_sums_learn_at_a_lower_rate_in_wide_windows(rng, tmp_path, objective, window, length, share):
+def test_long_sums_learn_at_a_lower_rate_in_wide_windows(rng, full_pace, objective, window, length, share):
     """With 40 context words, it is 10 / 40 of the rate."""
     sentences = [[f"w{word}" for word in rng.integers(30, size=length)] for _ in range(20)]
-    (tmp_path / "full.py").write_text(FULL)
     shared = {**SMALL, "objective": objective, "window": window, "shrink_windows": False}
     slower = train(sentences, architecture="cbow-sum", alpha=0.01, min_alpha=0.001, **shared)
     full = {"alpha": 0.01 / share, "min_alpha": 0.001 / share, **shared}
-    expected = train(sentences, architecture=str(tmp_path / "full.py"), **full)
+    expected = train(sentences, architecture=full_pace, **full)
     for name in ("input", "output"):
         np.testing.assert_allclose(getattr(slower, name), getattr(expected, name), rtol=1e-4, atol=1e-7, err_msg=name)
 

@@ -1,9 +1,11 @@
 """The `compare` command: contenders, reuse of results, learning rates, and the tables that it writes."""
 
 import csv
+import errno
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,13 +22,14 @@ import psutil
 import pytest
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.errors import ConfigError, DataError, WriteError
 from w2vtrain.evaluation import compare, curves, report, trial
 from w2vtrain.evaluation.contenders import Contender, contenders
 from w2vtrain.evaluation.result import check_result
 from w2vtrain.objectives import objectives
 from w2vtrain.system import children
 from w2vtrain.system.json_text import json_text
+from w2vtrain.training import checkpoint
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 
@@ -581,9 +584,20 @@ def test_the_time_of_scoring_is_announced_before_the_first_scoring(tmp_path, mon
     brief = more.pop("brief", False)
     found, told = replace(job(tmp_path, "hs", **more), brief=brief), []
     monkeypatch.setattr(trial.Curve, "add", lambda curve, perplexity: told.append("point"))
-    trial.train(found, lambda seconds: told.append(seconds > 0))
-    assert told[:announced] == [True] * announced
+    trial.train(found, told.append)
+    assert all(re.fullmatch(r"scoring will take about \d+\.\d s", text) for text in told[:announced])
     assert set(told[announced:]) == {"point"}
+
+
+def test_a_checkpoint_that_does_not_fit_on_the_disk_is_reported(tmp_path, monkeypatch):
+    def full(*about):
+        raise WriteError("ckpt-000001 cannot be written") from OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save", full)
+    monkeypatch.setattr("w2vtrain.training.run_folder.AT_EPOCH_END", 0.0)  # a checkpoint at each pause
+    told = []
+    trial.train(job(tmp_path, "hs", epochs=2), told.append, tmp_path / "job.json")
+    assert any(text.startswith("warning: ckpt-000001 cannot be written; training continues") for text in told)
 
 
 def took(cpu, wall, threads=2):

@@ -204,13 +204,13 @@ def _described(kept: dict[str, Any]) -> str:
 def _train_apart(job: Trial, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Train in a new process; return the result.
 
-    path: of the result, see `trial.train`; say: is called with the estimate of the time of scoring.
+    path: of the result, see `trial.train`; say: is called with what the process has to say.
     """
     task = json_text({"job": asdict(job), "result": str(path)}).encode()
 
     def heard(line: bytes) -> None:
         if line.startswith(b'{"event":'):
-            say(f"scoring will take about {json.loads(line)['seconds']:,.1f} s")
+            say(json.loads(line)["text"])
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         code, last = run_child(child, task, folder, heard)

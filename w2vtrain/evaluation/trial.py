@@ -67,14 +67,13 @@ class Trial:
 def child(task: bytes) -> None:
     """Train and score a job, given as JSON; write the events and the result to standard output as lines of JSON.
 
-    task: {"job", "result": see `train`}. The only event is {"event": "scoring", "seconds": what all
-    scoring of the run will take}.
+    task: {"job", "result": see `train`}. The only event is {"event": "say", "text": for the user}.
     """
     given = json.loads(task)
     try:
         with shell_spelling():  # `compare` shows the message
-            announce = lambda seconds: tell({"event": "scoring", "seconds": seconds})  # noqa: E731
-            result = train(Trial(**given["job"]), announce, Path(given["result"]))
+            say = lambda text: tell({"event": "say", "text": text})  # noqa: E731
+            result = train(Trial(**given["job"]), say, Path(given["result"]))
     except W2VError as error:
         result = {"failed": str(error), "exit_code": error.exit_code}
     tell(result)
@@ -84,7 +83,7 @@ class Curve:
     """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.events.Probe.
 
     Without a time limit it scores nothing, because `fit` scores held-out text after each epoch. Before the first
-    scoring, it estimates how long all scoring will take, and calls `announce` with the seconds.
+    scoring, it estimates how long all scoring will take, and says it.
 
     text: the held-out text, once the corpus has been read; points: {"seconds", "perplexity"}, with the CPU seconds of
     training so far; file: that of the points, for the case that the run is resumed, or None; spent: seconds of scoring.
@@ -93,9 +92,9 @@ class Curve:
     text: Chunks
 
     def __init__(
-        self, settings: Settings, job: Trial, announce: Callable[[float], None], file: Path | None = None
+        self, settings: Settings, job: Trial, say: Callable[[str], None], file: Path | None = None
     ) -> None:  # fmt: skip
-        self.settings, self.job, self.announce, self.file = settings, job, announce, file
+        self.settings, self.job, self.say, self.file = settings, job, say, file
         limit = None if job.brief else settings.seconds
         self.coming = [limit * fraction for fraction in FRACTIONS] if limit else []
         self.estimated, self.spent, self.budget = job.brief, 0.0, CpuBudget()
@@ -161,36 +160,36 @@ class Curve:
         return sum(seconds)
 
     def estimate(self, predictor: Predictor) -> None:
-        """Announce how long all scoring will take."""
+        """Say how long all scoring will take."""
         self.estimated = True
         self.expected(predictor)  # loads kernels and builds tables
         timed, test = self.settings.seconds is not None, self.job.test
         times = (len(FRACTIONS) if timed else self.settings.epochs) + float(timed or not test)
         if test:
             times += Path(test).stat().st_size / max(1, Path(self.job.heldout).stat().st_size)
-        self.announce(self.expected(predictor) * times + 2 * (ROUNDS + 1) * turn(self.settings))
+        seconds = self.expected(predictor) * times + 2 * (ROUNDS + 1) * turn(self.settings)
+        self.say(f"scoring will take about {seconds:,.1f} s")
 
 
-def train(
-    job: Trial, announce: Callable[[float], None] = lambda seconds: None, path: Path | None = None
-) -> dict[str, Any]:
+def train(job: Trial, say: Callable[[str], None] = lambda text: None, path: Path | None = None) -> dict[str, Any]:
     """Train one job in this process; return the job with its measurements and scores.
 
-    announce: is called before the first scoring with the seconds that all scoring will take; path: of the result, which
-    is written there. Until then, checkpoints are kept beside it, from which the same call continues after this process
-    was killed; not for a brief job.
+    say: is called before the first scoring with the time that all scoring will take, and with warnings, such as of a
+    checkpoint that does not fit on the disk; path: of the result, which is written there. Until then, checkpoints are
+    kept beside it, from which the same call continues after this process was killed; not for a brief job.
     """
     settings = Settings(**job.settings)
     if path is None or job.brief:
-        return _train(job, settings, Curve(settings, job, announce))
+        return _train(job, settings, Curve(settings, job, say))
     folder, curve = kept_beside(path)
     # Copies of arrays would count as memory of the job. A job that was resumed needs one for a moment.
     run = RunFolder(folder, wait_for_disk=True, allow_changed=True, background=False)
+    run.warn = lambda text: say(f"warning: {text}")
     request = {"sources": job.sources, "heldout": [job.heldout], "comparison": job.name}
     with run.held():
         run.read(settings, {"cwd": str(Path.cwd()), "request": request}, anew=True)
         run.begin_outputs({}, complete=False)
-        result = _train(job, settings, Curve(settings, job, announce, curve), run)
+        result = _train(job, settings, Curve(settings, job, say, curve), run)
         write_json(path, result)
     return result
 

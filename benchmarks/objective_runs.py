@@ -37,6 +37,7 @@ KEPT = (
     "width", "test", "scoring", "scores", "failed",
 )  # fmt: skip
 """The parts of a result that the page needs."""
+KEPT_SETTINGS = ("alpha", "seed", "epochs", "seconds", "threads", "weight_decay")
 
 
 def prepare(folder: Path, ptb: Path, enwiki: Path, german: Path) -> None:
@@ -134,7 +135,7 @@ def condensed(result: dict[str, Any]) -> dict[str, Any]:
     settings = result["job"]["settings"]
     job = {
         "name": result["job"]["name"], "sources": result["job"]["sources"],
-        "settings": {name: settings[name] for name in ("alpha", "seed", "epochs", "seconds", "threads")},
+        "settings": {name: settings[name] for name in KEPT_SETTINGS},
     }  # fmt: skip
     kept = {name: result[name] for name in KEPT if name in result}
     if settings["seconds"] is None and result.get("curve"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.architectures import architecture_class, architectures
-from w2vtrain.commands.advice import limit, quality
+from w2vtrain.commands.advice import limit, millions, quality
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES
 from w2vtrain.evaluation.advice import MEASURED, NEEDS, decision_table, studies
@@ -181,7 +181,8 @@ def advice(page: str) -> str:
         for answer in answers:
             run, softmax = answer.run, answer.softmax
             rows.append([
-                want, f"[{answer.study.vocabulary:,}]({page}#{answer.study.section})", answer.study.text,
+                want, f"[{answer.study.vocabulary:,}]({page}#{answer.study.section})",
+                f"{answer.study.text}, {millions(answer.study.words)}",
                 limit(answer.seconds), code(run.use),
                 f"{run.epochs:.2g}", f"{run.cpu:.3g} s", quality(run, True), quality(softmax) if softmax else "-",
                 factor(float(f"{run.scoring:.2g}")), f"{run.size:.0%}",

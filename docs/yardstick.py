@@ -299,6 +299,7 @@ STUDIES = {
     "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
     "noise": "noise words", "decay": "weight decay", "middecay": "weight decay in a text of 3 million words",
     "longdecay": "weight decay in a text of 17 million words", "epochs": "time to equal perplexity with 67,791 words",
+    "allepochs": "two epochs with 219,208 words", "letters": "letters for 8 epochs",
     "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
     "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
 }  # fmt: skip
@@ -314,7 +315,9 @@ ADVISED = {
     "vectors": ("English Wikipedia", "as-word-vectors"),
     "ptb": ("Penn Treebank", "penn-treebank"),
     "enwiki": ("English Wikipedia", "english-wikipedia-67791-words"),
+    "epochs": ("English Wikipedia", "with-67791-words"),
     "german": ("German Wikipedia", "german-wikipedia"),
+    "allepochs": ("English Wikipedia", "with-219208-words"),
     "allwords": ("English Wikipedia", "english-wikipedia-219208-words"),
     "phrases": ("English Wikipedia", "english-wikipedia-585670-words-and-phrases"),
 }
@@ -333,6 +336,7 @@ def summary() -> list[Result]:
 def study_of(study: str, text: str, section: str, results: list[Result]) -> Result:
     """Return the fields of a `Study` of a text."""
     settings, first = tomllib.loads(CONFIG.read_text(encoding="utf-8")), next(r for r in results if "test" in r)
+    settings["weight_decay"] = first["job"]["settings"].get("weight_decay", settings["weight_decay"])
     model = {name: value for name, value in settings.items() if name not in ("objective", "epochs", "min_count")}
     return {
         "name": study, "text": text, "vocabulary": first["vocabulary"], "words": first["corpus_words"],

@@ -24,7 +24,10 @@ yardstick = load("yardstick")
 def run(name, seed, cpu, perplexity, words=1000):
     """Return a run that trained `words` words in `cpu` CPU seconds, and half as many seconds on two threads."""
     return {
-        "job": {"name": f"{name} seed {seed}", "sources": ["corpus.txt"], "settings": {"alpha": 0.1, "seed": seed}},
+        "job": {
+            "name": f"{name} seed {seed}", "sources": ["corpus.txt"],
+            "settings": {"alpha": 0.1, "seed": seed, "weight_decay": 0.0},
+        },
         "words_per_second": 2 * words / cpu, "words_per_cpu_second": words / cpu, "seconds": {"training": cpu / 2},
         "vocabulary": 50, "corpus_words": 500, "width": 10, "output_parameters": 250, "peak_memory_bytes": 1 << 20,
         "test": {"perplexity": perplexity, "unnormalized": 1.1 * perplexity, "log_z_mean": 0.0, "log_z_variance": 0.1},
@@ -68,6 +71,12 @@ def test_budgets_are_drawn_as_one_curve_per_objective(tmp_path, monkeypatch):
     yardstick.picture(results, "Text", tmp_path / "ptb.png")
     assert drawn == [("nce", [1.5, 6.0], [200.0, 50.0])]
     assert (tmp_path / "ptb.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_validation_text_chooses_among_epochs_where_its_score_is_kept():
+    results = [{**run("hs(epochs=1)", 1, 1.0, 100.0), "validation": 90.0}]
+    results += [{**run("hs(epochs=2)", 1, 2.0, 110.0), "validation": 80.0}]
+    assert [r["test"]["perplexity"] for r in yardstick.best(results)] == [110.0]
 
 
 def test_the_best_run_of_an_objective_is_kept():
@@ -169,7 +178,9 @@ def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_pat
     kept = json.loads(line)
     assert kept["test"]["perplexity"] == 123.457
     assert "epochs" not in kept
-    assert kept["job"]["settings"] == {"alpha": 0.1, "seed": 1, "epochs": 2, "seconds": None, "threads": 2}
+    assert kept["job"]["settings"] == {
+        "alpha": 0.1, "seed": 1, "epochs": 2, "seconds": None, "threads": 2, "weight_decay": 0.0,
+    }  # fmt: skip
     texts = [(tmp_path / "build/objectives" / f"enwiki{part}.txt").read_text() for part in ("", ".curve", ".end")]
     assert "".join(texts) == "one two three\n" * 50_000
     assert [len(text) // 10_000 for text in texts[1:]] == [3, 30]

@@ -26,7 +26,7 @@ def test_objectives_lists_all_by_group_and_gives_advice(w2vtrain_here, tmp_path)
     assert (
         " ".join(listed.split()).count("hs Hierarchical softmax over a binary tree of the words (Morin & Bengio") == 1
     )
-    assert "word vectors\n      67,790  English   40 s  neg " in answers
+    assert "word vectors\n   67,790   17M English   40 s neg " in answers
     assert max(map(len, lines)) <= 80
     assert "Others" not in out
     assert "σ" not in out
@@ -110,6 +110,8 @@ def test_vectors_are_ranked_by_their_scores_and_models_by_perplexity():
     model = advice.study_for("probabilities", 12_000)
     assert model.vocabulary == 10_000
     assert advice.study_for("probabilities", 100_000).vocabulary == 67_791
+    assert advice.study_for("probabilities", 60_000, 2_000_000).words == pytest.approx(3e6, rel=0.1)
+    assert advice.study_for("probabilities", 60_000, 30_000_000).words == pytest.approx(17e6, rel=0.1)
 
 
 @pytest.mark.parametrize(("words", "seconds", "epochs"), [(1000, 3.5, 3), (1000, 0.1, 1), (1000, 60, 8), (10, 60, 8)])
@@ -129,7 +131,7 @@ def test_advice_for_a_text_counts_its_words_and_gives_a_command_that_runs(w2vtra
     assert code == 0
     shown, command = out.split("\nw2vtrain ")
     assert "\n  hs " in shown
-    assert "measured   with 10,000 words (Penn Treebank);" in shown
+    assert "measured   with 10,000 words (Penn Treebank, 0.89M per epoch);" in shown
     assert "table      docs/objectives.md#penn-treebank\n" in shown
     assert max(map(len, out.splitlines())) <= 80
     words = shlex.split(command.replace("\\\n", " "))

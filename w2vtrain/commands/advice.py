@@ -40,17 +40,24 @@ def print_decision_table(among: Sequence[Study]) -> None:
     """Print which objective was best for each need, study and time."""
     text = (
         "Which one to use, by the words of the vocabulary and the CPU seconds of training, on one thread. Each line is"
-        " the mean of three measured runs. Its result is the perplexity, beside that of the full softmax within the"
-        " same time; for word vectors, it is the mean of analogies and WordSim-353."
+        " the mean of three measured runs, or one run of several epochs. Its result is the perplexity, beside that of"
+        " the full softmax within the same time; for word vectors, it is the mean of analogies and WordSim-353. Words"
+        " are those of one epoch."
     )
-    form = "  {:>10}  {:<7} {:>6}  {:<26} {:>7} {:>6} {:>7}".format
-    head = form("vocabulary", "text", "within", "use", "result", "took", "softmax")
+    form = "  {:>7} {:>5} {:<7} {:>6} {:<25} {:>7} {:>6} {:>7}".format
+    head = form("vocab.", "words", "text", "within", "use", "result", "took", "softmax")
     echo("\n" + textwrap.fill(text, WIDTH) + "\n\n" + head)
     for needs, answers in decision_table(among).items():
         echo("\n" + textwrap.fill("; ".join(NEEDS[need][0] for need in needs), WIDTH, initial_indent="  "))
         for study, seconds, run, softmax in answers:
-            cells = (f"{study.vocabulary:,}", study.text.split()[0], limit(seconds), run.use, quality(run))
-            echo(form(*cells, f"{run.cpu:.1f} s", quality(softmax) if softmax else "-"))
+            text = (f"{study.vocabulary:,}", millions(study.words), study.text.split()[0])
+            took = f"{run.cpu:.1f} s" if run.cpu < 100 else f"{run.cpu:.0f} s"
+            echo(form(*text, limit(seconds), run.use, quality(run), took, quality(softmax) if softmax else "-"))
+
+
+def millions(words: int) -> str:
+    """Return a number of words in millions, as text."""
+    return f"{words / 1e6:.2g}M"
 
 
 def limit(seconds: float) -> str:
@@ -73,12 +80,15 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     words = 0
     if vocabulary is None:
         vocabulary, words = sizes(corpus, settings)
-    study = study_for(need, vocabulary)
+    study = study_for(need, vocabulary, words)
     runs = ranking(study, need, max(seconds, MAX_DURATION_RATIO * shortest(study, need)))
     about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
-    others = ", ".join(f"{one.vocabulary:,} ({one.text})" for one in studies_for(need, studies()) if one is not study)
+    others = ", ".join(
+        f"{one.vocabulary:,} ({one.text}, {millions(one.words)})" for one in studies_for(need, studies())
+        if one is not study
+    )  # fmt: skip
     echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
-    source = f"measured   with {study.vocabulary:,} words ({study.text})"
+    source = f"measured   with {study.vocabulary:,} words ({study.text}, {millions(study.words)} per epoch)"
     if others:
         source += f"; there are runs with {others}"
     echo(textwrap.fill(source, WIDTH, subsequent_indent=" " * 11))
@@ -126,7 +136,8 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     """Yield what the columns mean, and what the measured runs do not say."""
     if need == VECTORS:
         yield "The score is the mean of analogies and WordSim-353."
-    yield "Each line is the mean of three runs. Scoring is the speed of scoring a word (with nce and its relatives,"
+    yield "Each line is the mean of three runs, or one run if it has no range."
+    yield "Scoring is the speed of scoring a word (with nce and its relatives,"
     yield "without normalizing), and size the output parameters, both relative to a full softmax."
     if any(run.use == "softmax" for run in study.runs):
         yield "The softmax is listed last."
@@ -135,7 +146,8 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     if (longest := max(run.cpu for run in study.runs)) < seconds:
         yield f"None of these runs was longer than {longest:.0f} s: `w2vtrain compare` measures longer ones."
     if "weight_decay" in study.settings:
-        yield "The command has the weight decay for a text of this size; the runs had that for a million words."
+        decay = study.settings["weight_decay"]
+        yield f"The command has the weight decay for a text of this size; the runs had {decay:g}."
 
 
 def command(corpus: str, study: Study, run: MeasuredRun, limits: dict[str, Any]) -> str:

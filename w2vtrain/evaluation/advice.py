@@ -19,7 +19,7 @@ MIN_SCORING_RATIO, MAX_LOG_Z_VARIANCE, MAX_SIZE_SHARE = 5, 0.1, 0.5
 softmax's speed, at most this variance of log Z, and at most this share of one full row per word."""
 NO_MODELS = ("neg", "block-neg")
 """Objectives whose scores are not those of a language model, so that their perplexity is high by design."""
-BUDGETS = (2.0, 10.0, 40.0, 100.0, math.inf)
+BUDGETS = (2.0, 10.0, 40.0, 100.0, 400.0, math.inf)
 """CPU seconds of training for which the decision table has an answer."""
 
 
@@ -92,9 +92,17 @@ def studies_for(need: str, among: Sequence[Study]) -> list[Study]:
     return [study for study in among if (study.name == VECTORS) == (need == VECTORS)]
 
 
-def study_for(need: str, vocabulary: int) -> Study:
-    """Return the study whose vocabulary is nearest to a number of words, by their ratio."""
-    return min(studies_for(need, studies()), key=lambda study: abs(math.log(study.vocabulary / vocabulary)))
+def study_for(need: str, vocabulary: int, words: int = 0) -> Study:
+    """Return the study whose vocabulary is nearest to a number of words, by their ratio.
+
+    words: those of one epoch, which decide among studies with the same vocabulary; 0 if they are not known.
+    """
+
+    def distance(study: Study) -> tuple[float, float]:
+        length = abs(math.log(study.words / words)) if words else 0.0
+        return abs(math.log(study.vocabulary / vocabulary)), length
+
+    return min(studies_for(need, studies()), key=distance)
 
 
 def ranking(study: Study, need: str, seconds: float = math.inf) -> list[MeasuredRun]:

@@ -100,6 +100,7 @@ def long_blocks() -> list[Block]:
 @pytest.mark.parametrize("command", [line for block in long_blocks() for line in commands(block)])
 def test_long_commands_parse(command):
     """Options, choices and ranges are checked; files are not opened."""
+    assert "\\ " not in command, "a line ends behind its backslash"
     program, *words = shlex.split(command)
     if program == "make":
         assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)

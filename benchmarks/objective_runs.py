@@ -111,6 +111,7 @@ def keep(folder: Path) -> None:
     """
     MEASURED.mkdir(exist_ok=True)
     machines = MEASURED / "machines.json"
+    page = (ROOT / "docs/_objectives.md").read_text(encoding="utf-8")
     known = json.loads(machines.read_text(encoding="utf-8")) if machines.exists() else {}
     for path in sorted(folder.glob("*/compare.json")):
         results = json.loads(path.read_text(encoding="utf-8"))
@@ -118,13 +119,19 @@ def keep(folder: Path) -> None:
         kept = MEASURED / f"{path.parent.name}.jsonl"
         if kept.exists() and kept.read_text(encoding="utf-8") == text:
             continue
+        if not kept.exists() or speeds(kept.read_text(encoding="utf-8")) != speeds(text):
+            known[path.parent.name] = machine()
         kept.write_text(text, encoding="utf-8")
-        known[path.parent.name] = machine()
         if text_of := yardstick.TIMED.get(path.parent.name):
             yardstick.picture([condensed(r) for r in results], text_of, MEASURED / f"{path.parent.name}.png")
-        else:
+        elif f"measured/{path.parent.name}.png" in page:
             shutil.copyfile(path.parent / "curves.png", MEASURED / f"{path.parent.name}.png")
     machines.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def speeds(lines: str) -> dict[str, float | None]:
+    """Return the speed of each run in a file of condensed results, by its name."""
+    return {run["job"]["name"]: run.get("words_per_cpu_second") for run in map(json.loads, lines.splitlines())}
 
 
 def condensed(result: dict[str, Any]) -> dict[str, Any]:

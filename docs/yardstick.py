@@ -34,6 +34,7 @@ from w2vtrain.evaluation.report import (
     number,
     parameter_share,
     ranged,
+    starved,
     three_digits,
     training_ratios,
 )  # fmt: skip
@@ -97,13 +98,19 @@ def _scoring(line: ContenderResults) -> str:
 def best(results: list[Result]) -> list[Result]:
     """Return, of runs that differ only in their epochs, those with the lowest mean perplexity on validation text.
 
-    Older results, which do not have it, are chosen by the test set.
+    If older results do not have it, the test set chooses.
     """
+    validated = _is_validated(results)
+
+    def choosing(r: Result) -> float | None:
+        perplexity: float | None = r["validation"] if validated else r["test"]["perplexity"]
+        return perplexity
+
     chosen: dict[str, ContenderResults] = {}
     for line in by_contender(results):
-        name, mean = without_budget(line.name), line.mean(_choosing)
+        name, mean = without_budget(line.name), line.mean(choosing)
         other = chosen.get(name)
-        if mean is not None and (other is None or mean < (other.mean(_choosing) or math.inf)):
+        if mean is not None and (other is None or mean < (other.mean(choosing) or math.inf)):
             chosen[name] = line
     return [
         {**r, "job": {**r["job"], "name": f"{name} seed {r['job']['settings']['seed']}"}}
@@ -112,10 +119,9 @@ def best(results: list[Result]) -> list[Result]:
     ]
 
 
-def _choosing(r: Result) -> float | None:
-    """Return the perplexity that chooses among runs with different epochs."""
-    perplexity: float | None = r.get("validation", r["test"]["perplexity"])
-    return perplexity
+def _is_validated(results: list[Result]) -> bool:
+    """Return whether the perplexity of validation text is known of all runs."""
+    return all("validation" in r for r in results if "test" in r)
 
 
 def budgets(results: list[Result]) -> dict[str, dict[int, list[tuple[float, float]]]]:
@@ -286,13 +292,26 @@ def machine() -> str:
     path = MEASURED / "machines.json"
     if not path.exists():
         return MISSING
-    studies_of: dict[str, list[str]] = {}
+    dates: dict[tuple[str, str], dict[str, str]] = {}  # of each study, by machine
     for study, facts in json.loads(path.read_text(encoding="utf-8")).items():
-        text = f"{facts['cores']} cores of {facts['processor']} ({facts['blas']}, {facts['date']})"
-        studies_of.setdefault(text, []).append(study)
+        key = f"{facts['cores']} cores of {facts['processor']}", facts["blas"]
+        dates.setdefault(key, {})[study] = facts["date"]
+    studies_of = {
+        f"{cores} ({blas}, {' to '.join(sorted({min(of.values()), max(of.values())}))})": list(of)
+        for (cores, blas), of in dates.items()
+    }
     first, *others = sorted(studies_of, key=lambda text: -len(studies_of[text]))
     named = {text: ", ".join(STUDIES.get(study, study) for study in studies_of[text]) for text in others}
     return "; ".join([first, *(f"{text}, for {named[text]}" for text in others)])
+
+
+def busy(by_study: dict[str, list[Result]]) -> str:
+    """Return how many runs of each study got too little CPU time, and the smallest share, as text."""
+    counted = {study: starved(results) for study, results in by_study.items()}
+    return ", ".join(
+        f"{len(slow)} of {runs} ({STUDIES[study]}, at least {min(slow):.0%})"
+        for study, (slow, runs) in counted.items() if slow and study in STUDIES
+    )  # fmt: skip
 
 
 STUDIES = {
@@ -385,5 +404,7 @@ def parts() -> dict[str, Any]:
         **claims,
         "f": figures,
         "machine": machine(),
+        "busy": busy(by_study),
+        "ptb_chosen": "of the validation text" if _is_validated(by_study.get("ptb", [])) else "in the table",
         **{f"{study}_time": equal_perplexity(by_study.get(study, [])) for study in TIMED},
     }

@@ -79,6 +79,15 @@ def test_validation_text_chooses_among_epochs_where_its_score_is_kept():
     assert [r["test"]["perplexity"] for r in yardstick.best(results)] == [110.0]
 
 
+def test_the_perplexity_of_validation_text_is_kept_unless_there_is_a_time_limit():
+    result = run("hs(epochs=2)", 1, 2.0, 110.0)
+    result["curve"] = [{"seconds": at, "perplexity": value} for at, value in ((1.0, None), (2.0, 80.0), (3.0, 85.0))]
+    result["job"]["settings"] |= {"epochs": 3, "seconds": None, "threads": 1}
+    assert objective_runs.condensed(result)["validation"] == 80.0
+    result["job"]["settings"]["seconds"] = 3.0
+    assert "validation" not in objective_runs.condensed(result)
+
+
 def test_the_best_run_of_an_objective_is_kept():
     results = [run(f"nce(epochs={n}, negative=5)", seed, 1.0, 100 + n) for n in (4, 2, 8) for seed in (1, 2)]
     kept = yardstick.best(results)

@@ -585,7 +585,8 @@ def test_the_time_of_scoring_is_announced_before_the_first_scoring(tmp_path, mon
     found, told = replace(job(tmp_path, "hs", **more), brief=brief), []
     monkeypatch.setattr(trial.Curve, "add", lambda curve, perplexity: told.append("point"))
     trial.train(found, told.append)
-    assert all(re.fullmatch(r"scoring will take about \d+\.\d s", text) for text in told[:announced])
+    assert all(re.fullmatch(r"scoring will take about [\d,]+\.\d s", text) for text in told[:announced])
+    assert not any(text.endswith(" 0.0 s") for text in told[:announced])
     assert set(told[announced:]) == {"point"}
 
 

@@ -40,7 +40,7 @@ def print_decision_table(among: Sequence[Study]) -> None:
     """Print which objective was best for each need, study and time."""
     text = (
         "Which one to use, by the words of the vocabulary and the CPU seconds of training, on one thread. Each line is"
-        " the mean of three measured runs, or one run of several epochs. Its result is the perplexity, beside that of"
+        " the mean of three measured runs, or one run where marked with *. Its result is the perplexity, beside that of"
         " the full softmax within the same time; for word vectors, it is the mean of analogies and WordSim-353. Words"
         " are those of one epoch."
     )
@@ -50,14 +50,26 @@ def print_decision_table(among: Sequence[Study]) -> None:
     for needs, answers in decision_table(among).items():
         echo("\n" + textwrap.fill("; ".join(NEEDS[need][0] for need in needs), WIDTH, initial_indent="  "))
         for study, seconds, run, softmax in answers:
-            text = (f"{study.vocabulary:,}", millions(study.words), study.text.split()[0])
+            place = (f"{study.vocabulary:,}", millions(study.words), study.text.split()[0])
             took = f"{run.cpu:.1f} s" if run.cpu < 100 else f"{run.cpu:.0f} s"
-            echo(form(*text, limit(seconds), run.use, quality(run), took, quality(softmax) if softmax else "-"))
+            result = quality(run) + "*" * is_single(run)
+            echo(form(*place, limit(seconds), run.use, result, took, quality(softmax) if softmax else "-"))
+
+
+def described(study: Study) -> str:
+    """Return the vocabulary of a study, its text and the words of one epoch, as text."""
+    return f"{study.vocabulary:,} words ({study.text}, {millions(study.words)} per epoch)"
 
 
 def millions(words: int) -> str:
     """Return a number of words in millions, as text."""
     return f"{words / 1e6:.2g}M"
+
+
+def is_single(run: MeasuredRun) -> bool:
+    """Return whether a run is one, not the mean of several seeds."""
+    _, low, high = run.quality
+    return low == high
 
 
 def limit(seconds: float) -> str:
@@ -69,7 +81,7 @@ def quality(run: MeasuredRun, with_range: bool = False) -> str:
     """Return the mean of a run's perplexity or scores, and the range over seeds, as text."""
     form = ("{:.3f}" if run.quality[0] < 1 else "{:,.1f}" if run.quality[0] < 1000 else "{:,.0f}").format
     mean, low, high = map(form, run.quality)
-    return f"{mean} ({low}-{high})" if with_range and low != high else mean
+    return f"{mean} ({low}-{high})" if with_range and not is_single(run) else mean
 
 
 def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, settings: dict[str, Any]) -> None:
@@ -83,12 +95,10 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     study = study_for(need, vocabulary, words)
     runs = ranking(study, need, max(seconds, MAX_DURATION_RATIO * shortest(study, need)))
     about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
-    others = ", ".join(
-        f"{one.vocabulary:,} ({one.text}, {millions(one.words)})" for one in studies_for(need, studies())
-        if one is not study
-    )  # fmt: skip
+    named = dict.fromkeys(map(described, studies_for(need, studies())))
+    others = ", ".join(name for name in named if name != described(study))
     echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
-    source = f"measured   with {study.vocabulary:,} words ({study.text}, {millions(study.words)} per epoch)"
+    source = f"measured   with {described(study)}"
     if others:
         source += f"; there are runs with {others}"
     echo(textwrap.fill(source, WIDTH, subsequent_indent=" " * 11))

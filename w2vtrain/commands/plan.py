@@ -69,9 +69,9 @@ class Plan:
 def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Plan:
     """Return what a request asks for, the same on all processes of a team.
 
-    Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names all settings at fault; if there
-    are none, all results that cannot be written; and if there are none, all files. With --print-config, only settings
-    are checked.
+    Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names the first mistake of each kind in
+    settings; if there are none, in results; and if there are none, in files. With --print-config, only settings are
+    checked.
     """
     start = WarmStart.load(request.init_from) if request.init_from else None
     asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)

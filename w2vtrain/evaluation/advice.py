@@ -88,19 +88,21 @@ def study_from(fields: dict[str, Any]) -> Study:
 
 
 def studies_for(need: str, among: Sequence[Study]) -> list[Study]:
-    """Return the studies that answer a need."""
-    return [study for study in among if (study.name == VECTORS) == (need == VECTORS)]
+    """Return the studies with a run that serves a need."""
+    serves = NEEDS[need][1]
+    return [study for study in among if (study.name == VECTORS) == (need == VECTORS) and any(map(serves, study.runs))]
 
 
 def study_for(need: str, vocabulary: int, words: int = 0) -> Study:
     """Return the study whose vocabulary is nearest to a number of words, by their ratio.
 
-    words: those of one epoch, which decide among studies with the same vocabulary; 0 if they are not known.
+    words: those of one epoch, or 0 if they are not known. Of studies with the same vocabulary, the one whose text is
+    nearest to that decides, then the one with the longest run.
     """
 
-    def distance(study: Study) -> tuple[float, float]:
+    def distance(study: Study) -> tuple[float, float, float]:
         length = abs(math.log(study.words / words)) if words else 0.0
-        return abs(math.log(study.vocabulary / vocabulary)), length
+        return abs(math.log(study.vocabulary / vocabulary)), length, -max(run.cpu for run in study.runs)
 
     return min(studies_for(need, studies()), key=distance)
 

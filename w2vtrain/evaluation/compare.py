@@ -204,7 +204,7 @@ def _described(kept: dict[str, Any]) -> str:
 def _train_apart(job: Trial, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Train in a new process; return the result.
 
-    path: of the result, see `trial.train`; say: is called with what the process has to say.
+    path: of the result, see `trial.train`; say: is called with each message of the process.
     """
     task = json_text({"job": asdict(job), "result": str(path)}).encode()
 

@@ -161,16 +161,21 @@ def cpu_seconds(r: dict[str, Any]) -> float:
     return float(r["words_per_second"] * r["seconds"]["training"] / speed) if speed else 0.0
 
 
-def busy(results: Results) -> str | None:
-    """Return a warning if training got too little CPU time: something else used the machine."""
+def starved(results: Results) -> tuple[list[float], int]:
+    """Return the shares of their CPU time of the runs that got too little, 0 to 1, and the number of all runs."""
     runs = [
         (cpu_seconds(r), r["seconds"]["training"] * int(r["job"]["settings"]["threads"]))
         for r in results if "test" in r and r["words_per_cpu_second"]
     ]  # fmt: skip
-    slow = [used / could for used, could in runs if used < MIN_CPU_SHARE * could - LOST_SECONDS]
+    return [used / could for used, could in runs if used < MIN_CPU_SHARE * could - LOST_SECONDS], len(runs)
+
+
+def busy(results: Results) -> str | None:
+    """Return a warning if training got too little CPU time: something else used the machine."""
+    slow, runs = starved(results)
     if not slow:
         return None
-    affected = f"{len(slow)} of {len(runs)} runs" if len(runs) > 1 else "training"
+    affected = f"{len(slow)} of {runs} runs" if runs > 1 else "training"
     least = f"{'as little as' if len(slow) > 1 else 'only'} {min(slow):.0%}"
     return (
         f"the machine was busy: {affected} got {least} of the CPU time"

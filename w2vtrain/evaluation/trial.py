@@ -83,7 +83,7 @@ class Curve:
     """Scores held-out text at fixed fractions of a time limit, while the clock is stopped: see training.events.Probe.
 
     Without a time limit it scores nothing, because `fit` scores held-out text after each epoch. Before the first
-    scoring, it estimates how long all scoring will take, and says it.
+    scoring, it estimates how long all scoring will take, and reports it.
 
     text: the held-out text, once the corpus has been read; points: {"seconds", "perplexity"}, with the CPU seconds of
     training so far; file: that of the points, for the case that the run is resumed, or None; spent: seconds of scoring.

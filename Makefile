@@ -42,7 +42,7 @@ demo: install ## Train on data/simplewiki.txt; print neighbors and scores
 	@echo
 	$(BIN)/w2vtrain eval similarity $(DEMO)/vectors.txt data/eval/wordsim353.tsv
 
-test: install ## Run the tests; takes 7 minutes on 2 cores (AMD Zen 4), a third of it to compile kernels
+test: install ## Run the tests; takes 6 minutes on 2 cores (AMD Zen 4), 7 if no kernel is compiled
 	$(BIN)/python -m pytest $(PARALLEL)
 
 test-all: install ## Run all tests, including the slow ones

@@ -296,13 +296,13 @@ def machine() -> str:
     for study, facts in json.loads(path.read_text(encoding="utf-8")).items():
         key = f"{facts['cores']} cores of {facts['processor']}", facts["blas"]
         dates.setdefault(key, {})[study] = facts["date"]
-    studies_of = {
-        f"{cores} ({blas}, {' to '.join(sorted({min(of.values()), max(of.values())}))})": list(of)
-        for (cores, blas), of in dates.items()
-    }
-    first, *others = sorted(studies_of, key=lambda text: -len(studies_of[text]))
-    named = {text: ", ".join(STUDIES.get(study, study) for study in studies_of[text]) for text in others}
-    return "; ".join([first, *(f"{text}, for {named[text]}" for text in others)])
+    texts = []
+    for (cores, blas), date_of in sorted(dates.items(), key=lambda item: -len(item[1])):
+        first, last = min(date_of.values()), max(date_of.values())
+        when = first if first == last else f"{first} to {last}"
+        named = ", ".join(STUDIES.get(study, study) for study in date_of)
+        texts.append(f"{cores} ({blas}, {when})" + f", for {named}" * bool(texts))
+    return "; ".join(texts)
 
 
 def busy(by_study: dict[str, list[Result]]) -> str:

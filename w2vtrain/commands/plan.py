@@ -241,11 +241,10 @@ def check_results(request: FitRequest, settings: Settings) -> None:
         if not check_options(settings) and request.save_output_vectors:
             raise ConfigError(f"save-output-vectors: objective {settings.objective} has no output vectors to save")
 
-    plain = [file for file in (request.save_model, request.log_json) if file]
+    others = ((request.save_vocab, True), (request.save_model, False), (request.log_json, False))
     check_all(
         check_rows, partial(check_export, request.export, settings), partial(check_formats, request),
-        *(partial(check_suffix, file) for file in [request.save_vocab] if file),
-        *(partial(check_suffix, file, compressible=False) for file in plain),
+        *(partial(check_suffix, file, compressible) for file, compressible in others if file),
     )  # fmt: skip
 
 

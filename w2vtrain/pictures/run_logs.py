@@ -261,5 +261,6 @@ def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]
         if perplexity is not None and perplexity > 0:
             run.perplexity.append((at, perplexity))
     first, last, planned = settings.get("alpha"), settings.get("min_alpha"), settings.get("epochs")
-    if planned and first is not None and last is not None and settings.get("seconds") is None:  # it falls evenly
-        run.rate += [(at, first + (last - first) * min(1.0, at.epochs / planned)) for at in moments if epochs]
+    falls_evenly = settings.get("seconds") is None
+    if falls_evenly and epochs and planned and first is not None and last is not None:
+        run.rate += [(at, first + (last - first) * min(1.0, at.epochs / planned)) for at in moments]

@@ -52,11 +52,11 @@ def prepare(folder: Path, ptb: Path, enwiki: Path, german: Path) -> None:
     divide(folder, "german", german)
     if not (folder / "phrases.txt").exists():
         found = phrases((folder / "enwiki.txt").read_text(encoding="utf-8"))
-        for name in ("phrases.curve", "phrases"):
-            lines = (folder / f"{name.replace('phrases', 'enwiki')}.txt").read_text(encoding="utf-8").splitlines()
+        for part in (".end", ".curve", ""):
+            lines = (folder / f"enwiki{part}.txt").read_text(encoding="utf-8").splitlines()
             text = "".join(joined(line.split(), found) + "\n" for line in lines)
             (folder / "part").write_text(text, encoding="utf-8")
-            (folder / "part").rename(folder / f"{name}.txt")
+            (folder / "part").rename(folder / f"phrases{part}.txt")
 
 
 def divide(folder: Path, name: str, text: Path) -> None:

@@ -10,6 +10,7 @@ from simulated import run_ranks
 from w2vtrain.distributed.common_direction import mean_row, scale_along, shares_direction
 from w2vtrain.distributed.replica import shares
 from w2vtrain.distributed.synchronization import INPUT_UPDATES, OUTPUT_UPDATES, Synchronizer
+from w2vtrain.engines.contract import Array, Role
 from w2vtrain.objectives import build, option_defaults
 
 ROWS, WIDTH, ROUND = 80, 6, 1000
@@ -30,9 +31,9 @@ def test_only_scores_that_are_log_probabilities_without_biases_have_a_limit_of_t
     problem = problem_of([40, 20, 20, 10, 5, 5], tokens=text, bias=bias)
     pairs = SimpleNamespace(pairs=lambda: True)
     engine = SimpleNamespace(problem=problem, objective=build(name, problem, option_defaults(name)), architecture=pairs)
-    known = {"input": np.ones(6), "output": np.ones(6)}
+    known = {Role.INPUT: np.ones(6), Role.OUTPUT: np.ones(6)}
     assert shares_direction(engine, known) is expected
-    assert not shares_direction(engine, {"output": np.ones(6)})
+    assert not shares_direction(engine, {Role.OUTPUT: np.ones(6)})
     engine.architecture = SimpleNamespace(pairs=lambda: False)
     assert not shares_direction(engine, known)
 
@@ -71,8 +72,8 @@ class Engine:
             for name, size, column in (("input", 2.0, 0), ("output", -6.0, 1))
         }
 
-    def state(self):
-        return self.arrays
+    def trained(self):
+        return [Array(name, Role[name.upper()], array) for name, array in self.arrays.items()]
 
 
 def changes(rank, name):
@@ -86,7 +87,7 @@ def test_rows_move_less_along_the_mean_row_of_the_other_matrix(bias):
 
     def work(comm):
         engine = Engine(bias)
-        mine = Synchronizer(comm, engine, {"input": rates, "output": rates}, ROUND)
+        mine = Synchronizer(comm, engine, {Role.INPUT: rates, Role.OUTPUT: rates}, ROUND)
         for name, array in engine.arrays.items():
             array += changes(comm.rank, name)
         mine.synchronize(ROUND, everything=True)

@@ -15,6 +15,7 @@ from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.quantization import MIN_SCALE, add_quantized, quantize, row_bytes, views
 from w2vtrain.distributed.quantized_sum import QuantizedSum
 from w2vtrain.distributed.synchronization import Synchronizer
+from w2vtrain.engines.contract import Array, Role
 
 FLOATS = st.floats(width=32)
 ROWS = st.integers(1, 40).flatmap(lambda columns: arrays(np.float32, (3, columns), elements=FLOATS))
@@ -159,9 +160,9 @@ def test_ranks_exchange_a_byte_per_value_where_that_is_smaller(monkeypatch, colu
         array = np.zeros((40, columns), np.float32)
         engine = SimpleNamespace(
             architecture=SimpleNamespace(learned=dict), problem=SimpleNamespace(width=columns),
-            schedule=SimpleNamespace(threads=1), state=lambda: {"input": array},
+            schedule=SimpleNamespace(threads=1), trained=lambda: [Array("input", Role.INPUT, array)],
         )  # fmt: skip
-        mine = Synchronizer(comm, engine, {"input": np.full(40, 1e-9)}, 1000)
+        mine = Synchronizer(comm, engine, {Role.INPUT: np.full(40, 1e-9)}, 1000)
         array += comm.rank + 1
         mine.synchronize(1000)
         return array, mine.bytes

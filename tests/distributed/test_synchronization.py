@@ -21,6 +21,7 @@ from w2vtrain.distributed.synchronization import (
     Synchronizer,
     expected_updates,
 )
+from w2vtrain.engines.contract import Array, Role
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import ConfigError
 from w2vtrain.formats.subwords import Ngrams, Subwords
@@ -43,8 +44,8 @@ class Engine:
         self.schedule = SimpleNamespace(threads=threads)
         self.array = np.random.default_rng(seed).normal(size=(ROWS, WIDTH + 1)).astype(np.float32)
 
-    def state(self):
-        return {"input": self.array}
+    def trained(self):
+        return [Array("input", Role.INPUT, self.array)]
 
 
 def updates():
@@ -53,7 +54,7 @@ def updates():
 
 
 def synchronizer(comm, engine):
-    return Synchronizer(comm, engine, {"input": updates()}, ROUND)
+    return Synchronizer(comm, engine, {Role.INPUT: updates()}, ROUND)
 
 
 def change(rank, number, size=1.0):
@@ -147,7 +148,7 @@ def test_a_cycle_ends_when_all_rows_are_due_and_then_begins_again():
 
 
 def test_rows_that_a_round_updates_often_belong_to_the_base():
-    mine = Synchronizer(ALONE, Engine(), {"input": updates()}, 10**9)
+    mine = Synchronizer(ALONE, Engine(), {Role.INPUT: updates()}, 10**9)
     often = int((updates() * 1e9 > INPUT_UPDATES / BASE_LIMIT_DIVISOR).sum())
     assert MIN_EXCHANGED_ROWS < often < ROWS
     assert mine.exchanged[0].due(1) == often
@@ -176,7 +177,7 @@ def test_all_threads_of_a_rank_take_part_in_an_exchange_of_many_rows(monkeypatch
     for threads in (1, 3):
         with ThreadPoolExecutor(threads) as pool:
             engine = Engine(threads=threads)
-            mine = Synchronizer(ALONE, engine, {"input": updates()}, ROUND, pool if threads > 1 else None)
+            mine = Synchronizer(ALONE, engine, {Role.INPUT: updates()}, ROUND, pool if threads > 1 else None)
             engine.array[:, :WIDTH] += change(0, 0)
             mine.synchronize(ROUND)
             found.append(engine.array)
@@ -202,15 +203,15 @@ def test_window_objectives_know_how_often_their_rows_are_candidates(name):
         assert len(found) == len(nodes)
 
 
-def state():
+def trained():
     """Return the array of an engine that says how many output rows there are."""
-    return {"output": np.zeros((len(COUNTS), 1))}
+    return [Array("output", Role.OUTPUT, np.zeros((len(COUNTS), 1)))]
 
 
 @pytest.mark.parametrize("draws", [np.ones(5), np.full(6, np.nan), -np.ones(6)], ids=["too-few", "nan", "negative"])
 def test_wrong_draws_of_an_objective_are_reported(draws):
     objective = SimpleNamespace(engine="windows", draws=lambda _: draws)
-    engine = SimpleNamespace(windows=Windows(), objective=objective, state=state)
+    engine = SimpleNamespace(windows=Windows(), objective=objective, trained=trained)
     with pytest.raises(ConfigError, match="draws returns"):
         expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))
 
@@ -221,11 +222,11 @@ def test_updates_of_rows_follow_the_frequency_of_words(pairs, factor):
     objective = SimpleNamespace(engine="windows", draws=lambda targets: 2 * targets)
     architecture = SimpleNamespace(pairs=lambda: pairs, vectors=Architecture.vectors)
     engine = SimpleNamespace(
-        windows=Windows(size=5), objective=objective, architecture=architecture, state=state, subwords=None
+        windows=Windows(size=5), objective=objective, architecture=architecture, trained=trained, subwords=None
     )
     found = expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))
-    np.testing.assert_allclose(found["input"], 6 * 2 * COUNTS / 100)
-    np.testing.assert_allclose(found["output"], factor * 2 * COUNTS / 100)
+    np.testing.assert_allclose(found[Role.INPUT], 6 * 2 * COUNTS / 100)
+    np.testing.assert_allclose(found[Role.OUTPUT], factor * 2 * COUNTS / 100)
 
 
 def test_the_row_of_an_ngram_is_updated_as_often_as_all_its_words():
@@ -235,7 +236,7 @@ def test_the_row_of_an_ngram_is_updated_as_often_as_all_its_words():
         objective=SimpleNamespace(engine="blocks"),
         subwords=Subwords.of(words, Ngrams(1, 2, 50)),
     )
-    found = expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))["input"]
+    found = expected_updates(engine, SimpleNamespace(counts=COUNTS), SimpleNamespace(sample=0.0))[Role.INPUT]
     own = 6 * 6.0 * COUNTS / COUNTS.sum()
     np.testing.assert_allclose(found[: len(COUNTS)], own)
     starts = engine.subwords.starts
@@ -254,7 +255,7 @@ def test_the_words_of_a_wide_window_are_those_of_a_sentence(size, contexts):
     engine = SimpleNamespace(windows=windows, objective=objective, architecture=architecture, subwords=None)
     text = SimpleNamespace(counts=COUNTS, words=np.array([60, 40]), tokens=np.zeros(105))
     found = expected_updates(engine, text, SimpleNamespace(sample=0.0))
-    np.testing.assert_allclose(found["input"], contexts * 6.0 * COUNTS / COUNTS.sum())
+    np.testing.assert_allclose(found[Role.INPUT], contexts * 6.0 * COUNTS / COUNTS.sum())
 
 
 def test_arrays_without_known_updates_are_exchanged_after_every_round_as_a_mean():

@@ -13,16 +13,16 @@ import math
 
 import numpy as np
 
-from w2vtrain.engines.contract import Engine
+from w2vtrain.engines.contract import Engine, Role
 from w2vtrain.kernels.jit import kernel
 
 
-def shares_direction(engine: Engine, updates: dict[str, np.ndarray]) -> bool:
+def shares_direction(engine: Engine, updates: dict[Role, np.ndarray]) -> bool:
     """Return whether single input rows are scored, the scores are log-probabilities, and there are no biases.
 
     A step of one of several context words moves the scores less. False also if updates per row are not known.
     """
-    if not {"input", "output"} <= updates.keys() or engine.problem.bias or not engine.architecture.pairs():
+    if not {Role.INPUT, Role.OUTPUT} <= updates.keys() or engine.problem.bias or not engine.architecture.pairs():
         return False
     return engine.objective.initial_bias(engine.problem) is not None
 

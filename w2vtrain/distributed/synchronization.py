@@ -23,7 +23,7 @@ from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.quantization import row_bytes
 from w2vtrain.distributed.quantized_sum import QuantizedSum
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
-from w2vtrain.engines.contract import Chunks, Engine, Schedule
+from w2vtrain.engines.contract import Chunks, Engine, Role, Schedule
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.sampling import keep_thresholds
@@ -47,13 +47,13 @@ MIN_ROWS_FOR_THREADS = 1000
 """Rows below which a rank uses one thread only."""
 
 
-def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[str, np.ndarray]:
-    """Return how often each row of the engine's arrays is updated per word of the corpus, by the name of the array.
+def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[Role, np.ndarray]:
+    """Return how often each input row and each output row is updated per word of the corpus.
 
     The numbers of updates are (rows,) float64. Every pair of a hidden vector and a candidate counts as one update of an
-    output row and of each input row of the hidden vector, except for WINDOW_UPDATES and ALL_CANDIDATES. Arrays that are
-    not in the result count as updated at every step: biases, the input rows of architectures that compose them, and the
-    output rows of objectives that score all words. Raise ConfigError if the objective's `draws` is wrong.
+    output row and of each input row of the hidden vector, except for WINDOW_UPDATES and ALL_CANDIDATES. Arrays whose
+    roles are not in the result count as updated at every step: biases, the input rows of architectures that compose
+    them, and the output rows of objectives that score all words. Raise ConfigError if the objective's `draws` is wrong.
     """
     windows, updates = engine.windows, {}
     kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
@@ -61,13 +61,14 @@ def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[s
     contexts = (windows.left + windows.right) * ((size + 1) / 2 if windows.shrink else size)
     candidates = ALL_CANDIDATES
     if engine.objective.engine == "windows":
-        draws = _draws(engine.objective, kept / kept.sum(), len(engine.state()["output"]))
+        (output,) = (array for array in engine.trained() if array.role is Role.OUTPUT)
+        draws = _draws(engine.objective, kept / kept.sum(), len(output.values))
         candidates = draws.sum()
-        updates["output"] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
+        updates[Role.OUTPUT] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
     if engine.subwords:
-        updates["input"] = engine.subwords.per_row(kept * contexts * candidates)
+        updates[Role.INPUT] = engine.subwords.per_row(kept * contexts * candidates)
     elif not composes(engine.architecture):
-        updates["input"] = kept * contexts * candidates
+        updates[Role.INPUT] = kept * contexts * candidates
     return updates
 
 
@@ -120,26 +121,28 @@ class Synchronizer:
     """
 
     def __init__(
-        self, comm: Communicator, engine: Engine, updates: dict[str, np.ndarray], words: float,
+        self, comm: Communicator, engine: Engine, updates: dict[Role, np.ndarray], words: float,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
         """words: see ExchangedArray; pool: the rank's threads, if it has several."""
         self.comm, self.pool, self.bytes = comm, pool, 0
         self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(comm, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
-        named: dict[str, ExchangedArray] = {}
-        padded = {"input", *engine.architecture.learned()} | ({"output"} & updates.keys())
-        for name, array in engine.state().items():
+        self.exchanged: list[ExchangedArray] = []
+        of_role: dict[Role, ExchangedArray] = {}
+        padded, learned = {Role.INPUT, *updates}, engine.architecture.learned()
+        for name, role, array in engine.trained():
             comm.broadcast(array)
             if array.dtype == np.float32 and array.size:
                 matrix = array.reshape(len(array), -1) if array.ndim > 1 else array.reshape(-1, 1)
-                columns = engine.problem.width if name in padded else matrix.shape[1]
-                rates = updates.get(name, np.full(len(matrix), np.inf))
-                limit = OUTPUT_UPDATES if name == "output" else INPUT_UPDATES
-                named[name] = ExchangedArray(rows_of(matrix, rates, columns), limit, words)
-        self.exchanged = [*named.values()]
+                columns = engine.problem.width if role in padded or name in learned else matrix.shape[1]
+                rates = updates.get(role, np.full(len(matrix), np.inf))
+                limit = OUTPUT_UPDATES if role is Role.OUTPUT else INPUT_UPDATES
+                of_role[role] = ExchangedArray(rows_of(matrix, rates, columns), limit, words)
+                self.exchanged.append(of_role[role])
         if shares_direction(engine, updates):
-            named["input"].other, named["output"].other = named["output"], named["input"]
+            input_rows, output_rows = of_role[Role.INPUT], of_role[Role.OUTPUT]
+            input_rows.other, output_rows.other = output_rows, input_rows
         longest = max((one.rows.common.shape[1] for one in self.exchanged), default=0)
         # Of a message: new memory each time would be slow.
         self._values = np.empty(max(VALUES_PER_MESSAGE, longest), np.float32)

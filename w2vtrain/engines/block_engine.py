@@ -12,7 +12,7 @@ import numpy as np
 from numba import float32, int64, types
 from numba.extending import overload
 
-from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, read_only, saved
+from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, by_name, read_only
 from w2vtrain.engines.stage import Stage, enter, make_stage, settle
 from w2vtrain.engines.weights import initial_input, learned_weights, others
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
@@ -297,8 +297,11 @@ class BlockEngine:
             *others(self.objective, learned, Role.STATE),
         ]
 
+    def trained(self) -> list[Array]:
+        return [array for array in self.arrays() if array.role is not Role.STRUCTURE]
+
     def state(self) -> dict[str, np.ndarray]:
-        return saved(self.arrays())
+        return by_name(self.trained())
 
     def weights(self) -> Weights:
         output, arrays = self.objective.output, self.objective.arrays()

@@ -83,17 +83,16 @@ class Role(Enum):
 
 
 class Array(NamedTuple):
-    """An array of a run, by the name that it has in the model. Checkpoints store all but the last two roles."""
+    """An array of a run, by the name that it has in the model. Training changes all but the last two roles."""
 
     name: str
     role: Role
     values: np.ndarray
 
 
-def saved(arrays: Sequence[Array]) -> dict[str, np.ndarray]:
-    """Return the arrays that training changes, by name."""
-    fixed = (Role.STRUCTURE, Role.DERIVED)
-    return {array.name: array.values for array in arrays if array.role not in fixed}
+def by_name(arrays: Sequence[Array]) -> dict[str, np.ndarray]:
+    """Return the values of arrays by their names."""
+    return {array.name: array.values for array in arrays}
 
 
 @dataclass(frozen=True)
@@ -139,5 +138,8 @@ class Engine(Protocol):
     def arrays(self) -> list[Array]:
         """Return all arrays of the run, with their roles. Read or write them only while no thread is training."""
 
+    def trained(self) -> list[Array]:
+        """Return those of `arrays` that training changes."""
+
     def state(self) -> dict[str, np.ndarray]:
-        """Return those of `arrays` that training changes, by name: what a checkpoint stores."""
+        """Return the values of `trained` by name: what a checkpoint stores."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, saved
+from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, by_name
 from w2vtrain.engines.stage import TARGETS_PER_STAGE, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Matrices, train_chunks, words_at_once
@@ -211,8 +211,7 @@ class WindowEngine:
             self.w_in[rows] = values
         return loss, examples
 
-    def _trained(self) -> list[Array]:
-        """Return the arrays that training changes. The others take time to compute, such as the paths of a tree."""
+    def trained(self) -> list[Array]:  # without the other arrays, which take time, such as the paths of a tree
         rows, outputs = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
         learned = {**self.architecture.learned(), **self.objective.learned()}
         return [
@@ -222,11 +221,11 @@ class WindowEngine:
         ]
 
     def arrays(self) -> list[Array]:
-        trained = self._trained()
+        trained = self.trained()
         return [*trained, *others(self.objective, {array.name for array in trained}, Role.DERIVED)]
 
     def state(self) -> dict[str, np.ndarray]:
-        return saved(self._trained())
+        return by_name(self.trained())
 
     def weights(self) -> Weights:
         rows, output = self.w_in[: self.input_rows], self.w_out[: self.output_rows]

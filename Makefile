@@ -101,7 +101,7 @@ objectives: install ## Measure docs/objectives.md, in hours: PTB=FOLDER ENWIKI=F
 faults: install ## Show how w2vtrain, gensim and fastText handle faults: FAULTS="--fasttext-python PYTHON"
 	$(BIN)/python tests/faults.py $(FAULTS)
 
-mutants: install ## Show that the tests notice each of a table of bugs, in 30 minutes: MUTANTS="NAMES OR FOLDERS"
+mutants: install ## Show that the tests notice each of a table of bugs, in 7 minutes: MUTANTS="NAMES OR FOLDERS"
 	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 # One lock file serves all platforms and Python versions. uv keeps the locked versions if pyproject.toml allows them.

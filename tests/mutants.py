@@ -304,6 +304,15 @@ MUTANTS = (
         "distance-from-the-optimum", "evaluation/objective_checks.py", "MAX_KL_NATS = 0.015", "MAX_KL_NATS = 15.0",
         "evaluation/test_objective_checks.py::test_wrong_losses_of_a_window_objective_fail_only_what_it_learns",
     ),
+    # pictures
+    Mutant(
+        "label-on-a-labels-point", "pictures/labels.py", "            used += 2\n", "            used += 1\n",
+        "pictures/test_labels.py",
+    ),
+    Mutant(
+        "progress-before-a-resume", "pictures/run_logs.py", "while progress and progress[-1][0].words >= words",
+        "while progress and progress[-1][0].words < words", "pictures/test_run_logs.py",
+    ),
     # compat
     Mutant(
         "mean-of-a-context", "compat/scoring.py", "hidden = hidden / len(rows)", "hidden = hidden * len(rows)",

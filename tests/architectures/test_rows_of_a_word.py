@@ -12,7 +12,7 @@ from reference import problem_of
 import w2vtrain
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.config import validated
+from w2vtrain.config import Settings, validated
 from w2vtrain.engines.contract import read_only
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
@@ -21,6 +21,7 @@ from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.fit import effective
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.unfinished import vectors_of
 
@@ -169,3 +170,10 @@ def test_a_trained_model_gives_all_rows_to_a_run_that_starts_from_it(tmp_path, n
         w2vtrain.continue_training(vectors, tmp_path / "old", architecture=name, **{**settings, "epochs": 1})
     plain = w2vtrain.continue_training(model, tmp_path / "old", 1, alpha=1e-9, threads=1, architecture="skipgram")
     np.testing.assert_allclose(plain["bee"], model["bee"], atol=1e-5)
+
+
+def test_subwords_are_refused_before_anything_is_read(name):
+    with pytest.raises(
+        ConfigError, match=r"subwords: .* computes the vectors of words from rows of its own"
+    ):
+        effective(Settings(architecture=name, subwords=True))

@@ -132,8 +132,7 @@ class TeamOfRanks(Team):
             events.reading(done, total, tokens)
 
         assert self.folder
-        if inputs.grow or not isinstance(corpus, Corpus):
-            raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
+        assert isinstance(corpus, Corpus)
         with self._agreeing():
             ids = encode_together(self.comm, corpus, settings, self.folder, inputs.known_words(), progress)
         self._standby = Standby(self.comm)  # reading held-out text and compiling may take longer than others wait

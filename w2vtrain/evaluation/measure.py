@@ -7,7 +7,7 @@ bench.py chooses what to measure.
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,15 +85,21 @@ def measure(
         with around or nullcontext():
             code, last = run_child(child, json.dumps([asdict(job), output]).encode(), folder)
         if code:
-            raise ConfigError(
-                f"{job.system} could not train {job.architecture} with {job.objective}: see its message above"
-            )
+            failed = f"{job.system} could not train {job.architecture} with {job.objective}"
+            raise ConfigError(f"{failed}: {_failure(last)}")
         result = json.loads(last)
         scores = evaluate(output, questions, pairs)
     (cpu, wall), (whole_cpu, whole_wall) = result["training"], result["whole"]
     more = {name: result.get(name) for name in ("tokens", "reading", "preparing", "examples")}
     peak_memory = result["peak_memory"]
     return Measurement(job, result["words"], cpu, wall, whole_cpu, whole_wall, peak_memory, scores, **more)
+
+
+def _failure(last: bytes) -> str:
+    """Return why a child failed, from the last line that it wrote."""
+    with suppress(ValueError, KeyError, TypeError):
+        return str(json.loads(last)["failed"])
+    return "see its message above"
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:

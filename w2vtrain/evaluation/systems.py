@@ -15,6 +15,7 @@ from typing import Any
 
 from w2vtrain.errors import W2VError
 from w2vtrain.system.amounts import counted
+from w2vtrain.system.children import tell
 from w2vtrain.system.machine import peak_memory
 
 
@@ -160,19 +161,16 @@ def child(task: bytes) -> None:
 
 
 def tell_measurements(train: Callable[[Any, str], dict[str, Any]], job: Any, output: str) -> None:
-    """Train and write the measurements as JSON to the last line of stdout.
-
-    An error is one line on stderr and an exit code.
-    """
+    """Train and tell the parent process the measurements, or {"failed": the error} with an exit code."""
     clock = Clock()
     try:
         done = train(job, output)
     except W2VError as error:
-        sys.stderr.write(f"{error}\n")
+        tell({"failed": str(error)})
         sys.exit(error.exit_code)
     cpu, wall = clock.read()
     whole = done.pop("whole_cpu", cpu), wall
-    sys.stdout.write(json.dumps({"peak_memory": peak_memory(), **done, "whole": whole}) + "\n")
+    tell({"peak_memory": peak_memory(), **done, "whole": whole})
 
 
 COMMON = {("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "neg"), ("cbow", "hs")}

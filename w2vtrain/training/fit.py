@@ -31,6 +31,7 @@ from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
 from w2vtrain.training.predictor import (
     architecture_of,
+    check_subwords,
     check_window,
     predictor,
     problem_of,
@@ -64,6 +65,7 @@ def effective(settings: Settings) -> Settings:
     block = settings.block if settings.block is not None else defaults.get("block", 32)
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
     check_window(settings)
+    check_subwords(settings)
     shrink = settings.shrink_windows if settings.shrink_windows is not None else shrinks(settings)
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
     done = replace(done, shrink_windows=shrink, block=block)

@@ -49,6 +49,15 @@ def check_window(settings: Settings) -> None:
         )
 
 
+def check_subwords(settings: Settings) -> None:
+    """Raise ConfigError for --subwords if the architecture has input rows of its own."""
+    if settings.subwords and composes(architecture_class(settings.architecture)):
+        raise ConfigError(
+            f"{label('subwords')}: architecture {settings.architecture} computes the vectors of words from rows of its"
+            f" own; leave out {spelled('subwords', True)}"
+        )
+
+
 def shrinks(settings: Settings) -> bool:
     """Return whether windows shrink by default."""
     return settings.window != WHOLE_SENTENCE and not architecture_class(settings.architecture).fixed_positions()
@@ -83,17 +92,9 @@ def architecture_of(settings: Settings, words: Sequence[str], arrays: Mapping[st
 def subwords_of(
     settings: Settings, words: Sequence[str], arrays: Mapping[str, np.ndarray] | None = None
 ) -> Subwords | None:
-    """Return the input rows of words that share n-grams, or None without --subwords. arrays: as in `architecture_of`.
-
-    Raise ConfigError if the architecture has input rows of its own.
-    """
+    """Return the input rows of words that share n-grams; None without --subwords. arrays: as in `architecture_of`."""
     if not settings.subwords:
         return None
-    if composes(architecture_class(settings.architecture)):
-        raise ConfigError(
-            f"{label('subwords')}: architecture {settings.architecture} computes the vectors of words from rows of its"
-            f" own; leave out {spelled('subwords', True)}"
-        )
     ngrams = Ngrams(settings.minn, settings.maxn, settings.bucket)
     return Subwords.of(words, ngrams, (arrays or {}).get(NGRAM_BUCKETS))
 
@@ -155,6 +156,7 @@ def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
             f" {spelled('sentence_end', True)}"
         )
     check_window(settings)
+    check_subwords(settings)
     settings = replace(settings, options=checked_options(settings.objective, settings.options))
     check_options(settings, files=False)
     return settings

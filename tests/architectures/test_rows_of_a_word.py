@@ -173,7 +173,5 @@ def test_a_trained_model_gives_all_rows_to_a_run_that_starts_from_it(tmp_path, n
 
 
 def test_subwords_are_refused_before_anything_is_read(name):
-    with pytest.raises(
-        ConfigError, match=r"subwords: .* computes the vectors of words from rows of its own"
-    ):
+    with pytest.raises(ConfigError, match=r"subwords: .* computes the vectors of words from rows of its own"):
         effective(Settings(architecture=name, subwords=True))

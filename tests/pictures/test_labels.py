@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from w2vtrain.pictures.labels import ASCENT, DESCENT, GAP, Box, place, text_width, wrapped
 
 BOUNDS = Box(0, 0, 400, 300)
+NEAR = st.integers(0, 8).map(lambda steps: 100.0 + 9 * steps)
+"""Coordinates of points that are so near to each other that labels compete for room."""
 POINTS = st.lists(
-    st.tuples(st.floats(-20, 420), st.floats(-20, 320), st.text("abcWM 京é", min_size=1, max_size=12)), max_size=40
+    st.tuples(NEAR | st.floats(-20, 420), NEAR | st.floats(-20, 320), st.text("abcWM 京é", min_size=1, max_size=12)),
+    max_size=40,
 )
 
 

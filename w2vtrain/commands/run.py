@@ -54,7 +54,7 @@ def lead(planned: Plan, team: Team, resumed: bool) -> None:
     """Lock the run folder and the outputs, train with a log, and write the results."""
     request, run = planned.request, planned.run()
     with run.held():  # from here on, signals stop or save a run that has a folder
-        run.read(planned.settings, recorded(request) if run.saves else {}, anew=request.force)
+        run.read(planned.settings, recorded(request) if run.folder else {}, anew=request.force)
         if resumed:
             check_begun(request, run)
         check_outputs(request, run.owns)

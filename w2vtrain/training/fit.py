@@ -135,9 +135,8 @@ def _read(
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: what training continues from, until the end of an epoch; origin: the model that it started from;
-    fingerprint: of what was read, if the run saves checkpoints; subwords: the input rows of words, or None if each has
-    one.
+    state: what training continues from; origin: the model that it started from; fingerprint: of what was read, if the
+    run saves checkpoints; subwords: the input rows of words, or None if each has one.
     """
 
     def __init__(
@@ -165,7 +164,7 @@ class _Learner:
         self.engine: Engine = make_engine(
             self.architecture, self.objective, problem, self.text, windows, self.schedule, self.subwords
         )
-        if self.run.saves:
+        if self.run.folder:
             weights, best = self.engine.weights(), keeps_best(settings, inputs.heldout)
             self.run.check_disk_space(
                 Footprint.of(self.engine.state(), weights, ids.vocabulary, best), ids.vocabulary, weights
@@ -192,18 +191,17 @@ class _Learner:
 
     def train(self) -> None:
         """Train all remaining epochs."""
-        state = self.state
-        if state.last and self.early_stopping.finished < state.last.epoch:  # stopped while scoring
-            state = self.end_epoch(state)
+        if self.state.last and self.early_stopping.finished < self.state.last.epoch:  # stopped while scoring
+            self.state = self.end_epoch(self.state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.get_ready()
-        states = self.team.train(self.engine, self.text, self.schedule, self.events, state, self.is_pause_due)
+        states = self.team.train(self.engine, self.text, self.schedule, self.events, self.state, self.is_pause_due)
         for reached in states:
-            state = reached if reached.chunks else self.end_epoch(reached)
-            self.save(state)
+            self.state = reached if reached.chunks else self.end_epoch(reached)
+            self.pause()
             if self.probe and self.probe.due():
                 self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
-            if state.has_ended(self.schedule.epochs):
+            if self.state.has_ended(self.schedule.epochs):
                 break
         check_finite(self.engine.weights(), self.schedule.alpha, self.state.epoch)
         self.check_loss()
@@ -241,11 +239,11 @@ class _Learner:
         assert state.last, "no epoch has ended"
         self.state, epoch, weights = state, state.last, self.engine.weights
         if self.early_stopping.text:
-            self.save(state, milestone=True)
+            self.pause(milestone=True)
         try:
             found = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
         except Interrupted:
-            self.save(state)  # raises Stopped
+            self.pause()  # raises Stopped
             raise
         self.early_stopping.finish(epoch, found, weights)
         self.record.add(epoch, state.spent, found)
@@ -254,31 +252,31 @@ class _Learner:
 
     def give_up(self) -> None:
         """Delete the checkpoints and raise NothingLearned, because there was no example to learn from."""
-        self.run.start_over()
+        self.run.remove_checkpoints()
         raise NothingLearned(
             f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent words,"
             f" a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
         )
 
-    def save(self, state: State, milestone: bool = False) -> None:
+    def pause(self, milestone: bool = False) -> None:
         """Save a checkpoint if one is due. Save and raise Stopped if a signal requested it."""
-        self.run.pause(self.arrays, lambda: self.facts(state), milestone)
+        self.run.pause(self.arrays, self.facts, milestone)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays to save in a checkpoint."""
         return {**self.engine.state(), **self.early_stopping.arrays()}
 
-    def facts(self, state: State) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Return the JSON data to save in a checkpoint."""
         assert self.fingerprint, "the run saves checkpoints"
-        return asdict(Saved(state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts()))
+        return asdict(Saved(self.state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts()))
 
     def resume(self, corpus: Source) -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
 
         Raise DataError if the checkpoint does not fit this run.
         """
-        if self.run.saves:
+        if self.run.folder:
             self.fingerprint = Fingerprint.of(corpus, self.ids, self.origin)
         checkpoint = self.run.checkpoint
         if checkpoint is None:
@@ -290,7 +288,7 @@ class _Learner:
                 raise CorpusChanged(
                     f"{error}; restore it, or use {spelled('allow_changed', True)} to start over"
                 ) from None
-            self.run.start_over(f"{error}; the run starts over")
+            self.run.remove_checkpoints(f"{error}; the run starts over")
         else:
             self.events.resumed(self.state)
 

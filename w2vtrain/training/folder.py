@@ -16,7 +16,15 @@ from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_fo
 from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal, OtherSchema, changes
+from w2vtrain.training.journal import (
+    CONFIG,
+    DECIDING_FIELDS,
+    FREE_SETTINGS,
+    VOCABULARY,
+    Journal,
+    OtherSchema,
+    changes,
+)
 
 LOCK = "lock"
 # Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
@@ -165,8 +173,9 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
         raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
     if newest := checkpoint.described(folder):
         number, saved = newest
-        compared = () if journal.sealed else ((), saved.get("request"))  # of a changed file, all settings and fields
-        if changed := changes(saved, journal.description, *compared):
+        # Of a changed file, all settings and fields are compared.
+        free, names = (FREE_SETTINGS, DECIDING_FIELDS) if journal.sealed else ((), saved.get("request"))
+        if changed := changes(saved, journal.description, free, names):
             raise DataError(
                 f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"
                 " undo the change; to train with other settings, start another run"

@@ -40,14 +40,13 @@ class Phase(Enum):
 class Run:
     """A run that keeps nothing on disk: that of a caller in Python, or of a rank other than 0.
 
-    saves: whether there are checkpoints; folder, every: where, and the seconds between them; wait_for_disk: whether the
-    run waits for space on a full disk; id: in the log and in lock files, empty without a folder; results: the sizes of
-    what the run will write; warn: called with lines about storage problems; stop_requested, save_requested: what
-    signals have asked for; checkpoint: the state to resume from, or None; allow_changed: start over if the corpus has
-    changed since then.
+    folder, every: where checkpoints are saved, None if they are not, and the seconds between them; wait_for_disk:
+    whether the run waits for space on a full disk; id: in the log and in lock files, empty without a folder; results:
+    the sizes of what the run will write; warn: called with lines about storage problems; stop_requested,
+    save_requested: what signals have asked for; checkpoint: the state to resume from, or None; allow_changed: start
+    over if the corpus has changed since then.
     """
 
-    saves = False
     folder: Path | None = None
     every = math.inf
     wait_for_disk = False
@@ -125,5 +124,5 @@ class Run:
     def keep(self, vocabulary: Vocabulary) -> None:
         """Keep the vocabulary for `export`."""
 
-    def start_over(self, why: str | None = None) -> None:
+    def remove_checkpoints(self, why: str | None = None) -> None:
         """Delete all checkpoints, so that the run starts over. why: a warning to report."""

@@ -65,7 +65,6 @@ class RunFolder(Run):
     waits nevertheless until the checkpoint is written.
     """
 
-    saves = True
     folder: Path
 
     def __init__(
@@ -77,7 +76,7 @@ class RunFolder(Run):
         self.cache, self.allow_changed, self.background = cache, allow_changed, background
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
-        self.is_new = self.starts_over = False  # set by `read`: it had no config.json; its checkpoints are of no use
+        self.is_new = self.starts_over = False  # set by `read`: there is no config.json; checkpoints are of no use
         self.unsaved: tuple[Arrays, Facts] | None = None
         self.behind: tuple[Arrays, Facts] | None = None  # being written in the background, or failed
         self.writer = Writer(
@@ -93,15 +92,15 @@ class RunFolder(Run):
         with listening(self), locked(self.folder):
             try:
                 yield
-                self.remove_shared()
-                self.finish()
-            except Exception as error:
-                self.settle(SLOW_SECONDS)
+            except BaseException as error:
+                if isinstance(error, Exception):
+                    self.settle(SLOW_SECONDS)
                 if isinstance(error, DataError) and self._journal:
                     self.remove_shared()
-                raise
-            finally:
                 self.tidy()
+                raise
+            self.remove_shared()
+            self.finish()
 
     @property
     def journal(self) -> Journal:
@@ -134,9 +133,12 @@ class RunFolder(Run):
     def read(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
         """Find out which run the folder belongs to, and load the checkpoint to resume from. Nothing is changed yet.
 
-        If it has checkpoints or results of a run with other settings, start over if `anew`, else raise ConfigError.
+        Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
+        checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
+        start over if `anew`, else raise ConfigError; and OtherSchema for a config.json of another schema.
         """
         trusted = require_trust(self.folder, OutputError)
+        # As JSON would be read again: `changes` compares it with what was, and a tuple is no list.
         now = json.loads(json.dumps({**about, "settings": asdict(settings)}))
         before = None
         try:
@@ -177,7 +179,7 @@ class RunFolder(Run):
         Delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get.
         """
         if self.starts_over:
-            self.start_over()
+            self.remove_checkpoints()
         self.journal.locks, self.journal.complete = locks, complete
         self.journal.save()
         for number in checkpoint.numbers(self.folder):
@@ -205,7 +207,7 @@ class RunFolder(Run):
                 raise
             raise type(error)(f"{error}; {kept}: w2vtrain resume {self.folder} {next_step}") from error
 
-    def start_over(self, why: str | None = None) -> None:
+    def remove_checkpoints(self, why: str | None = None) -> None:
         """Delete all checkpoints, so that the run starts over. why: a warning to report."""
         if why:
             self.warn(why)
@@ -231,11 +233,8 @@ class RunFolder(Run):
         with suppress(DataError, InputMissing, ReadError):
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
                 return
-        try:
-            with atomic_write(path, force=True, follow=False) as file:
-                file.write(vocabulary.text())
-        except (WriteError, OutputError) as error:
-            self._skip_or_raise(error)
+        with self._skipping(), atomic_write(path, force=True, follow=False) as file:
+            file.write(vocabulary.text())
 
     def due(self) -> bool:
         """Return whether training should call `pause`. Any thread may call this."""
@@ -249,7 +248,8 @@ class RunFolder(Run):
         `arrays` and `facts` are called only to save. An error in writing an earlier checkpoint is raised here.
         """
         self.unsaved = arrays, facts
-        self._check_writer(0)
+        with self._skipping():
+            self.writer.wait(0)
         if self.stop_requested:
             self.save()
             raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
@@ -259,20 +259,16 @@ class RunFolder(Run):
             self.save_requested = False
             self._save_soon(arrays(), facts())
 
-    def _check_writer(self, timeout: float | None = None) -> None:
-        """Raise the error of the last checkpoint, unless a warning is enough: see `_skip_or_raise`."""
+    @contextmanager
+    def _skipping(self) -> Iterator[None]:
+        """Warn and continue if what the block writes does not fit on the disk and the run waits for disk space."""
         try:
-            self.writer.wait(timeout)
+            yield
         except (WriteError, OutputError) as error:
-            self.unsaved = self.unsaved or self.behind
-            self._skip_or_raise(error)
-
-    def _skip_or_raise(self, error: W2VError) -> None:
-        """Warn and continue if the disk is full and the run waits for disk space; otherwise raise the error."""
-        if not self.wait_for_disk or not disk_is_full(error):
-            raise error
-        self.last = time.monotonic()
-        self.warn(f"{error}; training continues without it and tries to write the next checkpoint when it is due")
+            if not self.wait_for_disk or not disk_is_full(error):
+                raise
+            self.last = time.monotonic()
+            self.warn(f"{error}; training continues without it and tries to write the next checkpoint when it is due")
 
     def save(self) -> None:
         """Save the state of the last `pause` unless it is saved already. Ignore errors of earlier checkpoints."""
@@ -288,12 +284,11 @@ class RunFolder(Run):
 
     def _save_soon(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
         if not self.background or sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
-            try:
+            with self._skipping():
                 self.save()
-            except (WriteError, OutputError) as error:
-                self._skip_or_raise(error)
             return
-        self._check_writer()
+        with self._skipping():
+            self.writer.wait()
         self.number += 1
         number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
@@ -350,7 +345,7 @@ class RunFolder(Run):
         deletes the lock and the folder.
         """
         with suppress(OSError, ReadError):  # whatever cannot be deleted is kept together with config.json
-            self.start_over()
+            self.remove_checkpoints()
             sweep(self.folder)
             if has_parts(self.folder):
                 return

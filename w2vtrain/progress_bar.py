@@ -5,7 +5,6 @@ The bar of the command line is in commands/console.py.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from w2vtrain.system.amounts import size_text
@@ -38,7 +37,6 @@ def progress_bar(events: Events) -> Iterator[Events]:
     def compiling(sentence: str) -> None:
         from tqdm.auto import tqdm
 
-        events.compiling(sentence)
         close()
         bars[sentence] = tqdm(desc=sentence, bar_format="{desc}", leave=False)
 
@@ -47,11 +45,9 @@ def progress_bar(events: Events) -> Iterator[Events]:
             bars.popitem()[1].close()
 
     def reading(done: int, total: int | None, tokens: int) -> None:
-        events.reading(done, total, tokens)
         draw("reading", done, total, "B", f"{tokens:,} words")
 
     def training(at: Progress) -> None:
-        events.training(at)
         loss = loss_text(at.loss / at.examples if at.examples else None)
         memory = size_text(memory_in_use())
         draw(
@@ -59,6 +55,6 @@ def progress_bar(events: Events) -> Iterator[Events]:
         )
 
     try:
-        yield replace(events, compiling=compiling, reading=reading, training=training)
+        yield events.followed_by(Events(compiling=compiling, reading=reading, training=training))
     finally:
         close()

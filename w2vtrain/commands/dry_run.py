@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.plan import Plan, check_outputs, plan
+from w2vtrain.commands.outputs import check_outputs
+from w2vtrain.commands.plan import Plan, plan
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.commands.run import headline, recorded
 from w2vtrain.system.amounts import duration, size_text

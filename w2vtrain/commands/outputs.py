@@ -1,6 +1,6 @@
-"""The outputs of `fit`: lock them while it runs, and write them when training is done.
+"""The outputs of `fit`: check that they can be written, lock them while it runs, and write them when it is done.
 
-request.py lists these files; plan.py checks whether they may be written. Their sizes are estimated here, too.
+request.py lists these files. Their sizes are estimated here, too.
 """
 
 import os
@@ -20,13 +20,51 @@ from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.formats.vectors import write_as
-from w2vtrain.system.files import STDOUT, sweep, write_json
+from w2vtrain.formats.vectors import check_vectors_writable, files_of, write_as
+from w2vtrain.system.files import STDOUT, check_writable, sweep, write_json
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.trust import new_files_in
+from w2vtrain.system.trust import answering, new_files_in
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
+from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.space import SMALL_BYTES
+
+HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
+"""Outputs that a run folder may name without evidence that the run began them."""
+
+
+def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
+    """Raise OutputError for an output that cannot be written. owned: whether a file is the run's own."""
+
+    def overwrite(file: str) -> bool:
+        return request.force or owned(file)
+
+    vectors = {name for file, form in request.vectors for name in files_of(file, form)}
+    for file, form in request.vectors:
+        check_vectors_writable(file, form, overwrite)
+    for file in request.files:
+        if file not in vectors:
+            check_writable(file, overwrite(file))
+
+
+def check_begun(request: FitRequest, run: Run) -> None:
+    """Raise OutputError for an output that a run folder names but the run did not begin, unless forced.
+
+    The folder may come from anyone. An output is accepted if its lock file names this run or has the recorded inode, or
+    if the folder is named after the output. Raise ReadError if it cannot be read at the moment.
+    """
+    assert isinstance(run, RunFolder)
+    folder, journal = run.folder, run.journal
+    named = str(folder.resolve())
+    vectors = named.removesuffix(".run") if named.endswith(".run") else ""
+    for file in [] if request.force else request.files:
+        path = os.path.realpath(file)
+        with answering(Path(file)):
+            own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
+        if file in HARMLESS or own or journal.began(lock_path(file)):
+            continue
+        why = "it is a pipe or a device" if is_stream(file) else "no lock file shows that the run began it here"
+        raise OutputError(f"{file}: {folder} names this output, but {why}: use --force to write it")
 
 
 @contextmanager

@@ -1,12 +1,12 @@
 """What a `fit` command will do, decided before it reads the corpus: `plan` refuses all that cannot work.
 
-Nothing here is written except empty temporary files beside the outputs, by `check_writable`.
+Nothing is written here. outputs.py checks the outputs once the run folder is locked.
 """
 
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,15 +19,14 @@ from w2vtrain.config import Settings, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
-from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of
+from w2vtrain.formats.vectors import check_output
 from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, check_writable
+from w2vtrain.system.files import STDOUT
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.same_file import among
 from w2vtrain.system.stopping import NAME
-from w2vtrain.system.trust import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.fit import effective
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
@@ -37,8 +36,6 @@ from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
 from w2vtrain.training.warm_start import WarmStart
 
-HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
-"""Outputs that a run folder may name without evidence that the run began them."""
 WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
 """Fields of the request that must be equal on all ranks, although only rank 0 writes."""
 
@@ -125,7 +122,7 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
     It names the settings that are not defaults, and the files that decide what is learned and written.
     """
     words = [NAME, "fit", *request.sources, "-o", request.output]
-    for name in (*DECIDING_FIELDS[1:], *WRITTEN[1:]):
+    for name in [name for name in (*DECIDING_FIELDS, *WRITTEN) if name not in ("sources", "output")]:
         value, flag = getattr(request, name), f"--{option(name.rstrip('_'))}"
         for each in value if isinstance(value, (list, tuple)) else [value]:
             if each not in (None, False, "auto"):
@@ -254,37 +251,3 @@ def check_formats(request: FitRequest) -> None:
         check_output(file, form, request.dtype)
         if form == FASTTEXT and request.export not in ("auto", "in"):
             raise ConfigError(f"export: {file} has input vectors in fastText's format; use --export in")
-
-
-def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
-    """Raise OutputError for an output that cannot be written. owned: whether a file is the run's own."""
-
-    def overwrite(file: str) -> bool:
-        return request.force or owned(file)
-
-    vectors = {name for file, form in request.vectors for name in files_of(file, form)}
-    for file, form in request.vectors:
-        check_vectors_writable(file, form, overwrite)
-    for file in request.files:
-        if file not in vectors:
-            check_writable(file, overwrite(file))
-
-
-def check_begun(request: FitRequest, run: Run) -> None:
-    """Raise OutputError for an output that a run folder names but the run did not begin, unless forced.
-
-    The folder may come from anyone. An output is accepted if its lock file names this run or has the recorded inode, or
-    if the folder is named after the output. Raise ReadError if it cannot be read at the moment.
-    """
-    assert isinstance(run, RunFolder)
-    folder, journal = run.folder, run.journal
-    named = str(folder.resolve())
-    vectors = named.removesuffix(".run") if named.endswith(".run") else ""
-    for file in [] if request.force else request.files:
-        path = os.path.realpath(file)
-        with answering(Path(file)):
-            own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
-        if file in HARMLESS or own or journal.began(lock_path(file)):
-            continue
-        why = "it is a pipe or a device" if is_stream(file) else "no lock file shows that the run began it here"
-        raise OutputError(f"{file}: {folder} names this output, but {why}: use --force to write it")

@@ -35,7 +35,7 @@ from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT, differences
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.state import Progress, State
+from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import Course
 
@@ -171,20 +171,15 @@ class TeamOfRanks(Team):
     def watch(self, events: Events) -> Events:
         """Return events that also write the heartbeat, and keep in touch with ranks that wait. For rank 0."""
 
-        def reading(done: int, total: int | None, tokens: int) -> None:
-            self._write_heartbeat(read=tokens)
-            events.reading(done, total, tokens)
-
-        def training(at: Progress) -> None:
-            self._write_heartbeat(words=at.words)
-            events.training(at)
-
         def scoring(done: int, total: int) -> None:
             self._write_heartbeat(scored=done)
             self.hold()
-            events.scoring(done, total)
 
-        return replace(events, reading=reading, training=training, scoring=scoring)
+        return Events(
+            reading=lambda done, total, tokens: self._write_heartbeat(read=tokens),
+            training=lambda at: self._write_heartbeat(words=at.words),
+            scoring=scoring,
+        ).followed_by(events)
 
     def hold(self) -> None:
         """Let the ranks that wait for rank 0 know that it is still at work, every few seconds."""

@@ -34,6 +34,8 @@ KEPT_CHECKPOINTS = 2
 STATE, MANIFEST = "state.safetensors", "manifest.json"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
 MAX_MANIFEST_BYTES = 16 << 20
+BEST = "best."
+"""In the names of the arrays that hold the weights of the best epoch, before their names in the model."""
 OR_REMOVE = ", or remove this checkpoint to continue from the one before it"
 
 
@@ -60,6 +62,12 @@ class Checkpoint:
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any]
     skipped: list[str]
+
+    def weights(self, best: bool) -> dict[str, np.ndarray]:
+        """Return the arrays of the best epoch or the current ones, by their names in the model."""
+        if not best:
+            return {name: array for name, array in self.arrays.items() if not name.startswith(BEST)}
+        return {name.removeprefix(BEST): array for name, array in self.arrays.items() if name.startswith(BEST)}
 
     @property
     def invalid(self) -> str:

@@ -14,6 +14,7 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Chunks, Weights
 from w2vtrain.errors import spelled
 from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.training.checkpoint import BEST
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import predictor
@@ -106,18 +107,18 @@ class EarlyStopping:
         return best_arrays(self.best) if self.best else {}
 
     def restore(self, saved: Saved, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restore what a checkpoint stores for this object."""
+        """Restore what a checkpoint stores for this object. arrays: the best weights, by their names in the model."""
         self.waited, self.finished, self.seconds = saved.waited, saved.finished, saved.scoring
         self.lowest = math.inf if saved.lowest is None else saved.lowest
         if saved.best:
-            kept = {name.removeprefix("best."): array for name, array in arrays.items()}
+            kept = dict(arrays)
             self.best = Weights(kept.pop("input"), kept.pop("output"), kept)
 
 
 def best_arrays(weights: Weights) -> dict[str, np.ndarray]:
     """Return the weights of the best epoch by their names in a checkpoint."""
     named = {"input": weights.input, "output": weights.output, **weights.arrays}
-    return {f"best.{name}": array for name, array in named.items()}
+    return {f"{BEST}{name}": array for name, array in named.items()}
 
 
 def _copied(weights: Weights) -> Weights:

@@ -5,7 +5,7 @@ decides when training pauses, and looks at the weights then.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from w2vtrain.formats.subwords import Subwords
@@ -17,15 +17,15 @@ from w2vtrain.training.state import Epoch, Progress, State
 
 @dataclass(frozen=True)
 class Events:
-    """Callbacks, in the order of their first call. All are called in the thread that called `fit`.
+    """Callbacks. All are called in the thread that called `fit`.
 
     compiling(sentence): kernels are being compiled, because they are not in the cache; for reading and for training.
     reading(bytes read, total bytes or None if unknown, tokens): several times per second while the corpus is read.
     read(corpus, seconds): the corpus has been read and encoded.
     kept(words, share): the words that subsampling is expected to keep per epoch, and their share of all words, 0 to 1.
     subwords(rows): words have these input rows, which the memory was found to hold; only with subwords.
-    started(facts): the weights were copied from a trained model; the facts are the new model's ``record["init_from"]``.
     warning(sentence): something looks wrong, but may be intended.
+    started(facts): the weights were copied from a trained model; the facts are the new model's ``record["init_from"]``.
     resumed(state): training continues from a checkpoint.
     ready(seconds): the weights are initialized and the kernels compiled, which took this long.
     training(progress): a slice of an epoch has been learned; several times per second per thread.
@@ -57,6 +57,19 @@ class Events:
     training: Callable[[Progress], None] = lambda progress: None
     scoring: Callable[[int, int], None] = lambda done, total: None
     epoch: Callable[[Epoch, PerplexityScore | None], None] = lambda epoch, heldout: None
+
+    def followed_by(self, other: "Events") -> "Events":
+        """Return events that call each of these callbacks, and then that of `other`."""
+        names = (field.name for field in fields(self))
+        return Events(**{name: _both(getattr(self, name), getattr(other, name)) for name in names})
+
+
+def _both(first: Callable[..., None], second: Callable[..., None]) -> Callable[..., None]:
+    def call(*given: Any) -> None:
+        first(*given)
+        second(*given)
+
+    return call
 
 
 class Probe(Protocol):

@@ -115,13 +115,9 @@ def _read(
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
     compiling = Announcement("the reader", events.compiling)
-
-    def progress(done: int, total: int | None, tokens: int) -> None:
-        compiling.deliver()
-        events.reading(done, total, tokens)
-
+    told = Events(reading=lambda *_: compiling.deliver()).followed_by(events)
     with on_compilation(compiling):
-        ids = inputs.encoded or team.read(inputs, corpus, settings, replace(events, reading=progress))
+        ids = inputs.encoded or team.read(inputs, corpus, settings, told)
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
@@ -313,7 +309,7 @@ class _Learner:
         if state.epoch and (state.last is None or state.last.epoch != state.epoch):
             raise DataError(f"{checkpoint.invalid}: the last epoch has no record")
         self.record.epochs = saved.epochs
-        self.early_stopping.restore(saved, {name: checkpoint.arrays[name] for name in best})
+        self.early_stopping.restore(saved, checkpoint.weights(best=True))
 
     def model(self) -> Model:
         """Return the model: the best weights, or the last without held-out text, and the record of the run."""

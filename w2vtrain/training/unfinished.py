@@ -79,26 +79,26 @@ def exported_from(
 def vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:
     """Return the word vectors (V, d) of a checkpoint: of the best epoch, or the current ones."""
     if best:
-        return _rows(checkpoint, "best.input", len(words), settings.vector_size)
+        return _rows(checkpoint, best, "input", len(words), settings.vector_size)
     composed = composer_of(settings, words)
-    rows = _rows(checkpoint, "input", composed.input_rows(len(words)) if composed else len(words), settings.vector_size)
+    size = composed.input_rows(len(words)) if composed else len(words)
+    rows = _rows(checkpoint, best, "input", size, settings.vector_size)
     return np.asarray(composed.vectors(rows) if composed else rows)
 
 
 def output_vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
     """Return the output vectors (V, d) that belong to `vectors_of`; DataError if the checkpoint has none."""
-    name = "best.output" if best else "output"
-    if name in checkpoint.arrays:
-        return _rows(checkpoint, name, words, settings.vector_size)
+    if "output" in checkpoint.weights(best):
+        return _rows(checkpoint, best, "output", words, settings.vector_size)
     raise DataError(
         f"checkpoint {checkpoint.number}: objective {settings.objective} computes its output vectors only at the end of"
         f" training; use {spelled('export', 'in')}"
     )
 
 
-def _rows(checkpoint: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
+def _rows(checkpoint: Checkpoint, best: bool, name: str, size: int, dim: int) -> np.ndarray:
     """Return an array of a checkpoint as (size, dim), without padding; DataError if its shape or dtype is wrong."""
-    rows = checkpoint.arrays.get(name, np.empty(0))
+    rows = checkpoint.weights(best).get(name, np.empty(0))
     if rows.ndim != 2 or len(rows) != size or rows.shape[1] < dim or rows.dtype != np.float32:
         raise DataError(
             f"checkpoint {checkpoint.number}: its array {name} does not hold {size:,} vectors of {dim} dimensions"

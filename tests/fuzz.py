@@ -75,7 +75,7 @@ BETWEEN = b"\n=\n"
 """Separates the files of an input that consists of several."""
 REFUSED: Counter[str] = Counter()
 """The number of inputs rejected so far, by the name of the error."""
-JOB = trial.Trial(
+TRIAL = trial.Trial(
     "softmax seed 1", ["text"], "heldout", {"alpha": 0.1, "seed": 1, "threads": 1, "epochs": 2, "seconds": None}
 )
 
@@ -249,7 +249,7 @@ def read_result(path):
     """Read a result in the folder of `compare`, and show it."""
     name = path.parent / "softmax-seed-1.json"
     name.write_bytes(path.read_bytes())
-    if found := refused(compare.result, path.parent, JOB, print):
+    if found := refused(compare.result, path.parent, TRIAL, print):
         report.table([found]), report.plain([found]), report.comma_separated([found])
         report.unreliable([found]), report.busy([found])
         curves.curves([found]), curves.title([found])
@@ -496,7 +496,7 @@ def run_seeds(_):
 def result_seeds(_):
     figures = {"perplexity": 9.5, "unnormalized": 9.0, "bits": 3.2, "log_z_mean": 0.0, "log_z_variance": 0.0}
     found = {
-        "job": vars(JOB),
+        "job": vars(TRIAL),
         "epochs": [], "corpus_words": 3, "curve": [{"seconds": 1.5, "perplexity": 9.5}],
         "seconds": {"training": 1.5},
         "words_per_second": 2.0, "words_per_cpu_second": 2.0, "output_parameters": 21, "peak_memory_bytes": 1 << 20,
@@ -505,7 +505,7 @@ def result_seeds(_):
         "test": {**figures, "examples": 100, "coverage": 0.9},
     }  # fmt: skip
     yield json.dumps(found).encode()
-    yield json.dumps({"job": vars(JOB), "failed": "diverged", "exit_code": 76}).encode()
+    yield json.dumps({"job": vars(TRIAL), "failed": "diverged", "exit_code": 76}).encode()
 
 
 LOADERS = {

@@ -23,7 +23,8 @@ import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError, WriteError
-from w2vtrain.evaluation import compare, curves, report, trial
+from w2vtrain.evaluation import compare, curves, report
+from w2vtrain.evaluation import trial as trial_module
 from w2vtrain.evaluation.contenders import Contender, contenders
 from w2vtrain.evaluation.result import check_result
 from w2vtrain.objectives import objectives
@@ -73,13 +74,13 @@ def comparison(tmp_path, **more):
     return compare.Comparison(["corpus"], "heldout", tmp_path, **about)
 
 
-def found(job, perplexity=100.0):
+def found(trial, perplexity=100.0):
     return {
         "curve": [{"seconds": 2.0, "perplexity": perplexity * 2}, {"seconds": 5.0, "perplexity": perplexity}],
         "seconds": {"training": 5.0},
         "corpus_words": 4000,
         "words_per_second": 1000.0,
-        "words_per_cpu_second": 1000.0 if job.settings["objective"] == "softmax" else 30_000.0,
+        "words_per_cpu_second": 1000.0 if trial.settings["objective"] == "softmax" else 30_000.0,
         "output_parameters": 400,
         "peak_memory_bytes": 2**20,
         "vocabulary": 100,
@@ -96,11 +97,11 @@ def found(job, perplexity=100.0):
 def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatch):
     trained, said = [], []
 
-    def train(job, run, say):
-        trained.append(job.name)
+    def train(trial, run, say):
+        trained.append(trial.name)
         if len(trained) == 3:
             raise KeyboardInterrupt
-        return found(job, 100.0 + job.settings["seed"])
+        return found(trial, 100.0 + trial.settings["seed"])
 
     monkeypatch.setattr(compare, "_train_apart", train)
     with pytest.raises(KeyboardInterrupt):
@@ -130,22 +131,22 @@ def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatc
     ],
 )
 def test_a_damaged_result_is_refused_with_its_field(tmp_path, damage, fault):
-    job = next(compare.jobs(comparison(tmp_path), {}))
+    trial = next(compare.trials(comparison(tmp_path), {}))
     path = tmp_path / "neg-seed-1.json"
-    path.write_text(json.dumps({**found(job), "job": asdict(job)}))
-    assert compare.result(tmp_path, job, print)["vocabulary"] == 100
-    path.write_text(json.dumps({**found(job), "job": asdict(job), **damage}))
+    path.write_text(json.dumps({**found(trial), "job": asdict(trial)}))
+    assert compare.result(tmp_path, trial, print)["vocabulary"] == 100
+    path.write_text(json.dumps({**found(trial), "job": asdict(trial), **damage}))
     with pytest.raises(DataError, match=f"seed-1.json: damaged: .*{fault}.*; remove it to train again"):
-        compare.result(tmp_path, job, print)
+        compare.result(tmp_path, trial, print)
 
 
 def test_a_contender_may_have_its_own_architecture(tmp_path):
     named = contenders("neg, neg(model=cbow), hs(architecture=vlbl), nce(model=cbow-corrected)")
     asked = comparison(tmp_path, contenders=named, seeds=1)
-    found = [job.settings["architecture"] for job in compare.jobs(asked, {})]
+    found = [trial.settings["architecture"] for trial in compare.trials(asked, {})]
     assert found == ["skipgram", "cbow", "vlbl", "cbow-corrected"]
     asked = comparison(tmp_path, contenders=named, seeds=1, settings=Settings(architecture="cbow"))
-    assert [job.settings["architecture"] for job in compare.jobs(asked, {})] == [
+    assert [trial.settings["architecture"] for trial in compare.trials(asked, {})] == [
         "cbow",
         "cbow",
         "vlbl",
@@ -156,9 +157,9 @@ def test_a_contender_may_have_its_own_architecture(tmp_path):
 def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
     trained = []
 
-    def train(job, run, say):
-        trained.append((job.name, job.settings["seconds"]))
-        return found(job, 100.0 + abs(job.settings["alpha"] - 0.1))
+    def train(trial, run, say):
+        trained.append((trial.name, trial.settings["seconds"]))
+        return found(trial, 100.0 + abs(trial.settings["alpha"] - 0.1))
 
     monkeypatch.setattr(compare, "_train_apart", train)
     results = compare.train_all(
@@ -172,7 +173,7 @@ def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
     named = contenders("neg(epochs=1), neg(epochs=4), neg(negative=7, epochs=4), neg(epochs=2, alpha=0.3), hs")
     found = list(compare.tuning(comparison(tmp_path, contenders=named, rates=["0.5x", "0.1"])))
     assert [names for names, _ in found] == [["neg(epochs=1)", "neg(epochs=4)"], ["neg(negative=7, epochs=4)"], ["hs"]]
-    tried = [[(job.name, job.settings["alpha"], job.settings["epochs"]) for job in tries] for _, tries in found]
+    tried = [[(trial.name, trial.settings["alpha"], trial.settings["epochs"]) for trial in tries] for _, tries in found]
     assert tried[1] == [
         ("neg(negative=7) alpha 0.025", 0.025, 1_000_000),
         ("neg(negative=7) alpha 0.1", 0.1, 1_000_000),
@@ -183,9 +184,9 @@ def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
 def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
     together, said = threading.Barrier(2, timeout=300), []
 
-    def train(job, run, say):
-        together.wait()  # raises BrokenBarrierError unless two jobs run at the same time
-        return found(job, 100.0 + job.settings["seed"])
+    def train(trial, run, say):
+        together.wait()  # raises BrokenBarrierError unless two trials run at the same time
+        return found(trial, 100.0 + trial.settings["seed"])
 
     monkeypatch.setattr(compare, "_train_apart", train)
     results = compare.train_all(comparison(tmp_path, at_once=2), said.append)
@@ -195,15 +196,15 @@ def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
+def test_no_trial_begins_after_an_error(tmp_path, monkeypatch, at_once):
     begun, noticed = [], threading.Event()
 
-    def train(job, run, say):
-        begun.append(job.name)
-        if job.name == "neg seed 1":
-            raise ConfigError(f"{job.name}: no")
+    def train(trial, run, say):
+        begun.append(trial.name)
+        if trial.name == "neg seed 1":
+            raise ConfigError(f"{trial.name}: no")
         assert noticed.wait(300)
-        return found(job)
+        return found(trial)
 
     monkeypatch.setattr(children, "threading", SimpleNamespace(Event=lambda: noticed))
     monkeypatch.setattr(compare, "_train_apart", train)
@@ -215,18 +216,18 @@ def test_no_job_begins_after_an_error(tmp_path, monkeypatch, at_once):
 def test_a_rate_that_is_given_twice_is_tried_once(tmp_path):
     asked = comparison(tmp_path, contenders=contenders("neg"), rates=["3x", "0.15", "0.05", "1x"])
     ((_, tries),) = compare.tuning(asked)
-    assert [job.settings["alpha"] for job in tries] == [0.15, 0.05]
+    assert [trial.settings["alpha"] for trial in tries] == [0.15, 0.05]
 
 
 def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, monkeypatch):
     trained = []
 
-    def train(job, run, say):
-        rate = job.settings["alpha"]
-        trained.append((job.name, rate, job.settings["min_alpha"]))
-        if not job.brief and rate > 0.06:
+    def train(trial, run, say):
+        rate = trial.settings["alpha"]
+        trained.append((trial.name, rate, trial.settings["min_alpha"]))
+        if not trial.brief and rate > 0.06:
             return {"failed": "training diverged", "exit_code": 76}
-        return found(job, 100.0 - rate)
+        return found(trial, 100.0 - rate)
 
     monkeypatch.setattr(compare, "_train_apart", train)
     asked = comparison(tmp_path, contenders=contenders("neg"), seeds=1, rates=["0.02", "0.1", "0.06", "0.2"])
@@ -243,10 +244,10 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
 
 
 def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
-    def train(job, run, say):
-        if job.settings["objective"] == "neg":
+    def train(trial, run, say):
+        if trial.settings["objective"] == "neg":
             return {"failed": "training diverged", "exit_code": 76}
-        return found(job)
+        return found(trial)
 
     monkeypatch.setattr(compare, "_train_apart", train)
     results = compare.train_all(comparison(tmp_path), lambda _: None)
@@ -260,9 +261,9 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
 
 
 def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypatch):
-    def train(job, run, say):
-        failed = job.settings["objective"] == "neg" and job.settings["seed"] == 2
-        return {"failed": "training diverged", "exit_code": 76} if failed else found(job)
+    def train(trial, run, say):
+        failed = trial.settings["objective"] == "neg" and trial.settings["seed"] == 2
+        return {"failed": "training diverged", "exit_code": 76} if failed else found(trial)
 
     monkeypatch.setattr(compare, "_train_apart", train)
     results = compare.train_all(comparison(tmp_path), lambda _: None)
@@ -274,7 +275,7 @@ def test_options_of_the_settings_apply_to_their_objective(tmp_path):
     asked = comparison(
         tmp_path, settings=settings, seeds=1, contenders=contenders("nce, nce(negative=7), neg, is(samples=9)")
     )
-    nce, seven, neg, sampled = [job.settings["options"] for job in compare.jobs(asked, {})]
+    nce, seven, neg, sampled = [trial.settings["options"] for trial in compare.trials(asked, {})]
     assert (nce["negative"], nce["ns_exponent"]) == (25, 0.5)
     assert (seven["negative"], seven["ns_exponent"]) == (7, 0.5)
     assert (neg["negative"], neg["ns_exponent"]) == (5, 0.75)
@@ -283,7 +284,7 @@ def test_options_of_the_settings_apply_to_their_objective(tmp_path):
 
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_the_table_in_the_terminal_fits_80_columns(tmp_path, monkeypatch, seeds):
-    monkeypatch.setattr(compare, "_train_apart", lambda job, run, say: found(job, 1234.5 * job.settings["seed"]))
+    monkeypatch.setattr(compare, "_train_apart", lambda trial, run, say: found(trial, 1234.5 * trial.settings["seed"]))
     long = "softmax, infrequent-norm(likelihood=full, alpha=0.04), nce(negative=25, ns_exponent=0.75, alpha=0.1)"
     results = compare.train_all(comparison(tmp_path, contenders=contenders(long), seeds=seeds), lambda _: None)
     text = report.plain(results)
@@ -314,8 +315,8 @@ def test_ratios_are_called_unreliable_if_equal_work_takes_different_time(results
     assert (report.unreliable(results) is not None) == busy
 
 
-def job(tmp_path, objective, **more):
-    """Return a short job on a small corpus, with the settings of a language model."""
+def trial(tmp_path, objective, **more):
+    """Return a short trial on a small corpus, with the settings of a language model."""
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()
     (tmp_path / "train.txt").write_text("\n".join(text[:300]), encoding="utf-8")
     (tmp_path / "heldout.txt").write_text("\n".join(text[300:320]), encoding="utf-8")
@@ -327,31 +328,31 @@ def job(tmp_path, objective, **more):
         [str(tmp_path / "train.txt")], str(tmp_path / "heldout.txt"), tmp_path, Settings(**settings),
         [Contender(objective, {"objective": objective})],
     )  # fmt: skip
-    return next(iter(compare.jobs(about, {})))
+    return next(iter(compare.trials(about, {})))
 
 
 @pytest.fixture(autouse=True, scope="module")
 def short_turns():
     """Measure the speed of scoring for a moment only: no test in this process looks at it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial, "TURN", 0.005)
+        patch.setattr(trial_module, "TURN", 0.005)
         yield
 
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory):
-    """Return the result of a job with a time limit. On its clock, every chunk takes 0.02 CPU seconds."""
+    """Return the result of a trial with a time limit. On its clock, every chunk takes 0.02 CPU seconds."""
     ticks = count()
     clock = SimpleNamespace(monotonic=time.process_time, thread_time=lambda: 0.02 * next(ticks))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("w2vtrain.training.trainer.time", clock)
-        return trial.train(job(tmp_path_factory.mktemp("timed"), "softmax", seconds=0.6, epochs=1000))
+        return trial_module.train(trial(tmp_path_factory.mktemp("timed"), "softmax", seconds=0.6, epochs=1000))
 
 
 def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
     points = timed["curve"]
     seconds = [point["seconds"] for point in points]
-    assert 2 <= len(points) <= len(trial.FRACTIONS) + 1
+    assert 2 <= len(points) <= len(trial_module.FRACTIONS) + 1
     assert seconds == sorted(seconds)
     assert seconds[-1] == pytest.approx(report.cpu_seconds(timed))
     assert points[-1]["perplexity"] == timed["test"]["perplexity"]
@@ -359,27 +360,28 @@ def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
 
 
 @pytest.mark.parametrize("interrupted", ["scored", "scoring"])
-def test_an_interrupted_job_continues_where_it_was(tmp_path, monkeypatch, interrupted):
-    """Killed while the curve or the test text is scored, it has the result of a job that nothing interrupted."""
-    found = job(tmp_path, "hs", epochs=4, alpha=0.1)
+def test_an_interrupted_trial_continues_where_it_was(tmp_path, monkeypatch, interrupted):
+    """Killed while the curve or the test text is scored, it has the result of a trial that nothing interrupted."""
+    found = trial(tmp_path, "hs", epochs=4, alpha=0.1)
     monkeypatch.setattr("w2vtrain.training.run_folder.AT_EPOCH_END", 0.0)  # a checkpoint after each epoch
-    whole = trial.train(found, path=tmp_path / "whole.json")
-    calls, before = count(), getattr(owner := trial.Curve if interrupted != "scoring" else trial, interrupted)
+    whole = trial_module.train(found, path=tmp_path / "whole.json")
+    owner = trial_module.Curve if interrupted != "scoring" else trial_module
+    calls, before = count(), getattr(owner, interrupted)
 
     def killed(*args):
         if next(calls) == (0 if interrupted == "scoring" else 2):
             raise KeyboardInterrupt
         return before(*args)
 
-    path = tmp_path / "job.json"
+    path = tmp_path / "trial.json"
     with monkeypatch.context() as patch:
         patch.setattr(owner, interrupted, killed)
         with pytest.raises(KeyboardInterrupt):
-            trial.train(found, path=path)
+            trial_module.train(found, path=path)
     assert not path.exists()
     resumed = []
-    monkeypatch.setattr(trial.Curve, "resumed", spied(trial.Curve.resumed, resumed))
-    again = trial.train(found, path=path)
+    monkeypatch.setattr(trial_module.Curve, "resumed", spied(trial_module.Curve.resumed, resumed))
+    again = trial_module.train(found, path=path)
     assert json.loads(path.read_text()) == json.loads(json_text(again))
     assert [state.epoch for _, state in resumed] == [{"scored": 3, "scoring": 4}[interrupted]]
     assert {**again["test"], "seconds": 0} == {**whole["test"], "seconds": 0}
@@ -399,13 +401,13 @@ def spied(function, calls):
 
 
 @pytest.mark.parametrize("points", [3, 5])
-def test_a_timed_job_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatch, points):
+def test_a_timed_trial_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatch, points):
     """The CPU seconds of training go on where they were, and every fraction of the limit is scored once.
 
     After the fifth point nothing is left to learn, and the test text is scored.
     """
-    found = job(tmp_path, "softmax", seconds=0.6, epochs=1000)
-    path, add = tmp_path / "job.json", trial.Curve.add
+    found = trial(tmp_path, "softmax", seconds=0.6, epochs=1000)
+    path, add = tmp_path / "trial.json", trial_module.Curve.add
     ticks = count()
     clock = SimpleNamespace(monotonic=time.process_time, thread_time=lambda: 0.02 * next(ticks))
     monkeypatch.setattr("w2vtrain.training.trainer.time", clock)
@@ -417,24 +419,24 @@ def test_a_timed_job_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatch,
         add(curve, perplexity)
 
     with monkeypatch.context() as patch:
-        patch.setattr(trial.Curve, "add", killed)
+        patch.setattr(trial_module.Curve, "add", killed)
         with pytest.raises(KeyboardInterrupt):
-            trial.train(found, path=path)
+            trial_module.train(found, path=path)
     resumed = []
-    monkeypatch.setattr(trial.Curve, "resumed", spied(trial.Curve.resumed, resumed))
-    again = trial.train(found, path=path)
+    monkeypatch.setattr(trial_module.Curve, "resumed", spied(trial_module.Curve.resumed, resumed))
+    again = trial_module.train(found, path=path)
     [(_, state)] = resumed
     seconds = [point["seconds"] for point in again["curve"]]
     assert state.is_over == (points == 5)
     assert len([moment for moment in seconds if moment <= state.cpu]) >= points
     assert seconds == sorted(set(seconds))
-    assert len(seconds) == len(trial.FRACTIONS) + 1
+    assert len(seconds) == len(trial_module.FRACTIONS) + 1
     assert all(epoch["words"] for epoch in again["epochs"])
     assert seconds[-1] == pytest.approx(report.cpu_seconds(again))
 
 
 def test_results_of_trials_are_what_a_result_file_may_have(timed, tmp_path):
-    brief = trial.train(replace(job(tmp_path, "hs", epochs=1), brief=True))
+    brief = trial_module.train(replace(trial(tmp_path, "hs", epochs=1), brief=True))
     for found in (timed, brief, {"job": {}, "failed": "diverged", "exit_code": 76}):
         check_result(json.loads(json_text(found)), "", "")
 
@@ -443,7 +445,7 @@ def test_identical_scorers_are_marked(timed, tmp_path):
     """The softmax does what its reference does; hierarchical softmax scores only a path."""
     assert timed["scoring"]["same"]
     assert len(timed["scoring"]["ratios"]) == 7
-    brief = trial.train(replace(job(tmp_path, "hs", epochs=1), brief=True))
+    brief = trial_module.train(replace(trial(tmp_path, "hs", epochs=1), brief=True))
     assert not brief["scoring"]["same"]
     assert len(brief["scoring"]["ratios"]) == 1
     assert len(brief["curve"]) == 1
@@ -464,7 +466,7 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
             time.sleep(0.4)  # measured: a longer wait on a busy machine changes nothing
 
     probe, started = Slow(), time.monotonic()
-    settings = Settings(**job(tmp_path, "nce", epochs=4).settings)
+    settings = Settings(**trial(tmp_path, "nce", epochs=4).settings)
     model = fit(Inputs([str(tmp_path / "train.txt")]), settings, probe=probe)
     assert probe.visits == 3
     assert model.record["seconds"]["training"] <= time.monotonic() - started - 3 * 0.4
@@ -473,7 +475,7 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
 
 
 def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "_train_apart", lambda job, run, say: found(job, 100.0 * job.settings["seed"]))
+    monkeypatch.setattr(compare, "_train_apart", lambda trial, run, say: found(trial, 100.0 * trial.settings["seed"]))
     results = compare.train_all(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
     head, softmax, neg = report.table(results)
     line = dict(zip(head, neg, strict=True))
@@ -542,7 +544,7 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
 @pytest.mark.parametrize("at_once", ["1", "2"])
 def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
     """The processes that train are in the same process group, so Ctrl-C reaches them, too."""
-    about = job(tmp_path, "softmax")
+    about = trial(tmp_path, "softmax")
     command = [
         sys.executable, "-m", "w2vtrain", "compare", *about.sources, "--heldout", about.heldout, "--seconds", "600",
         "--objectives", "softmax, neg", "-o", str(tmp_path / "out"), "--jobs", at_once, "--threads", "1",
@@ -562,7 +564,7 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize("name", [pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGKILL"])
 def test_no_trial_outlives_the_command(tmp_path, name):
-    about = job(tmp_path, "softmax")
+    about = trial(tmp_path, "softmax")
     command = [
         sys.executable, "-m", "w2vtrain", "compare", *about.sources, "--heldout", about.heldout, "--seconds", "600",
         "--objectives", "softmax, neg", "-o", str(tmp_path / "out"), "--jobs", "2", "--threads", "1",
@@ -582,9 +584,9 @@ def test_no_trial_outlives_the_command(tmp_path, name):
 )
 def test_the_time_of_scoring_is_announced_before_the_first_scoring(tmp_path, monkeypatch, more, announced):
     brief = more.pop("brief", False)
-    found, told = replace(job(tmp_path, "hs", **more), brief=brief), []
-    monkeypatch.setattr(trial.Curve, "add", lambda curve, perplexity: told.append("point"))
-    trial.train(found, told.append)
+    found, told = replace(trial(tmp_path, "hs", **more), brief=brief), []
+    monkeypatch.setattr(trial_module.Curve, "add", lambda curve, perplexity: told.append("point"))
+    trial_module.train(found, told.append)
     assert all(re.fullmatch(r"scoring will take about [\d,]+\.\d s", text) for text in told[:announced])
     assert not any(text.endswith(" 0.0 s") for text in told[:announced])
     assert set(told[announced:]) == {"point"}
@@ -597,7 +599,7 @@ def test_a_checkpoint_that_does_not_fit_on_the_disk_is_reported(tmp_path, monkey
     monkeypatch.setattr(checkpoint, "save", full)
     monkeypatch.setattr("w2vtrain.training.run_folder.AT_EPOCH_END", 0.0)  # a checkpoint at each pause
     told = []
-    trial.train(job(tmp_path, "hs", epochs=2), told.append, tmp_path / "job.json")
+    trial_module.train(trial(tmp_path, "hs", epochs=2), told.append, tmp_path / "trial.json")
     assert any(text.startswith("warning: ckpt-000001 cannot be written; training continues") for text in told)
 
 

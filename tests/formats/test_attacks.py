@@ -142,7 +142,7 @@ from w2vtrain.probability import classes, trees
 from w2vtrain.errors import W2VError
 from w2vtrain.text.vocabulary import Vocabulary
 vectors = Vectors(["a", "b"], None)
-job = trial.Trial("job", [], "", {})
+one = trial.Trial("trial", [], "", {})
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
 for read in (
@@ -152,7 +152,7 @@ for read in (
     classes.read_classes,
     lambda path: evaluate_analogies(vectors, path),
     lambda path: evaluate_similarity(vectors, path),
-    lambda path: compare.result(path.parent, job, print),
+    lambda path: compare.result(path.parent, one, print),
 ):
     try:
         read(Path(sys.argv[1]))
@@ -242,10 +242,10 @@ def test_every_hostile_model_is_rejected_before_its_scorer_takes_memory():
 @needs_proc
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
 def test_an_endless_device_is_rejected_by_every_reader(tmp_path):
-    (tmp_path / "job.json").symlink_to("/dev/zero")
-    found = printed(ENDLESS, tmp_path / "job.json")
+    (tmp_path / "trial.json").symlink_to("/dev/zero")
+    found = printed(ENDLESS, tmp_path / "trial.json")
     assert [line[:2] for line in found] == ["78", "65", "65", "65", "65", "65", "65"]
-    assert all("job.json" in line and "more than" in line for line in found)
+    assert all("trial.json" in line and "more than" in line for line in found)
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "x/" * 5000])

@@ -1,6 +1,6 @@
 """Compare objectives, each trained by the same program on the same text within the same budget.
 
-Every job runs in its own process: see trial.py. Its result is kept in a file, and until then its checkpoints are kept
+Every trial runs in its own process: see trial.py. Its result is kept in a file, and until then its checkpoints are kept
 in a folder beside it, so that an interrupted comparison can resume. report.py turns the results into tables and plots.
 """
 
@@ -29,7 +29,7 @@ from w2vtrain.system.storage import remove_tree
 from w2vtrain.training.fit import effective
 
 TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
-"""Characters of a job's name that its file name keeps; every other one becomes a hyphen."""
+"""Characters of a trial's name that its file name keeps; every other one becomes a hyphen."""
 
 LARGEST = 16 << 20
 """Maximum size of a result file in bytes."""
@@ -64,15 +64,15 @@ class Comparison:
     at_once: int = 1
 
 
-def jobs(comparison: Comparison, rates: dict[str, float]) -> Iterator[Trial]:
-    """Yield every job of a comparison; for each seed, contenders take turns, because machine speed drifts."""
+def trials(comparison: Comparison, rates: dict[str, float]) -> Iterator[Trial]:
+    """Yield every trial of a comparison; for each seed, contenders take turns, because machine speed drifts."""
     for seed in range(1, comparison.seeds + 1):
         for contender in comparison.contenders:
             more = {"alpha": rates[contender.name]} if contender.name in rates else {}
-            yield _job(comparison, contender, f"{contender.name} seed {seed}", {"seed": seed, **more})
+            yield _trial(comparison, contender, f"{contender.name} seed {seed}", {"seed": seed, **more})
 
 
-def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Trial:
+def _trial(comparison: Comparison, contender: Contender, name: str, more: dict[str, Any]) -> Trial:
     base, own = asdict(comparison.settings), {**contender.settings, **more}
     shared = base.pop("options") if own["objective"] == base["objective"] else {}
     own["options"] = {**shared, **own.get("options", {})}
@@ -84,7 +84,7 @@ def _job(comparison: Comparison, contender: Contender, name: str, more: dict[str
 
 
 def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Trial]]]:
-    """Yield the names of contenders that need a learning rate, with one short job per rate to try.
+    """Yield the names of contenders that need a learning rate, with one short trial per rate to try.
 
     Contenders that differ only in their budget share their rate.
     """
@@ -96,24 +96,24 @@ def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Trial]]]:
         tries = []
         for rate in rates_of(comparison, group[0]):
             more = {"alpha": rate, "seconds": comparison.tune_seconds, "epochs": 1_000_000, "patience": None}
-            job = _job(comparison, group[0], f"{name} alpha {rate:g}", more)
-            tries.append(replace(job, questions=None, pairs=[], test=None, brief=True))
+            trial = _trial(comparison, group[0], f"{name} alpha {rate:g}", more)
+            tries.append(replace(trial, questions=None, pairs=[], test=None, brief=True))
         yield [contender.name for contender in group], tries
 
 
 def rates_of(comparison: Comparison, contender: Contender) -> list[float]:
-    """Return the learning rates to try for a contender, each once and with the digits that names of jobs show."""
-    default = _job(comparison, contender, contender.name, {}).settings["alpha"]
+    """Return the learning rates to try for a contender, each once and with the digits that names of trials show."""
+    default = _trial(comparison, contender, contender.name, {}).settings["alpha"]
     rates = [default * float(rate[:-1]) if rate.endswith("x") else float(rate) for rate in comparison.rates]
     return list(dict.fromkeys(float(f"{rate:g}") for rate in rates))
 
 
 def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Tune learning rates, train and score; return the results of all jobs. Results found in the folder are reused.
+    """Tune learning rates, train and score; return the results of all trials. Results found in the folder are reused.
 
     A run that diverges at the best of the rates that were tried is trained again at the next lower one.
     """
-    total = len(list(jobs(comparison, {})))  # finds every wrong setting before training starts
+    total = len(list(trials(comparison, {})))  # finds every wrong setting before training starts
     shared = comparison.settings
     for contender in comparison.contenders:
         if shared.options and contender.settings["objective"] == shared.objective:
@@ -123,18 +123,18 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
     folder = comparison.folder / RUNS
 
     def trained(numbered: tuple[int, Trial]) -> dict[str, Any]:
-        number, job = numbered
-        kept = result(folder, job, say, f"{number} of {total}, ")
-        for rate in lower.get(job.name.partition(" seed ")[0], []):
+        number, trial = numbered
+        kept = result(folder, trial, say, f"{number} of {total}, ")
+        for rate in lower.get(trial.name.partition(" seed ")[0], []):
             if _perplexity(kept) < math.inf:
                 break
-            low = rate * job.settings["min_alpha"] / job.settings["alpha"]
-            settings = job.settings | {"alpha": rate, "min_alpha": low}
-            again = replace(job, name=f"{job.name} alpha {rate:g}", settings=settings)
+            low = rate * trial.settings["min_alpha"] / trial.settings["alpha"]
+            settings = trial.settings | {"alpha": rate, "min_alpha": low}
+            again = replace(trial, name=f"{trial.name} alpha {rate:g}", settings=settings)
             kept = result(folder, again, say, f"{number} of {total}, ")
         return kept
 
-    return each(trained, list(enumerate(jobs(comparison, rates), 1)), comparison.at_once)
+    return each(trained, list(enumerate(trials(comparison, rates), 1)), comparison.at_once)
 
 
 def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str, float], dict[str, list[float]]]:
@@ -142,13 +142,13 @@ def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str,
     rates: dict[str, float] = {}
     lower: dict[str, list[float]] = {}
     groups = list(tuning(comparison))
-    every = [job for _, tries in groups for job in tries]
+    every = [trial for _, tries in groups for trial in tries]
     folder = comparison.folder / "tuning"
-    kept = each(lambda job: result(folder, job, say), every, comparison.at_once)
-    results = dict(zip([job.name for job in every], kept, strict=True))
+    kept = each(lambda trial: result(folder, trial, say), every, comparison.at_once)
+    results = dict(zip([trial.name for trial in every], kept, strict=True))
     for names, tries in groups:
-        outcomes = [results[job.name] for job in tries]
-        tried = [float(job.settings["alpha"]) for job in tries]
+        outcomes = [results[trial.name] for trial in tries]
+        tried = [float(trial.settings["alpha"]) for trial in tries]
         best = tried[min(range(len(tries)), key=lambda i: _perplexity(outcomes[i]))]
         rates |= dict.fromkeys(names, best)
         lower |= dict.fromkeys(names, sorted((rate for rate in tried if rate < best), reverse=True))
@@ -162,32 +162,32 @@ def _perplexity(kept: dict[str, Any]) -> float:
     return float("inf") if value is None else float(value)
 
 
-def result(folder: Path, job: Trial, say: Callable[[str], None], number: str = "") -> dict[str, Any]:
-    """Return the result of a job: from its file if that exists, otherwise by training it, or the rest of it, now.
+def result(folder: Path, trial: Trial, say: Callable[[str], None], prefix: str = "") -> dict[str, Any]:
+    """Return the result of a trial: from its file if that exists, otherwise by training it, or the rest of it, now.
 
-    number: the prefix of the message about the result.
+    prefix: of the message about the result.
 
-    Raise ConfigError if the file belongs to another job, and DataError if it is damaged.
+    Raise ConfigError if the file belongs to another trial, and DataError if it is damaged.
     """
-    path = folder / f"{''.join(c if c in TAKEN else '-' for c in job.name)}.json"
+    path = folder / f"{''.join(c if c in TAKEN else '-' for c in trial.name)}.json"
     if path.exists():
         forget(path)
         kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
-        if kept.get("job") != asdict(job):
+        if kept.get("job") != asdict(trial):
             raise ConfigError(f"{path}: belongs to another comparison; choose another folder, or remove the file")
         check_result(kept, f"{path}: damaged", REMEDY)
         return kept
     folder.mkdir(parents=True, exist_ok=True)
-    trained = {"job": asdict(job), **_train_apart(job, path, lambda text: say(f"{number}{job.name}: {text}"))}
+    trained = {"job": asdict(trial), **_train_apart(trial, path, lambda text: say(f"{prefix}{trial.name}: {text}"))}
     if not path.exists():  # it diverged, or was brief
         write_json(path, trained)
     forget(path)
-    say(f"{number}{job.name}: {_described(trained) if 'test' in trained else trained['failed']}")
+    say(f"{prefix}{trial.name}: {_described(trained) if 'test' in trained else trained['failed']}")
     return trained
 
 
 def forget(path: Path) -> None:
-    """Delete what a job has kept beside its result, once that is written."""
+    """Delete what a trial has kept beside its result, once that is written."""
     run, curve = kept_beside(path)
     if run.exists():
         remove_tree(run)
@@ -201,12 +201,12 @@ def _described(kept: dict[str, Any]) -> str:
     return f"{text}; {warning}" if (warning := report.busy([kept])) else text
 
 
-def _train_apart(job: Trial, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
+def _train_apart(trial: Trial, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """Train in a new process; return the result.
 
     path: of the result, see `trial.train`; say: is called with each message of the process.
     """
-    task = json_text({"job": asdict(job), "result": str(path)}).encode()
+    task = json_text({"job": asdict(trial), "result": str(path)}).encode()
 
     def heard(line: bytes) -> None:
         if line.startswith(b'{"event":'):
@@ -218,12 +218,12 @@ def _train_apart(job: Trial, path: Path, say: Callable[[str], None]) -> dict[str
         trained: dict[str, Any] = json.loads(last)
     except ValueError:
         raise ConfigError(
-            f"{job.name}: the process exited with code {code} and no result;"
+            f"{trial.name}: the process exited with code {code} and no result;"
             f" try again, with fewer {spelled('jobs')} if memory is short"
         ) from None
     code = trained.get("exit_code", Diverged.exit_code)
     if code != Diverged.exit_code:  # a run that diverges is a result; any other error ends the comparison
-        raise ConfigError(f"{job.name}: {trained['failed']}")
+        raise ConfigError(f"{trial.name}: {trained['failed']}")
     return trained
 
 

@@ -28,13 +28,13 @@ def title(results: Results) -> str:
     done = [r for r in results if "test" in r]
     if not done:
         return "every run failed"
-    job, first = done[0]["job"], done[0]
+    trial, first = done[0]["job"], done[0]
     budgets = {(r["job"]["settings"]["seconds"], r["job"]["settings"]["epochs"]) for r in done}
     seconds, epochs = budgets.pop()
     budget = f"{seconds:g} CPU seconds" if seconds is not None else f"{epochs:,} epochs"
     seeds = len({r["job"]["settings"]["seed"] for r in done})
     parts = [
-        f"{Path(job['sources'][0]).name}: {first['corpus_words']:,} words, vocabulary {first['vocabulary']:,}",
+        f"{Path(trial['sources'][0]).name}: {first['corpus_words']:,} words, vocabulary {first['vocabulary']:,}",
         budget if not budgets else "several budgets",
         f"mean of {seeds} seeds" if seeds > 1 else "1 seed",
     ]

@@ -1,4 +1,4 @@
-"""The fields of what one job of a comparison measured: those of its result file, and of an entry of compare.json."""
+"""The fields of what one trial of a comparison measured: those of its result file, and of an entry of compare.json."""
 
 from typing import Annotated, Any, NotRequired, TypedDict
 

@@ -65,7 +65,7 @@ class Trial:
 
 
 def child(task: bytes) -> None:
-    """Train and score a job, given as JSON; write the events and the result to standard output as lines of JSON.
+    """Train and score a trial, given as JSON; write the events and the result to standard output as lines of JSON.
 
     task: {"job", "result": see `train`}. The only event is {"event": "say", "text": for the user}.
     """
@@ -92,17 +92,17 @@ class Curve:
     text: Chunks
 
     def __init__(
-        self, settings: Settings, job: Trial, say: Callable[[str], None], file: Path | None = None
+        self, settings: Settings, trial: Trial, say: Callable[[str], None], file: Path | None = None
     ) -> None:  # fmt: skip
-        self.settings, self.job, self.say, self.file = settings, job, say, file
-        limit = None if job.brief else settings.seconds
+        self.settings, self.trial, self.say, self.file = settings, trial, say, file
+        limit = None if trial.brief else settings.seconds
         self.coming = [limit * fraction for fraction in FRACTIONS] if limit else []
-        self.estimated, self.spent, self.budget = job.brief, 0.0, CpuBudget()
+        self.estimated, self.spent, self.budget = trial.brief, 0.0, CpuBudget()
         self.points: Sequence[dict[str, float | None]] = []
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
         """Encode the held-out text."""
-        self.text = heldout_text([self.job.heldout], self.settings, ids.vocabulary)[0]
+        self.text = heldout_text([self.trial.heldout], self.settings, ids.vocabulary)[0]
 
     def resumed(self, state: State) -> None:
         """Take over the points from before this state of a run that was interrupted."""
@@ -163,45 +163,45 @@ class Curve:
         """Say how long all scoring will take."""
         self.estimated = True
         self.expected(predictor)  # loads kernels and builds tables
-        timed, test = self.settings.seconds is not None, self.job.test
+        timed, test = self.settings.seconds is not None, self.trial.test
         times = (len(FRACTIONS) if timed else self.settings.epochs) + float(timed or not test)
         if test:
-            times += Path(test).stat().st_size / max(1, Path(self.job.heldout).stat().st_size)
+            times += Path(test).stat().st_size / max(1, Path(self.trial.heldout).stat().st_size)
         seconds = self.expected(predictor) * times + 2 * (ROUNDS + 1) * turn(self.settings)
         self.say(f"scoring will take about {seconds:,.1f} s")
 
 
-def train(job: Trial, say: Callable[[str], None] = lambda text: None, path: Path | None = None) -> dict[str, Any]:
-    """Train one job in this process; return the job with its measurements and scores.
+def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Path | None = None) -> dict[str, Any]:
+    """Train one trial in this process; return the trial with its measurements and scores.
 
     say: is called before the first scoring with the time that all scoring will take, and with warnings, such as of a
     checkpoint that does not fit on the disk; path: of the result, which is written there. Until then, checkpoints are
-    kept beside it, from which the same call continues after this process was killed; not for a brief job.
+    kept beside it, from which the same call continues after this process was killed; not for a brief trial.
     """
-    settings = Settings(**job.settings)
-    if path is None or job.brief:
-        return _train(job, settings, Curve(settings, job, say))
+    settings = Settings(**trial.settings)
+    if path is None or trial.brief:
+        return _train(trial, settings, Curve(settings, trial, say))
     folder, curve = kept_beside(path)
-    # Copies of arrays would count as memory of the job. A job that was resumed needs one for a moment.
+    # Copies of arrays would count as memory of the trial. A trial that was resumed needs one for a moment.
     run = RunFolder(folder, wait_for_disk=True, allow_changed=True, background=False)
     run.warn = lambda text: say(f"warning: {text}")
-    request = {"sources": job.sources, "heldout": [job.heldout], "comparison": job.name}
+    request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():
         run.read(settings, {"cwd": str(Path.cwd()), "request": request}, anew=True)
         run.begin_outputs({}, complete=False)
-        result = _train(job, settings, Curve(settings, job, say, curve), run)
+        result = _train(trial, settings, Curve(settings, trial, say, curve), run)
         write_json(path, result)
     return result
 
 
 def kept_beside(path: Path) -> tuple[Path, Path]:
-    """Return what a job keeps beside its result until that is written: the run folder, and the file of the curve."""
+    """Return what a trial keeps beside its result until that is written: the run folder, and the file of the curve."""
     return path.with_suffix(".run"), path.with_suffix(".curve")
 
 
-def _train(job: Trial, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
+def _train(trial: Trial, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
     timed, threads = settings.seconds is not None, int(settings.threads)
-    inputs = Inputs(job.sources, [] if timed else [job.heldout])
+    inputs = Inputs(trial.sources, [] if timed else [trial.heldout])
     events = Events(
         read=curve.read, epoch=curve.scored, resumed=curve.resumed,
         ready=lambda _: curve.keep(),  # the points of a run that has started over are gone then
@@ -210,24 +210,24 @@ def _train(job: Trial, settings: Settings, curve: Curve, run: Run | None = None)
         curve.budget.begin(run)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
     started, seconds = time.monotonic(), model.record["seconds"]
-    score, parts, coverage = perplexity_parts(model, [job.test or job.heldout], threads, phrases=settings.phrases)
+    score, parts, coverage = perplexity_parts(model, [trial.test or trial.heldout], threads, phrases=settings.phrases)
     if timed:
-        last = measure(model, [job.heldout], threads, phrases=settings.phrases)[0] if job.test else score
+        last = measure(model, [trial.heldout], threads, phrases=settings.phrases)[0] if trial.test else score
         curve.add(last.perplexity)
     names = (
         "epochs", "seconds", "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes",
         "versions",
     )  # fmt: skip
     result = {
-        "job": asdict(job),
+        "job": asdict(trial),
         **{name: model.record[name] for name in names},
         "vocabulary": len(model.words),
         "corpus_words": model.record["vocabulary"]["words"],
         "width": settings.vector_size + settings.bias,
         "curve": list(curve.points),
         "test": {**asdict(score), "coverage": coverage, **({} if parts is None else {"parts": parts.tolist()})},
-        "scoring": scoring(model, curve.text, 1 if job.brief else ROUNDS, turn(settings)),
-        "scores": _evaluate(model, job) if job.questions or job.pairs else {},
+        "scoring": scoring(model, curve.text, 1 if trial.brief else ROUNDS, turn(settings)),
+        "scores": _evaluate(model, trial) if trial.questions or trial.pairs else {},
     }
     seconds["scoring"] = seconds.get("scoring", 0.0) + curve.spent + time.monotonic() - started
     return result
@@ -257,11 +257,11 @@ def scoring(model: Model, text: Chunks, rounds: int, seconds: float) -> dict[str
     return {**paces_of_both, "ratios": ratios, "same": same}
 
 
-def _evaluate(model: Model, job: Trial) -> dict[str, float]:
+def _evaluate(model: Model, trial: Trial) -> dict[str, float]:
     from w2vtrain.evaluation.measure import evaluate
     from w2vtrain.formats.vectors import write_vectors
 
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "vectors.bin")
         write_vectors(path, model.words, model.input)
-        return evaluate(path, job.questions, tuple(job.pairs))
+        return evaluate(path, trial.questions, tuple(trial.pairs))

@@ -255,7 +255,7 @@ FILES = {
 }
 
 
-JOB = {
+TRIAL = {
     "name": "softmax seed 1", "sources": ["text"], "heldout": "heldout", "settings": {"alpha": 0.1, "seed": 1},
     "test": None, "questions": None, "pairs": [],
 }  # fmt: skip
@@ -269,7 +269,7 @@ def run(**changes):
 
 def result(**changes):
     """Return a result as `compare` saves it, with some changes."""
-    return json.dumps({"job": JOB, "failed": "diverged", "exit_code": 76} | changes).encode()
+    return json.dumps({"job": TRIAL, "failed": "diverged", "exit_code": 76} | changes).encode()
 
 
 # Files for the readers in the table LOADERS of tests/fuzz.py, in folders with the loaders' names.
@@ -343,7 +343,7 @@ OTHERS = {
     "result/deep.json": b"[" * 4000,
     "result/no-figures.json": result(test={}),
     "result/curve-without-perplexity.json": result(curve=[{"seconds": 1}], test={}),
-    "result/no-failure.json": json.dumps({"job": JOB}).encode(),
+    "result/no-failure.json": json.dumps({"job": TRIAL}).encode(),
 }
 
 

@@ -38,15 +38,15 @@ def _often(monkeypatch):
 
 
 class Ranks:
-    """Runs of one text, each a call, in one folder. learned: (epoch, chunk) of every chunk that a rank has learned;
+    """Runs of one text, each a call, in one folder. trained: (epoch, chunk) of every chunk that a rank has trained on;
     epochs: (rank, Epoch) of every epoch that ended on a rank.
 
-    act: called before every call of engine.learn with the rank, the number of the call on this rank, the engine and the
+    act: called before every call of engine.train with the rank, the number of the call on this rank, the engine and the
     signals of the rank.
     """
 
     def __init__(self, folder, text, **settings):
-        self.folder, self.text, self.learned, self.epochs = folder / "run", text, [], []
+        self.folder, self.text, self.trained, self.epochs = folder / "run", text, [], []
         self.settings = effective(
             Settings(**{"vector_size": 16, "max_vocab": 200, "epochs": 3, "threads": 1, **settings})
         )
@@ -65,15 +65,15 @@ class Ranks:
         ranks.begin(run)
 
         def prepare(engine):
-            learn, calls = engine.learn, iter(range(1, 1 << 30))
+            train, calls = engine.train, iter(range(1, 1 << 30))
 
             def watched(chunks, rates, epoch, thread):
-                if len(chunks):  # compiling learns none
+                if len(chunks):  # compiling trains on none
                     self.act(comm.rank, next(calls), engine, ranks.run)
-                self.learned += [(epoch, int(chunk)) for chunk in chunks]
-                return learn(chunks, rates, epoch, thread)
+                self.trained += [(epoch, int(chunk)) for chunk in chunks]
+                return train(chunks, rates, epoch, thread)
 
-            engine.learn, kept["engine"] = watched, engine
+            engine.train, kept["engine"] = watched, engine
 
         try:
             inputs = Inputs([self.text])
@@ -88,10 +88,10 @@ class Ranks:
         return model, kept["engine"].state()
 
     def every_chunk_once(self):
-        """Return whether every chunk of every epoch was learned exactly once."""
-        chunks = 1 + max(chunk for _, chunk in self.learned)
+        """Return whether every chunk of every epoch was trained on exactly once."""
+        chunks = 1 + max(chunk for _, chunk in self.trained)
         assert chunks > 20
-        return sorted(self.learned) == [
+        return sorted(self.trained) == [
             (epoch, chunk) for epoch in range(self.settings.epochs) for chunk in range(chunks)
         ]
 
@@ -211,9 +211,9 @@ def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monk
         patch.setattr(RunFolder, "pause", stopped)
         with pytest.raises(Stopped):
             run(2)
-    learned = len(run.learned)
+    trained = len(run.trained)
     run(2)
-    assert len(run.learned) == learned > 0
+    assert len(run.trained) == trained > 0
 
 
 def test_not_a_number_on_one_rank_ends_all_and_keeps_the_last_checkpoint(ranks, monkeypatch):
@@ -258,11 +258,11 @@ def test_thread_of_a_rank_that_stalls_is_named():
     rounds, released = object.__new__(Rounds), threading.Event()
     rounds.course = SimpleNamespace(
         schedule=SimpleNamespace(threads=3, stall_timeout=0.05),
-        learn=lambda order, part, thread: released.wait(20) if thread == 2 else None,
+        train_slice=lambda order, part, thread: released.wait(20) if thread == 2 else None,
     )
     with ThreadPoolExecutor(3) as rounds.pool:
         with pytest.raises(Stalled, match="thread 2 has finished no chunk"):
-            rounds.learn_all(None, slice(0, 2))
+            rounds.train_share(None, slice(0, 2))
         released.set()
 
 
@@ -274,7 +274,7 @@ def test_signal_while_one_rank_reads_stops_all(ranks, monkeypatch):
     )
     with pytest.raises(Stopped, match="before training"):
         run(3)
-    assert not run.learned
+    assert not run.trained
 
 
 @pytest.mark.parametrize("settings", [{}, {"epochs": 100_000, "seconds": 0.5}])

@@ -139,7 +139,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     ref = reference.implementation_of("architectures", model)(size, dict(zip(learned, theta[2:], strict=True)))
     order, rates = np.array([4, 0, 6, 1]), lr - lr / 2 * np.array([0.0, 0.3, 0.6, 0.9])
     received.clear()
-    loss, count = engine.learn(order, rates, 2, 0)
+    loss, count = engine.train(order, rates, 2, 0)
     naive_loss, naive_count, expected = 0, 0, []
     for chunk, rate in zip(order, rates, strict=True):
         stream = reference.Stream.of_chunk(3, 2, int(chunk))

@@ -166,7 +166,7 @@ def test_rows_and_arrays_learn_the_same_as_in_the_reference(rng, name, bias):
     ref, rows = implementation_of(layer, name), layer.rows[:, :DIM].astype(np.float64)
     first, lr, dH = 2, 0.5, rng.normal(size=(5, DIM + bias)).astype(np.float32)
     before, arrays = rows.copy(), {key: array.copy() for key, array in ref.arrays.items()}
-    layer.learn(examples, first, dH, lr)
+    layer.update(examples, first, dH, lr)
     for b in range(5):
         ref.learn(rows, *windows[first + b], dH[b, :DIM].astype(float), lr)
     np.testing.assert_allclose(layer.rows[:, :DIM] - before, rows - before, rtol=1e-5, atol=1e-5)

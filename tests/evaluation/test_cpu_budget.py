@@ -20,7 +20,7 @@ class Costly:
         self.spent, self.total = threading.local(), []
         monkeypatch.setattr(trainer.time, "thread_time", lambda: getattr(self.spent, "seconds", 0.0))
 
-    def learn(self, order, rates, epoch, thread):
+    def train(self, order, rates, epoch, thread):
         cost = sum(self.cost(chunk) for chunk in order.tolist())
         self.spent.seconds = getattr(self.spent, "seconds", 0.0) + cost
         self.total.append(cost)

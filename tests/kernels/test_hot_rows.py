@@ -80,9 +80,9 @@ def test_either_of_two_threads_learns_the_same_as_a_single_thread(model, name):
     order, rates = np.array([2]), np.array([0.04])
     one, two, second = (engine_of(model, threads, name) for threads in (1, 2, 2))
     start = {what: array.copy() for what, array in one.state().items()}
-    expected = one.learn(order, rates, 0, 0)
-    assert two.learn(order, rates, 0, 0) == expected
-    assert second.learn(order, rates, 0, 1) == expected
+    expected = one.train(order, rates, 0, 0)
+    assert two.train(order, rates, 0, 0) == expected
+    assert second.train(order, rates, 0, 1) == expected
     alone, shared = one.state(), two.state()
     for what, array in second.state().items():
         np.testing.assert_array_equal(array, shared[what])

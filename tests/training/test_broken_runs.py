@@ -18,19 +18,19 @@ from w2vtrain import cli
 from w2vtrain.training import run_folder, trainer
 
 how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-learn, steps = trainer.Course.learn, itertools.count(1)
+train_slice, steps = trainer.Course.train_slice, itertools.count(1)
 
 
 def broken(self, order, part, mine):
     if order.epoch < 2 or mine != thread or next(steps) < step:
-        return learn(self, order, part, mine)
+        return train_slice(self, order, part, mine)
     faulthandler.dump_traceback_later(120, exit=True)  # the run must end soon after its thread breaks
     if how == "raise":
         raise RuntimeError("the thread broke")
     time.sleep(1000)
 
 
-trainer.Course.learn = broken
+trainer.Course.train_slice = broken
 # Save after each epoch instead of after each slice, so that all threads get slices.
 run_folder.RunFolder.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]

@@ -55,7 +55,7 @@ def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
     before = replace(before, input=before.input.copy(), output=before.output.copy(), arrays=dict(before.arrays))
     kept = {name: array.copy() for name, array in before.arrays.items()}
     order = np.arange(len(text.words))
-    engine.learn(order, np.full(len(order), lr), 0, 0)
+    engine.train(order, np.full(len(order), lr), 0, 0)
     stripes, tokens = min(STRIPES, chunks), np.diff(text.starts)
     expected = np.array([-lr * decay * chunks * tokens[s::stripes].mean() for s in range(stripes)])
     np.testing.assert_allclose(expected, -lr * decay * len(text.tokens), rtol=0.1)

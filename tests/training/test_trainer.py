@@ -235,7 +235,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, thre
     class Recorder:
         chunks_per_call = 3
 
-        def learn(self, order, rates, epoch, thread):
+        def train(self, order, rates, epoch, thread):
             found.update({(epoch, chunk): rate for chunk, rate in zip(order.tolist(), rates.tolist(), strict=True)})
             return 0.0, 1
 

@@ -161,7 +161,7 @@ class TeamOfRanks(Team):
         if self.comm.rank and course.has_ended():
             yield course.state  # which the caller on rank 0 knows from the checkpoint
         try:
-            for reached in course.run(lambda order: rounds.learn(order, pause), events.training):
+            for reached in course.run(lambda order: rounds.train_epoch(order, pause), events.training):
                 yield reached
                 if not self.session.wait():
                     return

@@ -1,7 +1,7 @@
-"""Learn on all ranks, round by round: deal chunks, learn them, combine the replicas.
+"""Train on all ranks, round by round: deal chunks, train on them, combine the replicas.
 
-In every round, the ranks learn the next chunks of the epoch's order together. training/trainer.py has the loop over the
-epochs: states, and so checkpoints, are those of one process, and any number of ranks can continue from them.
+In every round, the ranks train on the next chunks of the epoch's order together. training/trainer.py has the loop over
+the epochs: states, and so checkpoints, are those of one process, and any number of ranks can continue from them.
 """
 
 import time
@@ -18,10 +18,10 @@ from w2vtrain.distributed.session import Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
-from w2vtrain.training.trainer import STALLED, Clock, Course, Learned, Order
+from w2vtrain.training.trainer import STALLED, Clock, Course, Order, SliceReport
 
 LOOK_SECONDS = 1.0
-"""Seconds between two looks at the threads that learn."""
+"""Seconds between two looks at the threads that train."""
 
 
 @dataclass
@@ -104,27 +104,27 @@ class Rounds:
         self.waited = 0.0  # in the last synchronization
         self.cycle = Traffic(ranks)
 
-    def learn(self, order: Order, pause: Callable[[], bool]) -> Generator[Learned]:
-        """Learn the rest of the epoch, or up to the end of a cycle after a pause was requested.
+    def train_epoch(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
+        """Train on the rest of the epoch, or up to the end of a cycle after a pause was requested.
 
         Yield the sums over all ranks of each round.
         """
         wanted = ended = False
         while not ended:
-            learned, is_wanted = self.round(order, pause)
+            sums, is_wanted = self.round(order, pause)
             wanted = wanted or is_wanted
-            yield learned
+            yield sums
             ended = self.course.dealt == len(order.chunks) or not self.clock.has_time_for(0)
-            if self.exchange(learned.words, ended) and wanted:
+            if self.exchange(sums.words, ended) and wanted:
                 return
 
-    def round(self, order: Order, pause: Callable[[], bool]) -> tuple[Learned, bool]:
-        """Learn the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
+    def round(self, order: Order, pause: Callable[[], bool]) -> tuple[SliceReport, bool]:
+        """Train on the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
         began, first = time.monotonic(), self.course.dealt
         bounds = first + self.pace.deal(len(order.chunks) - first, order.epoch * len(order.chunks) + first)
         last = self.course.deal(int(bounds[-1])).stop
         rates = self.course.rates(order, slice(last - 1, last))
-        mine = self.learn_all(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
+        mine = self.train_share(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
         report = Report(
             loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.run.stop_requested, save=pause(),
@@ -137,7 +137,7 @@ class Rounds:
         self.cycle.waiting += waiting
         self.cycle.chunks += np.diff(bounds)
         words, alpha = int(order.words[first:last].sum()), float(rates[-1])
-        return Learned(totals.loss, int(totals.examples), words, alpha, totals.cpu), totals.stop + totals.save > 0
+        return SliceReport(totals.loss, int(totals.examples), words, alpha, totals.cpu), totals.stop + totals.save > 0
 
     def exchange(self, words: int, everything: bool) -> bool:
         """Combine the replicas after a round of this many words. Return whether all rows were, which ends a cycle."""
@@ -158,16 +158,16 @@ class Rounds:
         if self.pool:
             self.pool.shutdown(wait=False)
 
-    def learn_all(self, order: Order, part: slice) -> Learned:
-        """Learn this rank's chunks of a round on all of its threads."""
+    def train_share(self, order: Order, part: slice) -> SliceReport:
+        """Train on this rank's chunks of a round on all of its threads."""
         if part.start == part.stop:
-            return Learned(0.0, 0, 0, 0.0, 0.0)
+            return SliceReport(0.0, 0, 0, 0.0, 0.0)
         if self.pool is None:
-            return self.course.learn(order, part, 0)
+            return self.course.train_slice(order, part, 0)
         schedule = self.course.schedule
         bounds = np.linspace(part.start, part.stop, schedule.threads + 1).round().astype(int).tolist()
         work = {
-            self.pool.submit(self.course.learn, order, slice(first, end), thread): thread
+            self.pool.submit(self.course.train_slice, order, slice(first, end), thread): thread
             for thread, (first, end) in enumerate(pairwise(bounds)) if first < end
         }  # fmt: skip
         waited, missing = 0.0, set(work)
@@ -181,7 +181,7 @@ class Rounds:
         return _sum([one.result() for one in work])
 
 
-def _sum(parts: list[Learned]) -> Learned:
+def _sum(parts: list[SliceReport]) -> SliceReport:
     """Return the sums over the slices of one rank in a round. Their words do not matter."""
     loss, cpu = sum(one.loss for one in parts), sum(one.cpu for one in parts)
-    return Learned(loss, sum(one.examples for one in parts), 0, parts[-1].alpha, cpu)
+    return SliceReport(loss, sum(one.examples for one in parts), 0, parts[-1].alpha, cpu)

@@ -60,7 +60,7 @@ class InputLayer(NamedTuple):
     """The part of a model that computes hidden vectors: an architecture and the input rows.
 
     rows (input rows, dim or more columns) float32; bias: whether a hidden vector ends with a 1; stage: None, or the
-    slots in which words with subwords are kept from `hidden` until `learn`.
+    slots in which words with subwords are kept from `hidden` until `update`.
     """
 
     architecture: Any
@@ -83,7 +83,7 @@ class InputLayer(NamedTuple):
         """Write the hidden vectors of B examples, starting with example `first`, to H (B, width)."""
         _forward(self, self._trained, examples, first, H, padded_rows(1, self.width))
 
-    def learn(self, examples: Examples, first: int, dH: np.ndarray, lr: float) -> None:
+    def update(self, examples: Examples, first: int, dH: np.ndarray, lr: float) -> None:
         """Update the rows, and the architecture's own arrays, at learning rate lr, from dH = -dL/dH (B, width)."""
         _backward(self, self._trained, examples, first, dH, np.float32(lr), padded_rows(1, self.width))
 
@@ -206,7 +206,7 @@ def _decay(matrix, columns, chunk, chunks, step):
 class BlockEngine:
     """The input rows of one run and the loop that trains them; the objective holds its own parameters.
 
-    chunks_per_call: the number of chunks per call of `learn`.
+    chunks_per_call: the number of chunks per call of `train`.
     """
 
     chunks_per_call = 1
@@ -240,10 +240,10 @@ class BlockEngine:
             work.previous = examples.previous
             work.begin(self.schedule.seed, 0, 0)
             self.objective.step(H, examples.targets, 0.0, work)
-        layer.learn(examples, 0, np.zeros_like(H), 0.0)
+        layer.update(examples, 0, np.zeros_like(H), 0.0)
         _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
 
-    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
+    def train(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
         loss, examples = 0.0, 0
         with np.errstate(all="ignore"):  # the caller checks that the loss is finite
             for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
@@ -276,7 +276,7 @@ class BlockEngine:
         work.previous = examples.previous[block]
         lr *= self.architecture.pace(int(examples.sizes[block].max()))
         loss, dH = self.objective.step(H, targets, lr, work)
-        layer.learn(examples, at, dH, lr)
+        layer.update(examples, at, dH, lr)
         return float(loss)
 
     def decayed(self) -> list[tuple[np.ndarray, int]]:

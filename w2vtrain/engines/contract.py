@@ -108,9 +108,9 @@ class Weights:
 
 
 class Engine(Protocol):
-    """The interface of WindowEngine and BlockEngine, which learn chunks.
+    """The interface of WindowEngine and BlockEngine, which train on chunks.
 
-    chunks_per_call: of `learn`; architecture, objective: what is trained; problem: what the objective was built for;
+    chunks_per_call: of `train`; architecture, objective: what is trained; problem: what the objective was built for;
     windows: which words are context, see window_kernel.Windows; subwords: the input rows of words, or None if each has
     one.
     """
@@ -126,8 +126,8 @@ class Engine(Protocol):
     def compile(self) -> None:
         """Compile all kernels, so that no thread has to wait for them later."""
 
-    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
-        """Learn chunks `order` (n,) at learning rates `rates` (n,) float64. Return the summed loss and the examples.
+    def train(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
+        """Train on chunks `order` (n,) at learning rates `rates` (n,) float64. Return the summed loss and the examples.
 
         epoch: counted from 0; thread: the number of the calling thread.
         """

@@ -134,7 +134,7 @@ def hot_rows(owner: Any, rows: int) -> range:
 class WindowEngine:
     """The matrices of one run, and the kernel that trains them.
 
-    chunks_per_call: of `learn`, about 30 ms of work unless windows are wide; reach: the most context words on one side
+    chunks_per_call: of `train`, about 30 ms of work unless windows are wide; reach: the most context words on one side
     of a target; workers: the architecture, the objective and the memory of each thread; locked: numbers (n,) and values
     of the input rows that do not change, if any.
     """
@@ -198,9 +198,9 @@ class WindowEngine:
 
     def compile(self) -> None:
         nothing = np.empty(0, np.int64)
-        self.learn(nothing, nothing.astype(np.float64), 0, 0)
+        self.train(nothing, nothing.astype(np.float64), 0, 0)
 
-    def learn(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
+    def train(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
         s, (architecture, objective, scratch) = self.schedule, self.workers[thread]
         loss, examples = train_chunks(
             architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,

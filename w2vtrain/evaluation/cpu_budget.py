@@ -10,7 +10,7 @@ from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Clock, Learned, train
+from w2vtrain.training.trainer import Clock, SliceReport, train
 
 
 class CpuBudget(Team):
@@ -61,7 +61,7 @@ class CpuClock(Clock):
             self.dealt += 0 if self.ended else words
         return not self.ended
 
-    def count(self, report: Learned) -> None:
+    def count(self, report: SliceReport) -> None:
         """Add the CPU time of a slice."""
         with self.lock:
             self.budget.cpu += report.cpu

@@ -65,7 +65,7 @@ def language() -> Language:
     return Language(text, contexts, counts / EACH)
 
 
-def learned(name: str, architecture: str, options: dict[str, Any], bias: bool = False) -> Scored:
+def trained_on_language(name: str, architecture: str, options: dict[str, Any], bias: bool = False) -> Scored:
     """Train an objective on the language through its engine, with its default learning rate, and score all words.
 
     Raise Diverged if the loss is not finite.

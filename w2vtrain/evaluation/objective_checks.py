@@ -17,7 +17,7 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
-from w2vtrain.evaluation.known_language import WORDS, distance, language, learned
+from w2vtrain.evaluation.known_language import WORDS, distance, language, trained_on_language
 from w2vtrain.evaluation.objective_steps import COUNTS, TOKENS, Finding, computes, sample_problem
 from w2vtrain.objectives import build, option_defaults
 from w2vtrain.training.compiling import compile_engine
@@ -50,7 +50,7 @@ def learns(name: str, architecture: str, options: dict[str, Any], bias: bool) ->
     claim = f"{architecture} learns the known probabilities of a text"
     try:
         with np.errstate(all="ignore"):
-            scored = learned(name, architecture, options, bias)
+            scored = trained_on_language(name, architecture, options, bias)
             truth = distance(language().P, scored.log_probs)
             sums = float(np.abs(scored.sums).mean())
     except Diverged as error:

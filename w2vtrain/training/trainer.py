@@ -2,8 +2,8 @@
 
 `Course.run` is the loop over epochs, also for ranks, whose rounds are in distributed/rounds.py.
 
-This module does not depend on the objective or the architecture: it decides which chunks to learn at which rate, and
-an engine learns them.
+This module does not depend on the objective or the architecture: it decides which chunks to train on at which rate, and
+an engine trains on them.
 """
 
 import math
@@ -51,7 +51,7 @@ def train(
     pause: Callable[[], bool] = lambda: False,
     clock: "Clock | None" = None,
 ) -> Iterator[State]:
-    """Train, and yield the state after each epoch and whenever `pause` requests it, while no thread is learning.
+    """Train, and yield the state after each epoch and whenever `pause` requests it, while no thread is training.
 
     An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not count as
     training; if it requests no more, the run ends there. Compile the engine first: a thread that is compiling looks
@@ -80,7 +80,7 @@ def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
 
 
 @dataclass(frozen=True)
-class Learned:
+class SliceReport:
     """A thread's report on a slice: the summed loss, examples, words, the final learning rate, and CPU seconds."""
 
     loss: float
@@ -104,7 +104,7 @@ class Tally:
         """Return the sums so far."""
         return cls(state.loss, state.examples, state.cpu, state.timed)
 
-    def add(self, report: Learned) -> None:
+    def add(self, report: SliceReport) -> None:
         """Add a slice."""
         self.loss, self.examples = self.loss + report.loss, self.examples + report.examples
         self.cpu, self.timed = self.cpu + report.cpu, self.timed + report.words
@@ -122,7 +122,7 @@ def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.
 
 @dataclass(frozen=True)
 class Order:
-    """The chunks of one epoch, in the order in which they are learned.
+    """The chunks of one epoch, in the order in which they are trained on.
 
     chunks (n,): their numbers; words (n,): words in each; before (n,): words of the whole run before each.
     """
@@ -172,8 +172,8 @@ class Clock:
         """Return whether a slice of this many words may begin. Called by any thread, one at a time."""
         return self.limit is None or self.used() < self.limit
 
-    def count(self, report: Learned) -> None:
-        """Note that a thread has learned a slice."""
+    def count(self, report: SliceReport) -> None:
+        """Note that a thread has trained on a slice."""
 
     def is_over(self) -> bool:
         """Return whether the time limit had passed at the last `stop`."""
@@ -206,36 +206,36 @@ class Course:
         return self.state.has_ended(self.schedule.epochs) or self.clock.is_over()
 
     def run(
-        self, learn: Callable[[Order], Generator[Learned]], on_progress: Callable[[Progress], None]
+        self, train_epoch: Callable[[Order], Generator[SliceReport]], on_progress: Callable[[Progress], None]
     ) -> Iterator[State]:
-        """Train, and yield the state after each epoch, and whenever `learn` pauses.
+        """Train, and yield the state after each epoch, and whenever `train_epoch` pauses.
 
-        learn: deals the epoch's chunks from `dealt` on, and yields what was learned; it ends at the end of the epoch,
-        when time is up, or to pause.
+        train_epoch: deals the epoch's chunks from `dealt` on, and yields a report per slice; it ends at the end of the
+        epoch, when time is up, or to pause.
         """
         while not self.has_ended():
             self.clock.start()
             self.dealt = self.state.chunks
             order, tally = Order.of(self.text, self.schedule, self.state.epoch), Tally.of(self.state)
             done = int(order.before[0]) + int(order.words[: self.dealt].sum())
-            with closing(learn(order)) as parts:
-                for learned in parts:
-                    done += learned.words
-                    tally.add(learned)
-                    self.report(order, done, learned, on_progress)
+            with closing(train_epoch(order)) as reports:
+                for report in reports:
+                    done += report.words
+                    tally.add(report)
+                    self.report(order, done, report, on_progress)
             self.close(order, tally, done)
             yield self.state
 
-    def report(self, order: Order, done: int, learned: Learned, on_progress: Callable[[Progress], None]) -> None:
-        """Report a slice, after which `done` words of the run are learned. Raise Diverged if its loss is not finite."""
-        if not math.isfinite(learned.loss):
+    def report(self, order: Order, done: int, report: SliceReport, on_progress: Callable[[Progress], None]) -> None:
+        """Report a slice, after `done` words of the run. Raise Diverged if its loss is not finite."""
+        if not math.isfinite(report.loss):
             raise diverged(self.schedule.alpha, order.epoch + 1)
         expected = self.expected(done)
-        loss, examples, seconds = learned.loss, learned.examples, self.clock.elapsed()
-        on_progress(Progress(order.epoch + 1, done, expected, learned.alpha, loss, examples, seconds))
+        loss, examples, seconds = report.loss, report.examples, self.clock.elapsed()
+        on_progress(Progress(order.epoch + 1, done, expected, report.alpha, loss, examples, seconds))
 
     def close(self, order: Order, tally: Tally, done: int) -> None:
-        """Set the state after the chunks that were dealt, when `done` words of the run are learned."""
+        """Set the state after the chunks that were dealt, after `done` words of the run."""
         before = self.state
         seconds = self.clock.stop() + before.seconds
         if self.dealt < len(order.chunks) and not self.clock.is_over():
@@ -264,7 +264,7 @@ class Course:
                 return
 
     def deal(self, end: int) -> slice:
-        """Deal the chunks up to `end`, which must be learned before `close`. Return their slice of the order."""
+        """Deal the chunks up to `end`, which must be trained on before `close`. Return their slice of the order."""
         part = slice(self.dealt, end)
         self.dealt = end
         return part
@@ -276,27 +276,27 @@ class Course:
             np.maximum(done, min(1.0, self.clock.used() / self.schedule.seconds), out=done)
         return np.asarray(self.schedule.rate(done))
 
-    def learn(self, order: Order, part: slice, thread: int) -> Learned:
-        """Learn a slice in this thread, each chunk at the learning rate of its position in the run."""
+    def train_slice(self, order: Order, part: slice, thread: int) -> SliceReport:
+        """Train on a slice in this thread, each chunk at the learning rate of its position in the run."""
         rates, started = self.rates(order, part), time.thread_time()
-        loss, examples = self.engine.learn(order.chunks[part], rates, order.epoch, thread)
+        loss, examples = self.engine.train(order.chunks[part], rates, order.epoch, thread)
         cpu = time.thread_time() - started
-        learned = Learned(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
-        self.clock.count(learned)
-        return learned
+        report = SliceReport(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
+        self.clock.count(report)
+        return report
 
 
-def on_threads(course: Course, order: Order, pause: Callable[[], bool]) -> Generator[Learned]:
-    """Learn the rest of the epoch, or up to a pause, and yield the slices. Any free thread takes the next one."""
+def on_threads(course: Course, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
+    """Train on the rest of the epoch, or up to a pause, and yield the reports. Any free thread takes the next slice."""
     turn, slices = threading.Lock(), course.slices(order, pause)
 
-    def work(thread: int, _: threading.Event) -> Iterator[Learned]:
+    def work(thread: int, _: threading.Event) -> Iterator[SliceReport]:
         while True:
             with turn:
                 part = next(slices, None)
             if part is None:
                 return
-            yield course.learn(order, part, thread)
+            yield course.train_slice(order, part, thread)
 
     silence = Silence(course.schedule.stall_timeout, STALLED)
     with parallel(work, course.schedule.threads, "w2vtrain learner", silence=silence) as reports:

@@ -22,8 +22,8 @@ from roofline import limiting, scaling
 
 from w2vtrain.commands import bench as installed
 from w2vtrain.commands.shell import execute
-from w2vtrain.evaluation.bench import Bench, ratios
 from w2vtrain.evaluation.measure import Measurement
+from w2vtrain.evaluation.speed import Bench, ratios
 from w2vtrain.evaluation.systems import Job
 
 

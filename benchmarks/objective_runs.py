@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 import yardstick
 
 from w2vtrain.commands.advice import print_decision_table
-from w2vtrain.evaluation.advice import study_from
+from w2vtrain.evaluation.measured_runs import study_from
 from w2vtrain.system.machine import cores_of_process
 
 ROOT = Path(__file__).parent.parent

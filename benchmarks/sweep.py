@@ -18,7 +18,7 @@ from bench import rounded
 from limits import measure_limits
 from observed import Observed, observe
 
-from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import COUNT
 from w2vtrain.commands.shell import execute
 from w2vtrain.evaluation.figures import check_picture, new_figure, save_figure

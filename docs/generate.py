@@ -17,7 +17,7 @@ from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.commands.advice import limit, millions, quality
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES
-from w2vtrain.evaluation.advice import MEASURED, NEEDS, decision_table, studies
+from w2vtrain.evaluation.measured_runs import MEASURED, NEEDS, decision_table, studies
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objective_class, objective_defaults, objectives, option_defaults
 from w2vtrain.parsers import Choice, Row, Text, Truth

@@ -19,10 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import published
 from published import MISSING
 
-from w2vtrain.evaluation.advice import NO_MODELS, VECTORS
-from w2vtrain.evaluation.contenders import contenders, without_budget
-from w2vtrain.evaluation.curves import draw
-from w2vtrain.evaluation.report import (
+from w2vtrain.evaluation.comparison_picture import draw
+from w2vtrain.evaluation.comparison_tables import (
     ContenderResults,
     above_best,
     baseline,
@@ -38,6 +36,8 @@ from w2vtrain.evaluation.report import (
     three_digits,
     training_ratios,
 )  # fmt: skip
+from w2vtrain.evaluation.contenders import contenders, without_budget
+from w2vtrain.evaluation.measured_runs import NO_MODELS, VECTORS
 
 MEASURED = Path(__file__).parent / "measured"
 DIGITS = 6
@@ -347,7 +347,7 @@ CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
 
 
 def summary() -> list[Result]:
-    """Return the studies of w2vtrain.evaluation.advice, with the fields of its `Study` and `MeasuredRun`."""
+    """Return the studies of w2vtrain.evaluation.measured_runs, with the fields of its `Study` and `MeasuredRun`."""
     by_study = studies()
     return [study_of(study, *about, by_study[study]) for study, about in ADVISED.items() if by_study.get(study)]
 

@@ -39,8 +39,8 @@ from w2vtrain import config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.embeddings import analogies, categories, datasets, intervals, keyed_vectors, model, outliers, similarity
 from w2vtrain.errors import ResourceError, W2VError
-from w2vtrain.evaluation import compare, curves, report, trial
-from w2vtrain.formats import describe, fasttext, model_file, safetensors, sniff, vector_formats, vectors, wordnet
+from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables, trial
+from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, sniff, vector_formats, vectors, wordnet
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
@@ -55,10 +55,10 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, arrow, categories, checkpoint, classes, columns, compare, compression, config, curves, datasets,
-    delimited, describe, fasttext, intervals, json_lines, json_text, keyed_vectors, model, model_file, outliers,
-    parsers, predictor, reading, report, request, resume, run_folder, safetensors, similarity, sniff, tables,
-    text_files, trees, vector_rows, vectors, vocabulary, word2vec, word_files, wordnet,
+    analogies, arrow, categories, checkpoint, classes, columns, comparison, comparison_picture, comparison_tables,
+    compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines, json_text, keyed_vectors,
+    model, model_file, outliers, parsers, predictor, reading, request, resume, run_folder, safetensors, similarity,
+    sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec, word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -249,10 +249,10 @@ def read_result(path):
     """Read a result in the folder of `compare`, and show it."""
     name = path.parent / "softmax-seed-1.json"
     name.write_bytes(path.read_bytes())
-    if found := refused(compare.result, path.parent, TRIAL, print):
-        report.table([found]), report.plain([found]), report.comma_separated([found])
-        report.unreliable([found]), report.busy([found])
-        curves.curves([found]), curves.title([found])
+    if found := refused(comparison.result, path.parent, TRIAL, print):
+        comparison_tables.table([found]), comparison_tables.plain([found]), comparison_tables.comma_separated([found])
+        comparison_tables.unreliable([found]), comparison_tables.busy([found])
+        comparison_picture.curves([found]), comparison_picture.title([found])
 
 
 def attacks(*suffixes):

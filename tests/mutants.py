@@ -369,9 +369,9 @@ MUTANTS = (
         "training/test_subword_runs.py::test_a_run_starts_from_the_rows_of_a_model_by_word_and_by_bucket",
     ),
     Mutant(
-        "holes-of-fasttext", "formats/fasttext.py", "int(buckets[first[0]]) - at, 4 * d",
+        "holes-of-fasttext", "formats/fasttext_file.py", "int(buckets[first[0]]) - at, 4 * d",
         "int(buckets[first[0]]) - at, 4",
-        "formats/test_fasttext.py::test_a_model_that_is_written_reads_back_the_same",
+        "formats/test_fasttext_file.py::test_a_model_that_is_written_reads_back_the_same",
     ),
     Mutant(
         "problems-of-a-class", "registry.py", "{'; '.join(filter(None, problems))}",

@@ -9,7 +9,7 @@ import pytest
 from w2vtrain import errors
 from w2vtrain.architectures import architectures
 from w2vtrain.config import ROWS
-from w2vtrain.evaluation.advice import studies
+from w2vtrain.evaluation.measured_runs import studies
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objectives
 

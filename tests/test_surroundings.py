@@ -28,7 +28,7 @@ PART = [
     "commands/test_console.py",
     "commands/test_objectives_command.py",
     "distributed/test_mpi.py::test_library_that_does_not_belong_to_the_launcher_is_reported",
-    "evaluation/test_compare.py::test_ctrl_c_ends_the_command_with_one_line[1]",
+    "evaluation/test_comparison.py::test_ctrl_c_ends_the_command_with_one_line[1]",
     "probability/test_blas.py",
     "system/test_environment.py::test_a_working_folder_deleted_during_training_does_no_harm",
 ]

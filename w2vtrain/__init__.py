@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import write_vectors as write_vectors
     from w2vtrain.text.phrase_table import CONNECTOR_WORDS as CONNECTOR_WORDS
     from w2vtrain.text.phrase_table import PhraseTable as PhraseTable
+    from w2vtrain.training.compile_ahead import warmup as warmup
     from w2vtrain.training.events import Events as Events
-    from w2vtrain.training.warmup import warmup as warmup
 
 _HOMES = {
     "train": "api",
@@ -44,7 +44,7 @@ _HOMES = {
     "PhraseTable": "text.phrase_table",
     "CONNECTOR_WORDS": "text.phrase_table",
     "Events": "training.events",
-    "warmup": "training.warmup",
+    "warmup": "training.compile_ahead",
     "W2VError": "errors",
     "KeyedVectors": "embeddings.keyed_vectors",
     "Model": "embeddings.model",

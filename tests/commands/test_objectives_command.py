@@ -12,7 +12,7 @@ import pytest
 from reference import first_lines
 
 from w2vtrain import objectives
-from w2vtrain.evaluation import advice
+from w2vtrain.evaluation import measured_runs
 
 
 def test_objectives_lists_all_by_group_and_gives_advice(w2vtrain_here, tmp_path):
@@ -67,7 +67,7 @@ def test_a_module_without_docstring_or_group_is_listed_by_its_formula(tmp_path, 
 
 
 def test_measured_runs_name_existing_objectives_and_options():
-    for study in advice.studies():
+    for study in measured_runs.studies():
         for run in study.runs:
             name, *pairs = run.use.split(" -O ")
             objectives.checked_options(name, dict(pair.split("=") for pair in pairs))
@@ -78,16 +78,16 @@ def test_measured_runs_name_existing_objectives_and_options():
 def run_of(use, cpu, quality, **more):
     """Return a run with a range of one point on each side."""
     facts = {"alpha": 0.1, "epochs": 2.0, "speed": 1000.0, "scoring": 1.0, "variance": 1.0, "size": 1.0, **more}
-    return advice.MeasuredRun(use, cpu=cpu, quality=(quality, quality - 1, quality + 1), **facts)
+    return measured_runs.MeasuredRun(use, cpu=cpu, quality=(quality, quality - 1, quality + 1), **facts)
 
 
 def test_the_quickest_run_that_is_level_with_the_best_is_advised():
     runs = [run_of("softmax", 90.0, 100.0), run_of("nce", 5.0, 101.5), run_of("hs", 1.0, 103.5)]
-    study = advice.Study("small", "Texts", 50, 1000, {}, runs)
-    assert [run.use for run in advice.ranking(study, "probabilities")] == ["nce", "softmax", "hs"]
-    assert [run.use for run in advice.ranking(study, "probabilities", 2.0)] == ["hs"]
-    assert advice.ranking(study, "probabilities", 0.5) == []
-    assert advice.shortest(study, "probabilities") == 1.0
+    study = measured_runs.Study("small", "Texts", 50, 1000, {}, runs)
+    assert [run.use for run in measured_runs.ranking(study, "probabilities")] == ["nce", "softmax", "hs"]
+    assert [run.use for run in measured_runs.ranking(study, "probabilities", 2.0)] == ["hs"]
+    assert measured_runs.ranking(study, "probabilities", 0.5) == []
+    assert measured_runs.shortest(study, "probabilities") == 1.0
 
 
 def test_needs_leave_out_runs_that_do_not_serve_them():
@@ -95,8 +95,8 @@ def test_needs_leave_out_runs_that_do_not_serve_them():
         run_of("hs", 1.0, 104.0, scoring=70.0, variance=0.0), run_of("dsoftmax", 1.0, 108.0, size=0.2, scoring=2.0),
         run_of("nce", 1.0, 102.0, scoring=500.0, variance=0.04), run_of("softmax", 1.0, 100.0),
     ]  # fmt: skip
-    study = advice.Study("small", "Texts", 50, 1000, {}, runs)
-    served = {need: [run.use for run in advice.ranking(study, need)] for need in advice.NEEDS}
+    study = measured_runs.Study("small", "Texts", 50, 1000, {}, runs)
+    served = {need: [run.use for run in measured_runs.ranking(study, need)] for need in measured_runs.NEEDS}
     assert served["probabilities"][0] == "softmax"
     assert served["fast-scores"] == ["nce", "hs"]
     assert served["fast-probabilities"] == ["hs"]
@@ -104,23 +104,23 @@ def test_needs_leave_out_runs_that_do_not_serve_them():
 
 
 def test_vectors_are_ranked_by_their_scores_and_models_by_perplexity():
-    vectors = advice.study_for("vectors", 10)
-    scores = [run.quality[0] for run in advice.ranking(vectors, "vectors")]
+    vectors = measured_runs.study_for("vectors", 10)
+    scores = [run.quality[0] for run in measured_runs.ranking(vectors, "vectors")]
     assert vectors.name == "vectors"
     assert scores[0] == max(scores)
-    model = advice.study_for("probabilities", 12_000)
+    model = measured_runs.study_for("probabilities", 12_000)
     assert model.vocabulary == 10_000
-    assert advice.study_for("probabilities", 100_000).vocabulary == 67_791
-    assert advice.study_for("probabilities", 60_000, 2_000_000).words == pytest.approx(3e6, rel=0.1)
-    assert advice.study_for("probabilities", 60_000, 30_000_000).words == pytest.approx(17e6, rel=0.1)
+    assert measured_runs.study_for("probabilities", 100_000).vocabulary == 67_791
+    assert measured_runs.study_for("probabilities", 60_000, 2_000_000).words == pytest.approx(3e6, rel=0.1)
+    assert measured_runs.study_for("probabilities", 60_000, 30_000_000).words == pytest.approx(17e6, rel=0.1)
 
 
 @pytest.mark.parametrize(("words", "seconds", "epochs"), [(1000, 3.5, 3), (1000, 0.1, 1), (1000, 60, 8), (10, 60, 8)])
 def test_epochs_fit_into_the_time_and_are_no_more_than_were_measured(words, seconds, epochs):
     run = run_of("nce", 8.0, 100.0, epochs=8.0)
-    assert advice.epochs_within(run, words, seconds) == epochs
-    assert advice.epochs_within(run, words, math.inf) == 8
-    assert advice.epochs_within(run._replace(epochs=0.02), words, math.inf) == 1
+    assert measured_runs.epochs_within(run, words, seconds) == epochs
+    assert measured_runs.epochs_within(run, words, math.inf) == 8
+    assert measured_runs.epochs_within(run._replace(epochs=0.02), words, math.inf) == 1
 
 
 def test_advice_for_a_text_counts_its_words_and_gives_a_command_that_runs(w2vtrain_here, tmp_path):
@@ -158,12 +158,13 @@ def test_advice_says_what_was_not_measured(w2vtrain_here, tmp_path):
     assert "--weight-decay 0.0 " in " ".join(out.split()), "that of the runs is for a shorter text"
 
 
-@pytest.mark.parametrize("need", advice.NEEDS)
+@pytest.mark.parametrize("need", measured_runs.NEEDS)
 def test_advice_answers_for_every_need_and_vocabulary(w2vtrain_here, tmp_path, need):
-    for size in {study.vocabulary for study in advice.studies()}:
+    for size in {study.vocabulary for study in measured_runs.studies()}:
         code, out, said = w2vtrain_here(["objectives", "--advise", "--vocabulary", str(size), "--need", need], tmp_path)
         assert code == 0, said
-        assert out.splitlines()[3].startswith(f"measured   with {advice.study_for(need, size).vocabulary:,} words")
+        study = measured_runs.study_for(need, size)
+        assert out.splitlines()[3].startswith(f"measured   with {study.vocabulary:,} words")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from simulated import run_ranks
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
-from w2vtrain.distributed.ranks import TeamOfRanks
 from w2vtrain.distributed.rounds import Rounds
+from w2vtrain.distributed.team_of_ranks import TeamOfRanks
 from w2vtrain.errors import DataError, Diverged, Stalled, Stopped, W2VError
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events

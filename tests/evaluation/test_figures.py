@@ -2,7 +2,7 @@
 
 import pytest
 
-from w2vtrain.evaluation.curves import draw
+from w2vtrain.evaluation.comparison_picture import draw
 from w2vtrain.evaluation.figures import label_ends, new_figure, spread
 
 

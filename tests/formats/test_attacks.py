@@ -133,7 +133,7 @@ for name in sys.argv[1:]:
 ENDLESS = """
 import resource, sys
 from pathlib import Path
-from w2vtrain.evaluation import compare, trial
+from w2vtrain.evaluation import comparison, trial
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.formats.vectors import Vectors
@@ -152,7 +152,7 @@ for read in (
     classes.read_classes,
     lambda path: evaluate_analogies(vectors, path),
     lambda path: evaluate_similarity(vectors, path),
-    lambda path: compare.result(path.parent, one, print),
+    lambda path: comparison.result(path.parent, one, print),
 ):
     try:
         read(Path(sys.argv[1]))

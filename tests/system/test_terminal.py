@@ -19,7 +19,7 @@ import w2vtrain
 from w2vtrain import cli
 from w2vtrain.commands.shell import explained
 from w2vtrain.embeddings.model import Model, save_model
-from w2vtrain.evaluation import compare
+from w2vtrain.evaluation import comparison
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
 from w2vtrain.training.perplexity import PerplexityScore
@@ -269,8 +269,8 @@ def test_infinite_and_nan_perplexities_are_null_in_json(foreign, text, monkeypat
 
 
 def test_a_null_perplexity_counts_as_infinite():
-    assert compare._perplexity({"test": {"perplexity": None}}) == float("inf")
-    assert compare._perplexity({"test": {"perplexity": 3}}) == 3.0
+    assert comparison._perplexity({"test": {"perplexity": None}}) == float("inf")
+    assert comparison._perplexity({"test": {"perplexity": 3}}) == 3.0
 
 
 def test_every_way_to_start_the_program_uses_the_entry_point():

@@ -16,12 +16,12 @@ from w2vtrain.objectives import objectives
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.system import parallel
 from w2vtrain.training import perplexity as scoring
-from w2vtrain.training import record, units
+from w2vtrain.training import record, scoring_units
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import heldout_text
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.predictor import Predictor, model_predictor
-from w2vtrain.training.units import Interrupted, Watch
+from w2vtrain.training.scoring_units import Interrupted, Watch
 
 WORDS = ["red", "green", "blue", "cat", "dog", "cow", "one", "two", "three", "four"]
 SMALL = {"vector_size": 7, "window": 3, "epochs": 3, "threads": 1, "sample": 0.0, "min_count": 1, "alpha": 0.1}
@@ -411,7 +411,7 @@ def test_scoring_time_is_estimated_once_and_early(models, texts, case, threads):
     assert len(estimates) == 1
     assert 0 < seen[estimates[0]] < 600
     if threads == 1:  # a thread that has to wait for a processor delays the estimate
-        assert estimates[0] <= 2 * units.UNITS_TO_ESTIMATE < len(seen) - 1
+        assert estimates[0] <= 2 * scoring_units.UNITS_TO_ESTIMATE < len(seen) - 1
 
 
 def test_error_in_a_scorer_is_raised(models, texts):

@@ -8,8 +8,8 @@ from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.checkpoint_vectors import vectors_of
 from w2vtrain.training.perplexity import perplexity
-from w2vtrain.training.unfinished import vectors_of
 
 SETTINGS = {"vector_size": 10, "epochs": 2, "min_count": 1, "sample": 0, "window": 2, "threads": 1, "bucket": 500}
 

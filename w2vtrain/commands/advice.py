@@ -1,6 +1,6 @@
 """`objectives --advise`: say which objective to use for a text, and show the measured runs that say so.
 
-evaluation/advice.py has the runs and chooses among them; this module only counts the text and prints.
+evaluation/measured_runs.py has the runs and chooses among them; this module only counts the text and prints.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import spelled
-from w2vtrain.evaluation.advice import (
+from w2vtrain.evaluation.measured_runs import (
     NEEDS,
     VECTORS,
     MeasuredRun,

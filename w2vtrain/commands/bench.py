@@ -1,6 +1,6 @@
 """The command `bench`: print each measurement as it arrives, and a table at the end.
 
-The measurements are made in evaluation/bench.py; evaluation/tradeoff.py compares their scores. benchmarks/bench.py of
+The measurements are made in evaluation/speed.py; evaluation/tradeoff.py compares their scores. benchmarks/bench.py of
 the repository measures and shows more.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import ConfigError, UsageError, shown
@@ -21,8 +21,8 @@ from w2vtrain.system.files import check_writable, write_json
 from w2vtrain.system.terminal import echo
 
 if TYPE_CHECKING:
-    from w2vtrain.evaluation.bench import Bench
     from w2vtrain.evaluation.measure import Measurement
+    from w2vtrain.evaluation.speed import Bench
     from w2vtrain.evaluation.systems import Job
 
 THREADS, REPEATS = Whole(1, 1024), Whole(1, MOST_WORDS)
@@ -70,7 +70,7 @@ def bench(corpus: str, **values: Any) -> None:
     of those that were measured.
     """
     with imports():
-        from w2vtrain.evaluation.bench import Bench
+        from w2vtrain.evaluation.speed import Bench
     run(Bench(), corpus, **values)
 
 
@@ -118,7 +118,7 @@ def run(
 def _report(bench: Bench, results: list[Measurement], within: list[float]) -> None:
     """Print the tables, ratios and remarks. within: limits of time, in seconds."""
     from w2vtrain.evaluation import tradeoff
-    from w2vtrain.evaluation.report import markdown
+    from w2vtrain.evaluation.comparison_tables import markdown
 
     echo(markdown(bench.table(results)))
     points = tradeoff.points(results)

@@ -1,6 +1,6 @@
 """The command `compare`: train objectives side by side, and write tables and a plot.
 
-Training and measuring are in evaluation/compare.py.
+Training and measuring are in evaluation/comparison.py.
 """
 
 import os
@@ -76,10 +76,10 @@ def compare(
     and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
-        from w2vtrain.evaluation.compare import Comparison, train_all, write_reports
+        from w2vtrain.evaluation.comparison import Comparison, train_all, write_reports
+        from w2vtrain.evaluation.comparison_tables import busy, plain, unreliable
         from w2vtrain.evaluation.contenders import contenders
         from w2vtrain.evaluation.figures import INSTALL, can_draw
-        from w2vtrain.evaluation.report import busy, plain, unreliable
         from w2vtrain.training.inputs import corpus_of
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     for path in filter(None, [values["heldout"], values["test"], values["questions"], *values["pairs"]]):

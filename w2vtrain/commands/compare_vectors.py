@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from w2vtrain.commands.inputs import readable, refuse_stdin_twice
+from w2vtrain.commands.input_files import readable, refuse_stdin_twice
 from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
 from w2vtrain.commands.shell import imports
 from w2vtrain.system.terminal import echo

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from w2vtrain.commands.inputs import check_different, readable
+from w2vtrain.commands.input_files import check_different, readable
 from w2vtrain.commands.options import CODES, COUNT_OR_NONE, command, restrict_option, writing_options
 from w2vtrain.commands.request import Export
 from w2vtrain.commands.shell import imports
@@ -87,7 +87,7 @@ def convert(
 def _convert_model(source: str, output: str, form: str, force: bool) -> None:
     """Write a model in another format of models; DataError if there are vectors alone."""
     from w2vtrain.embeddings.model import load_model, save_as
-    from w2vtrain.formats.fasttext import READER as FASTTEXT
+    from w2vtrain.formats.fasttext_file import READER as FASTTEXT
     from w2vtrain.formats.model_file import MODEL
     from w2vtrain.formats.sniff import sniff
 

@@ -1,6 +1,6 @@
 """The command `export`: write the vectors of an unfinished run, from its folder alone.
 
-It trains nothing, and needs no corpus. training/unfinished.py reads the folder.
+It trains nothing, and needs no corpus. training/checkpoint_vectors.py reads the folder.
 """
 
 import signal
@@ -32,8 +32,8 @@ def export(
     with imports():
         from w2vtrain.commands.plan import check_export
         from w2vtrain.formats.vectors import check_output, format_of, write_as
+        from w2vtrain.training.checkpoint_vectors import exported_from, newest, settings_of, vocabulary_of
         from w2vtrain.training.folder import stored
-        from w2vtrain.training.unfinished import exported_from, newest, settings_of, vocabulary_of
         from w2vtrain.user_code import Named
     folder = Path(run)
     form = format_of(output, format_)

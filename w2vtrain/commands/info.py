@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.inputs import readable
+from w2vtrain.commands.input_files import readable
 from w2vtrain.commands.options import command, json_option
 from w2vtrain.commands.shell import imports
 from w2vtrain.system.amounts import duration
@@ -48,7 +48,7 @@ def described(path: str) -> dict[str, Any]:
 
         if is_run_folder(path):
             return dict(describe_run(path))
-        from w2vtrain.evaluation.compare import describe_comparison
+        from w2vtrain.evaluation.comparison import describe_comparison
 
         if comparison := describe_comparison(Path(path)):
             return dict(comparison)

@@ -16,7 +16,7 @@ from w2vtrain.commands.options import COUNT, COUNTING, Within, command, given, o
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import option
 from w2vtrain.errors import BelowThreshold, ConfigError
-from w2vtrain.evaluation.advice import NEEDS, VECTORS, studies
+from w2vtrain.evaluation.measured_runs import NEEDS, VECTORS, studies
 from w2vtrain.parsers import LONGEST_TIME, Real
 from w2vtrain.system.terminal import echo
 

@@ -15,7 +15,7 @@ from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import OutputError, WriteError
-from w2vtrain.formats.fasttext import NAME as FASTTEXT
+from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported

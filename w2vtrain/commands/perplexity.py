@@ -33,7 +33,7 @@ def perplexity(
         from w2vtrain.embeddings.model import load_model
         from w2vtrain.system.json_text import json_text
         from w2vtrain.training.perplexity import perplexity as score_text
-        from w2vtrain.training.units import Watch
+        from w2vtrain.training.scoring_units import Watch
         from w2vtrain.user_code import Named, require
     settings, _ = resolve(given(flags, ("threads", "phrases")))
     permission, loaded = Named(**flags), load_model(model)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import (
     CODES,
     COUNTING,

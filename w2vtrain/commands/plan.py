@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
-from w2vtrain.formats.fasttext import NAME as FASTTEXT
+from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.formats.vectors import check_output
 from w2vtrain.objectives import check_options, engine_of, objective_class

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.inputs import check_different, from_stdin, readable, refuse_stdin_twice
+from w2vtrain.commands.input_files import check_different, from_stdin, readable, refuse_stdin_twice
 from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import Catalogue

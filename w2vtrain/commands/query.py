@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from w2vtrain.commands.inputs import from_stdin, readable
+from w2vtrain.commands.input_files import from_stdin, readable
 from w2vtrain.commands.options import command, lookup_options, method_option, query_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, UsageError

@@ -5,7 +5,7 @@ pictures/ gathers the facts and writes the HTML.
 
 import click
 
-from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import UsageError
@@ -40,8 +40,8 @@ def report(
     them. The page is one file: it loads nothing, works offline, and prints.
     """
     with imports():
-        from w2vtrain.pictures.report import neighbors_of, spread_words
-        from w2vtrain.pictures.report import report as page_of
+        from w2vtrain.pictures.report_page import neighbors_of, spread_words
+        from w2vtrain.pictures.report_page import report as page_of
         from w2vtrain.pictures.scores import scores_of
         from w2vtrain.pictures.subject import subject_of
     if source == STDOUT:

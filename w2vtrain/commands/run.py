@@ -14,9 +14,9 @@ from typing import Any
 
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
+from w2vtrain.commands.mpi_job import joined
 from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.plan import Plan, plan
-from w2vtrain.commands.ranks import joined
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.errors import InputMissing

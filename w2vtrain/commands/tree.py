@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.inputs import check_different, readable
+from w2vtrain.commands.input_files import check_different, readable
 from w2vtrain.commands.options import CODES, command, quiet_option
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.inputs import check_different
+from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import CODES, COUNTING, command, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import Settings, resolve

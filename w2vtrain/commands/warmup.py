@@ -1,6 +1,6 @@
 """The command `warmup`: compile the kernels of architectures and objectives into the cache, in several processes.
 
-What is compiled is in training/warmup.py.
+What is compiled is in training/compile_ahead.py.
 """
 
 import json
@@ -41,8 +41,8 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
         from w2vtrain.kernels.jit import cache_folder
         from w2vtrain.system.children import each
         from w2vtrain.system.json_text import json_text
-        from w2vtrain.training.warmup import Warmed
-        from w2vtrain.training.warmup import warmup as compile_pair
+        from w2vtrain.training.compile_ahead import Warmed
+        from w2vtrain.training.compile_ahead import warmup as compile_pair
     if everything and (objectives or architectures):
         raise UsageError("--all includes all objectives and architectures: name none")
     outputs, inputs = _requested(objectives, architectures, everything)
@@ -91,7 +91,7 @@ def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any]
     """Compile the kernels of an objective in a process of its own, and call `say` with each pair."""
     from w2vtrain.system.children import run_child
     from w2vtrain.system.json_text import json_text
-    from w2vtrain.training.warmup import Warmed
+    from w2vtrain.training.compile_ahead import Warmed
 
     def heard(line: bytes) -> None:
         if not line.startswith(b'{"'):  # printed by code of the user
@@ -111,7 +111,7 @@ def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any]
 def child(task: bytes) -> None:
     """Compile the kernels of pairs given as JSON; write each, or the error that ends this, as a line of JSON."""
     from w2vtrain.system.children import tell
-    from w2vtrain.training.warmup import warmup as compile_pair
+    from w2vtrain.training.compile_ahead import warmup as compile_pair
 
     with shell_spelling():  # `warmup` shows the message
         try:

@@ -19,8 +19,8 @@ from w2vtrain.config import validated
 from w2vtrain.embeddings.keyed_vectors import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
-from w2vtrain.formats.fasttext import NAME as FASTTEXT
-from w2vtrain.formats.fasttext import Unsupported
+from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
+from w2vtrain.formats.fasttext_file import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.objectives import build

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats import fasttext
-from w2vtrain.formats.fasttext import HS, arguments_of, write_fasttext
+from w2vtrain.formats import fasttext_file
+from w2vtrain.formats.fasttext_file import HS, arguments_of, write_fasttext
 from w2vtrain.formats.model_file import (
     FIXED,
     INPUT_ROWS,
@@ -366,7 +366,7 @@ def load_model(path: str | Path) -> Model:
 
     """
     try:
-        if sniff(path).kind == fasttext.NAME:
+        if sniff(path).kind == fasttext_file.NAME:
             return _of_fasttext(path)
         with open_safetensors(path) as box:
             settings, record = settings_and_record(box)
@@ -386,12 +386,12 @@ def load_model(path: str | Path) -> Model:
 
 
 def _of_fasttext(path: str | Path) -> Model:
-    model = fasttext.read_fasttext(path)
+    model = fasttext_file.read_fasttext(path)
     arrays: dict[str, NDArray[Any]] = {}
     if model.ngrams:
         arrays[INPUT_ROWS], arrays[NGRAM_BUCKETS] = model.used_rows()
     output = -model.output[:-1] if model.arguments.loss == HS else model.output  # as in `save_as`
-    record = {"vectors": "in", fasttext.NAME: model.arguments._asdict()}
+    record = {"vectors": "in", fasttext_file.NAME: model.arguments._asdict()}
     return Model(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
 
 

@@ -1,7 +1,7 @@
 """Measure the time, memory and accuracy of one training run by one of the systems in systems.py.
 
 Every measurement runs in a fresh process, so that peak memory is that of the job and no system warms another's caches.
-bench.py chooses what to measure.
+speed.py chooses what to measure.
 """
 
 import json

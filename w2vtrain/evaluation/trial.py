@@ -1,7 +1,7 @@
 """Train one contender of a comparison and score it, in its own process, so that its peak memory can be measured.
 
-compare.py decides what is trained and keeps the results. Budgets are CPU seconds of training: see cpu_budget.py. A long
-run saves checkpoints, so that an interrupted comparison continues inside a run.
+comparison.py decides what is trained and keeps the results. Budgets are CPU seconds of training: see cpu_budget.py. A
+long run saves checkpoints, so that an interrupted comparison continues inside a run.
 """
 
 import json
@@ -36,8 +36,8 @@ from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.record import bounded
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.scoring_units import Interrupted, Watch
 from w2vtrain.training.state import Epoch, State
-from w2vtrain.training.units import Interrupted, Watch
 
 MAX_CURVE_BYTES = 1 << 20
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)

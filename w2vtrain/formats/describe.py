@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats import fasttext
+from w2vtrain.formats import fasttext_file
 from w2vtrain.formats.model_file import FIXED, KIND, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, open_safetensors
 from w2vtrain.formats.sniff import sniff
@@ -34,7 +34,7 @@ def describe(path: str | Path) -> dict[str, Any]:
         description["compression"] = sniffed.compression
     if sniffed.kind == "model":
         return description | _describe_model(path)
-    if sniffed.kind == fasttext.NAME:
+    if sniffed.kind == fasttext_file.NAME:
         return description | _describe_fasttext(path)
     if known := formats().get(sniffed.kind):
         description |= {"kind": f"{sniffed.kind} vectors", "words": sniffed.rows, "dim": sniffed.dim}
@@ -76,7 +76,7 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
 
 
 def _describe_fasttext(path: str | Path) -> dict[str, Any]:
-    model = fasttext.read_fasttext(path, values=False)
+    model = fasttext_file.read_fasttext(path, values=False)
     return {
         "kind": "model of fastText",
         "words": len(model.words),

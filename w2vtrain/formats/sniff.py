@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from w2vtrain.formats.fasttext import READER as FASTTEXT
+from w2vtrain.formats.fasttext_file import READER as FASTTEXT
 from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader

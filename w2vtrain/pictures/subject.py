@@ -17,10 +17,10 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.pictures.run_logs import log_events
 from w2vtrain.registry import CodeNotAllowed
+from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
 from w2vtrain.training.folder import stored
 from w2vtrain.training.state import Saved
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
-from w2vtrain.training.unfinished import newest, settings_of, vectors_of, vocabulary_of
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from w2vtrain.training.checkpoint import BEST
 from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore, score
 from w2vtrain.training.predictor import predictor
+from w2vtrain.training.scoring_units import Watch
 from w2vtrain.training.state import Epoch, Saved
-from w2vtrain.training.units import Watch
 
 LONG_SCORING_SECONDS = 10.0
 """Scoring that takes fewer seconds than this causes no warning, however short an epoch is."""

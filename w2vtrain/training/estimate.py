@@ -30,9 +30,9 @@ from w2vtrain.training.perplexity import score
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import AT_EPOCH_END
+from w2vtrain.training.scoring_units import Interrupted, Watch
 from w2vtrain.training.space import TEXT, Footprint, check_disk, keeps_best
 from w2vtrain.training.state import Progress
-from w2vtrain.training.units import Interrupted, Watch
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Values of --min-count whose vocabulary is shown."""

@@ -41,12 +41,12 @@ from w2vtrain.training.predictor import (
 )
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase
+from w2vtrain.training.scoring_units import Interrupted
 from w2vtrain.training.space import Footprint, check_memory, keeps_best, position_rows, replicas
 from w2vtrain.training.state import Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import check_finite, make_engine
-from w2vtrain.training.units import Interrupted
 from w2vtrain.training.warm_start import WarmStart
 
 

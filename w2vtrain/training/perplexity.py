@@ -23,7 +23,7 @@ from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.training.inputs import Sources, heldout_text
 from w2vtrain.training.predictor import Predictor, model_predictor
-from w2vtrain.training.units import Check, Unit, Watch, run_units
+from w2vtrain.training.scoring_units import Check, Unit, Watch, run_units
 
 EXAMPLES_PER_BLOCK = 256
 """Examples, or context words, that are scored together."""

@@ -18,7 +18,7 @@ from w2vtrain.engines.block_engine import InputLayer
 from w2vtrain.engines.contract import Chunks, Weights
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
-from w2vtrain.formats.fasttext import NAME as FASTTEXT
+from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.objectives import build, check_options, checked_options, objective_class

@@ -1,4 +1,4 @@
-"""The processes that train together: this one alone. distributed/ranks.py has the ranks of an MPI job."""
+"""The processes that train together: this one alone. distributed/team_of_ranks.py has the ranks of an MPI job."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -21,7 +21,7 @@ from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.contract import Array, Engine, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
 from w2vtrain.formats.describe import describe
-from w2vtrain.formats.fasttext import NAME as FASTTEXT
+from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.subwords import Ngrams, Subwords

@@ -20,7 +20,7 @@ from w2vtrain.cli import cli
 from w2vtrain.commands.shell import explained
 from w2vtrain.formats.vectors import Vectors, write_vectors
 from w2vtrain.pictures.page import word_html
-from w2vtrain.pictures.report import SPREAD, report, spread_words
+from w2vtrain.pictures.report_page import SPREAD, report, spread_words
 from w2vtrain.pictures.scores import remark_on, scores_of
 from w2vtrain.pictures.subject import Subject, subject_of
 from w2vtrain.system.amounts import duration, size_text

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.distributed.mpi import Mpi
-from w2vtrain.distributed.ranks import TeamOfRanks
+from w2vtrain.distributed.team_of_ranks import TeamOfRanks
 from w2vtrain.errors import Relayed, Stalled, UsageError, W2VError
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line

@@ -1,7 +1,7 @@
-"""Run units of work on threads, with progress, an estimate of the time, a way to stop, and a stall timeout.
+"""Run units of scoring on threads, with progress, an estimate of the time, a way to stop, and a stall timeout.
 
-This module does not know what a unit computes. Units share nothing that depends on their order, so the result does not
-depend on the number of threads.
+This module does not know how a unit scores its text. Units share nothing that depends on their order, so the result
+does not depend on the number of threads.
 """
 
 import itertools

@@ -23,7 +23,7 @@ import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError, WriteError
-from w2vtrain.evaluation import compare, curves, report
+from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables
 from w2vtrain.evaluation import trial as trial_module
 from w2vtrain.evaluation.contenders import Contender, contenders
 from w2vtrain.evaluation.result import check_result
@@ -68,10 +68,10 @@ def test_invalid_contenders_are_refused(text, message):
         contenders(text)
 
 
-def comparison(tmp_path, **more):
+def small_comparison(tmp_path, **more):
     settings = Settings(vector_size=8, epochs=1, threads=1)
     about = {"settings": settings, "contenders": contenders("neg, softmax(alpha=0.2)"), "seeds": 2, **more}
-    return compare.Comparison(["corpus"], "heldout", tmp_path, **about)
+    return comparison.Comparison(["corpus"], "heldout", tmp_path, **about)
 
 
 def found(trial, perplexity=100.0):
@@ -103,20 +103,20 @@ def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatc
             raise KeyboardInterrupt
         return found(trial, 100.0 + trial.settings["seed"])
 
-    monkeypatch.setattr(compare, "_train_apart", train)
+    monkeypatch.setattr(comparison, "_train_apart", train)
     with pytest.raises(KeyboardInterrupt):
-        compare.train_all(comparison(tmp_path), said.append)
-    results = compare.train_all(comparison(tmp_path), said.append)
+        comparison.train_all(small_comparison(tmp_path), said.append)
+    results = comparison.train_all(small_comparison(tmp_path), said.append)
     names = ["neg seed 1", "softmax(alpha=0.2) seed 1", "neg seed 2", "softmax(alpha=0.2) seed 2"]
     assert trained == [*names[:3], *names[2:]]
     assert [r["job"]["name"] for r in results] == names
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.05, 0.2, 0.05, 0.2]
-    assert compare.train_all(comparison(tmp_path), said.append) == json.loads(json.dumps(results))
+    assert comparison.train_all(small_comparison(tmp_path), said.append) == json.loads(json.dumps(results))
     with pytest.raises(ConfigError, match="belongs to another comparison"):
-        compare.train_all(comparison(tmp_path, test="other"), said.append)
+        comparison.train_all(small_comparison(tmp_path, test="other"), said.append)
     (tmp_path / "runs/neg-seed-1.json").write_text("{")
     with pytest.raises(DataError, match="not JSON"):
-        compare.train_all(comparison(tmp_path), said.append)
+        comparison.train_all(small_comparison(tmp_path), said.append)
 
 
 @pytest.mark.parametrize(
@@ -131,22 +131,22 @@ def test_an_interrupted_comparison_resumes_where_it_stopped(tmp_path, monkeypatc
     ],
 )
 def test_a_damaged_result_is_refused_with_its_field(tmp_path, damage, fault):
-    trial = next(compare.trials(comparison(tmp_path), {}))
+    trial = next(comparison.trials(small_comparison(tmp_path), {}))
     path = tmp_path / "neg-seed-1.json"
     path.write_text(json.dumps({**found(trial), "job": asdict(trial)}))
-    assert compare.result(tmp_path, trial, print)["vocabulary"] == 100
+    assert comparison.result(tmp_path, trial, print)["vocabulary"] == 100
     path.write_text(json.dumps({**found(trial), "job": asdict(trial), **damage}))
     with pytest.raises(DataError, match=f"seed-1.json: damaged: .*{fault}.*; remove it to train again"):
-        compare.result(tmp_path, trial, print)
+        comparison.result(tmp_path, trial, print)
 
 
 def test_a_contender_may_have_its_own_architecture(tmp_path):
     named = contenders("neg, neg(model=cbow), hs(architecture=vlbl), nce(model=cbow-corrected)")
-    asked = comparison(tmp_path, contenders=named, seeds=1)
-    found = [trial.settings["architecture"] for trial in compare.trials(asked, {})]
+    asked = small_comparison(tmp_path, contenders=named, seeds=1)
+    found = [trial.settings["architecture"] for trial in comparison.trials(asked, {})]
     assert found == ["skipgram", "cbow", "vlbl", "cbow-corrected"]
-    asked = comparison(tmp_path, contenders=named, seeds=1, settings=Settings(architecture="cbow"))
-    assert [trial.settings["architecture"] for trial in compare.trials(asked, {})] == [
+    asked = small_comparison(tmp_path, contenders=named, seeds=1, settings=Settings(architecture="cbow"))
+    assert [trial.settings["architecture"] for trial in comparison.trials(asked, {})] == [
         "cbow",
         "cbow",
         "vlbl",
@@ -161,9 +161,9 @@ def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
         trained.append((trial.name, trial.settings["seconds"]))
         return found(trial, 100.0 + abs(trial.settings["alpha"] - 0.1))
 
-    monkeypatch.setattr(compare, "_train_apart", train)
-    results = compare.train_all(
-        comparison(tmp_path, seeds=1, rates=["0.05", "2x", "0.3"], tune_seconds=4.0), lambda _: None
+    monkeypatch.setattr(comparison, "_train_apart", train)
+    results = comparison.train_all(
+        small_comparison(tmp_path, seeds=1, rates=["0.05", "2x", "0.3"], tune_seconds=4.0), lambda _: None
     )
     assert trained[:3] == [("neg alpha 0.05", 4.0), ("neg alpha 0.1", 4.0), ("neg alpha 0.3", 4.0)]
     assert [r["job"]["settings"]["alpha"] for r in results] == [0.1, 0.2]
@@ -171,7 +171,7 @@ def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
 
 def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
     named = contenders("neg(epochs=1), neg(epochs=4), neg(negative=7, epochs=4), neg(epochs=2, alpha=0.3), hs")
-    found = list(compare.tuning(comparison(tmp_path, contenders=named, rates=["0.5x", "0.1"])))
+    found = list(comparison.tuning(small_comparison(tmp_path, contenders=named, rates=["0.5x", "0.1"])))
     assert [names for names, _ in found] == [["neg(epochs=1)", "neg(epochs=4)"], ["neg(negative=7, epochs=4)"], ["hs"]]
     tried = [[(trial.name, trial.settings["alpha"], trial.settings["epochs"]) for trial in tries] for _, tries in found]
     assert tried[1] == [
@@ -188,8 +188,8 @@ def test_several_contenders_are_trained_at_a_time(tmp_path, monkeypatch):
         together.wait()  # raises BrokenBarrierError unless two trials run at the same time
         return found(trial, 100.0 + trial.settings["seed"])
 
-    monkeypatch.setattr(compare, "_train_apart", train)
-    results = compare.train_all(comparison(tmp_path, at_once=2), said.append)
+    monkeypatch.setattr(comparison, "_train_apart", train)
+    results = comparison.train_all(small_comparison(tmp_path, at_once=2), said.append)
     names = ["neg seed 1", "softmax(alpha=0.2) seed 1", "neg seed 2", "softmax(alpha=0.2) seed 2"]
     assert [r["job"]["name"] for r in results] == names
     assert sorted(line.partition(",")[0] for line in said) == [f"{number} of 4" for number in range(1, 5)]
@@ -207,15 +207,15 @@ def test_no_trial_begins_after_an_error(tmp_path, monkeypatch, at_once):
         return found(trial)
 
     monkeypatch.setattr(children, "threading", SimpleNamespace(Event=lambda: noticed))
-    monkeypatch.setattr(compare, "_train_apart", train)
+    monkeypatch.setattr(comparison, "_train_apart", train)
     with pytest.raises(ConfigError, match="neg seed 1: no"):
-        compare.train_all(comparison(tmp_path, seeds=20, at_once=at_once), lambda _: None)
+        comparison.train_all(small_comparison(tmp_path, seeds=20, at_once=at_once), lambda _: None)
     assert len(begun) <= at_once
 
 
 def test_a_rate_that_is_given_twice_is_tried_once(tmp_path):
-    asked = comparison(tmp_path, contenders=contenders("neg"), rates=["3x", "0.15", "0.05", "1x"])
-    ((_, tries),) = compare.tuning(asked)
+    asked = small_comparison(tmp_path, contenders=contenders("neg"), rates=["3x", "0.15", "0.05", "1x"])
+    ((_, tries),) = comparison.tuning(asked)
     assert [trial.settings["alpha"] for trial in tries] == [0.15, 0.05]
 
 
@@ -229,18 +229,18 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
             return {"failed": "training diverged", "exit_code": 76}
         return found(trial, 100.0 - rate)
 
-    monkeypatch.setattr(compare, "_train_apart", train)
-    asked = comparison(tmp_path, contenders=contenders("neg"), seeds=1, rates=["0.02", "0.1", "0.06", "0.2"])
+    monkeypatch.setattr(comparison, "_train_apart", train)
+    asked = small_comparison(tmp_path, contenders=contenders("neg"), seeds=1, rates=["0.02", "0.1", "0.06", "0.2"])
     for _ in range(2):  # the second time, all results are found in the folder
-        (last,) = compare.train_all(asked, lambda _: None)
+        (last,) = comparison.train_all(asked, lambda _: None)
         assert last["job"]["settings"]["alpha"] == 0.06
     assert trained[4:] == [
         ("neg seed 1", 0.2, pytest.approx(2e-5)),
         ("neg seed 1 alpha 0.1", 0.1, pytest.approx(1e-5)),
         ("neg seed 1 alpha 0.06", 0.06, pytest.approx(6e-6)),
     ]
-    assert report.table([last])[1][:2] == ["neg", "0.060"]
-    assert report.comma_separated([last]).splitlines()[1].startswith("neg,1,0.06,")
+    assert comparison_tables.table([last])[1][:2] == ["neg", "0.060"]
+    assert comparison_tables.comma_separated([last]).splitlines()[1].startswith("neg,1,0.06,")
 
 
 def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
@@ -249,15 +249,15 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
             return {"failed": "training diverged", "exit_code": 76}
         return found(trial)
 
-    monkeypatch.setattr(compare, "_train_apart", train)
-    results = compare.train_all(comparison(tmp_path), lambda _: None)
-    head, first, second = report.table(results)
+    monkeypatch.setattr(comparison, "_train_apart", train)
+    results = comparison.train_all(small_comparison(tmp_path), lambda _: None)
+    head, first, second = comparison_tables.table(results)
     assert first[:2] == ["neg", "training diverged"]
     assert len(head) == len(first) == len(second)
-    rows = list(csv.DictReader(report.comma_separated(results).splitlines()))
+    rows = list(csv.DictReader(comparison_tables.comma_separated(results).splitlines()))
     assert [row["failed"] for row in rows] == ["training diverged", "", "training diverged", ""]
-    assert curves.curves(results) == [("softmax(alpha=0.2)", [2.0, 5.0], [200.0, 100.0])]
-    assert report.plain(results).splitlines()[-1] == "neg: training diverged"
+    assert comparison_picture.curves(results) == [("softmax(alpha=0.2)", [2.0, 5.0], [200.0, 100.0])]
+    assert comparison_tables.plain(results).splitlines()[-1] == "neg: training diverged"
 
 
 def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypatch):
@@ -265,9 +265,9 @@ def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypa
         failed = trial.settings["objective"] == "neg" and trial.settings["seed"] == 2
         return {"failed": "training diverged", "exit_code": 76} if failed else found(trial)
 
-    monkeypatch.setattr(compare, "_train_apart", train)
-    results = compare.train_all(comparison(tmp_path), lambda _: None)
-    assert report.plain(results).splitlines()[-1] == "neg (1 of 2 runs): training diverged"
+    monkeypatch.setattr(comparison, "_train_apart", train)
+    results = comparison.train_all(small_comparison(tmp_path), lambda _: None)
+    assert comparison_tables.plain(results).splitlines()[-1] == "neg (1 of 2 runs): training diverged"
 
 
 def test_options_of_the_settings_apply_to_their_objective(tmp_path):
@@ -275,7 +275,7 @@ def test_options_of_the_settings_apply_to_their_objective(tmp_path):
     asked = comparison(
         tmp_path, settings=settings, seeds=1, contenders=contenders("nce, nce(negative=7), neg, is(samples=9)")
     )
-    nce, seven, neg, sampled = [trial.settings["options"] for trial in compare.trials(asked, {})]
+    nce, seven, neg, sampled = [trial.settings["options"] for trial in comparison.trials(asked, {})]
     assert (nce["negative"], nce["ns_exponent"]) == (25, 0.5)
     assert (seven["negative"], seven["ns_exponent"]) == (7, 0.5)
     assert (neg["negative"], neg["ns_exponent"]) == (5, 0.75)
@@ -284,10 +284,12 @@ def test_options_of_the_settings_apply_to_their_objective(tmp_path):
 
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_the_table_in_the_terminal_fits_80_columns(tmp_path, monkeypatch, seeds):
-    monkeypatch.setattr(compare, "_train_apart", lambda trial, run, say: found(trial, 1234.5 * trial.settings["seed"]))
+    monkeypatch.setattr(
+        comparison, "_train_apart", lambda trial, run, say: found(trial, 1234.5 * trial.settings["seed"])
+    )
     long = "softmax, infrequent-norm(likelihood=full, alpha=0.04), nce(negative=25, ns_exponent=0.75, alpha=0.1)"
-    results = compare.train_all(comparison(tmp_path, contenders=contenders(long), seeds=seeds), lambda _: None)
-    text = report.plain(results)
+    results = comparison.train_all(small_comparison(tmp_path, contenders=contenders(long), seeds=seeds), lambda _: None)
+    text = comparison_tables.plain(results)
     assert max(map(len, text.splitlines())) <= 80
     assert "likelihood=full" in text
     assert text.splitlines()[1].split()[5:] == (["1,234.5"] if seeds == 1 else ["2,469.0", "1,234.5"])
@@ -312,7 +314,7 @@ def scorings(*scoring, width=8):
     ],
 )
 def test_ratios_are_called_unreliable_if_equal_work_takes_different_time(results, busy):
-    assert (report.unreliable(results) is not None) == busy
+    assert (comparison_tables.unreliable(results) is not None) == busy
 
 
 def trial(tmp_path, objective, **more):
@@ -324,11 +326,11 @@ def trial(tmp_path, objective, **more):
         "objective": objective, "architecture": "vlbl", "context": "left", "bias": True, "sentence_end": True,
         "window": 2, "vector_size": 10, "threads": 1, **more,
     }  # fmt: skip
-    about = compare.Comparison(
+    about = comparison.Comparison(
         [str(tmp_path / "train.txt")], str(tmp_path / "heldout.txt"), tmp_path, Settings(**settings),
         [Contender(objective, {"objective": objective})],
     )  # fmt: skip
-    return next(iter(compare.trials(about, {})))
+    return next(iter(comparison.trials(about, {})))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -354,7 +356,7 @@ def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
     seconds = [point["seconds"] for point in points]
     assert 2 <= len(points) <= len(trial_module.FRACTIONS) + 1
     assert seconds == sorted(seconds)
-    assert seconds[-1] == pytest.approx(report.cpu_seconds(timed))
+    assert seconds[-1] == pytest.approx(comparison_tables.cpu_seconds(timed))
     assert points[-1]["perplexity"] == timed["test"]["perplexity"]
     assert points[0]["perplexity"] != points[-1]["perplexity"]
 
@@ -387,7 +389,7 @@ def test_an_interrupted_trial_continues_where_it_was(tmp_path, monkeypatch, inte
     assert {**again["test"], "seconds": 0} == {**whole["test"], "seconds": 0}
     assert [point["perplexity"] for point in again["curve"]] == [point["perplexity"] for point in whole["curve"]]
     assert [epoch["loss"] for epoch in again["epochs"]] == [epoch["loss"] for epoch in whole["epochs"]]
-    assert again["curve"][-1]["seconds"] == pytest.approx(report.cpu_seconds(again))
+    assert again["curve"][-1]["seconds"] == pytest.approx(comparison_tables.cpu_seconds(again))
 
 
 def spied(function, calls):
@@ -432,7 +434,7 @@ def test_a_timed_trial_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatc
     assert seconds == sorted(set(seconds))
     assert len(seconds) == len(trial_module.FRACTIONS) + 1
     assert all(epoch["words"] for epoch in again["epochs"])
-    assert seconds[-1] == pytest.approx(report.cpu_seconds(again))
+    assert seconds[-1] == pytest.approx(comparison_tables.cpu_seconds(again))
 
 
 def test_results_of_trials_are_what_a_result_file_may_have(timed, tmp_path):
@@ -475,9 +477,11 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
 
 
 def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "_train_apart", lambda trial, run, say: found(trial, 100.0 * trial.settings["seed"]))
-    results = compare.train_all(comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
-    head, softmax, neg = report.table(results)
+    monkeypatch.setattr(
+        comparison, "_train_apart", lambda trial, run, say: found(trial, 100.0 * trial.settings["seed"])
+    )
+    results = comparison.train_all(small_comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
+    head, softmax, neg = comparison_tables.table(results)
     line = dict(zip(head, neg, strict=True))
     assert line["training"] == "30x"
     assert line["scoring"] == "2x (1.8x-2.2x)"
@@ -486,7 +490,7 @@ def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
     assert line["output parameters"] == "50.0%"
     assert line["analogies"] == "0.250"
     assert dict(zip(head, softmax, strict=True))["training"] == "1x"
-    assert report.markdown([head, softmax, neg]).count("\n") == 4
+    assert comparison_tables.markdown([head, softmax, neg]).count("\n") == 4
 
 
 def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain_here, monkeypatch):
@@ -620,14 +624,14 @@ def took(cpu, wall, threads=2):
     ],
 )
 def test_training_that_gets_too_little_cpu_time_is_reported(results, message):
-    said = report.busy(results)
+    said = comparison_tables.busy(results)
     assert said is None if message is None else f"the machine was busy: {message}" in said
 
 
 def test_a_range_of_negative_figures_has_no_double_minus():
-    assert report.ranged([-0.25, -0.5], "{:.2f}".format) == "-0.38 (-0.50 to -0.25)"
-    assert report.ranged([-0.25, 0.5], "{:.1f}".format) == "0.1 (-0.2 to 0.5)"
-    assert report.ranged([0.25, 0.5], "{:.2f}".format) == "0.38 (0.25-0.50)"
+    assert comparison_tables.ranged([-0.25, -0.5], "{:.2f}".format) == "-0.38 (-0.50 to -0.25)"
+    assert comparison_tables.ranged([-0.25, 0.5], "{:.1f}".format) == "0.1 (-0.2 to 0.5)"
+    assert comparison_tables.ranged([0.25, 0.5], "{:.2f}".format) == "0.38 (0.25-0.50)"
 
 
 # the paired bootstrap
@@ -638,22 +642,21 @@ def lines_of(**losses):
     found = []
     for name, values in losses.items():
         perplexity = math.exp(min(700, np.mean(values) / 100))
-        found.append(
-            report.ContenderResults(name, [{"test": {"perplexity": perplexity, "parts": [[100, x] for x in values]}}])
-        )
+        result = {"test": {"perplexity": perplexity, "parts": [[100, x] for x in values]}}
+        found.append(comparison_tables.ContenderResults(name, [result]))
     return found
 
 
 def test_a_difference_that_is_equal_in_all_parts_is_certain_however_much_the_parts_differ(rng):
     losses = rng.uniform(300, 900, 80)
-    found = report.above_best(lines_of(nce=losses, hs=losses + 100 * math.log(1.25)))
+    found = comparison_tables.above_best(lines_of(nce=losses, hs=losses + 100 * math.log(1.25)))
     assert found == {"nce": "best", "hs": "+25.0% ± 0.0%"}
 
 
 def test_the_interval_is_that_of_the_normal_approximation(rng):
     """With independent differences, half of it is 1.96 standard errors of the mean log-ratio."""
     differences = rng.normal(10.0, 20.0, 400)
-    found = report.above_best(lines_of(nce=np.full(400, 500.0), hs=500 + differences))["hs"]
+    found = comparison_tables.above_best(lines_of(nce=np.full(400, 500.0), hs=500 + differences))["hs"]
     mean, half = (float(part) / 100 for part in found.replace("%", "").split(" ± "))
     ratio = math.exp(differences.mean() / 100)
     assert mean == pytest.approx(ratio - 1, abs=6e-4)
@@ -665,10 +668,11 @@ def test_only_contenders_with_the_same_parts_as_the_best_are_compared():
     nce, hs, neg, char, _ = lines
     char.results[0]["test"]["parts"] = None
     neg.results[0]["test"]["parts"][0][1] = None  # JSON has no infinity
-    assert report.above_best(lines) == {
+    assert comparison_tables.above_best(lines) == {
         "nce": "best", "hs": "+10.5% ± 0.0%", "neg": "-", "char": "-", "huge": "-",
     }  # fmt: skip
     nce.results[0]["test"]["parts"] = None
-    assert set(report.above_best([nce, hs]).values()) == {"-"}, "the best was not scored in parts"
-    assert set(report.above_best(lines_of(nce=[500.0], hs=[510.0])).values()) == {"-"}, "one part says nothing"
-    assert report.above_best([]) == {}
+    assert set(comparison_tables.above_best([nce, hs]).values()) == {"-"}, "the best was not scored in parts"
+    one_part = lines_of(nce=[500.0], hs=[510.0])
+    assert set(comparison_tables.above_best(one_part).values()) == {"-"}, "one part says nothing"
+    assert comparison_tables.above_best([]) == {}

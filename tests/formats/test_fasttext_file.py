@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import w2vtrain
 from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
-from w2vtrain.formats.fasttext import SHAPE, SIZES, START, Arguments, read_fasttext, write_fasttext
+from w2vtrain.formats.fasttext_file import SHAPE, SIZES, START, Arguments, read_fasttext, write_fasttext
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.training.perplexity import perplexity

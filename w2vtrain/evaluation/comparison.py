@@ -1,7 +1,8 @@
 """Compare objectives, each trained by the same program on the same text within the same budget.
 
 Every trial runs in its own process: see trial.py. Its result is kept in a file, and until then its checkpoints are kept
-in a folder beside it, so that an interrupted comparison can resume. report.py turns the results into tables and plots.
+in a folder beside it, so that an interrupted comparison can resume. comparison_tables.py turns the results into tables,
+and comparison_picture.py plots them.
 """
 
 import json
@@ -15,9 +16,9 @@ from typing import Any
 
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, Diverged, W2VError, spelled
-from w2vtrain.evaluation import report
+from w2vtrain.evaluation import comparison_tables
+from w2vtrain.evaluation.comparison_picture import picture
 from w2vtrain.evaluation.contenders import Contender, without_budget
-from w2vtrain.evaluation.curves import picture
 from w2vtrain.evaluation.figures import can_draw
 from w2vtrain.evaluation.result import check_result
 from w2vtrain.evaluation.trial import Trial, child, kept_beside
@@ -197,8 +198,8 @@ def forget(path: Path) -> None:
 def _described(kept: dict[str, Any]) -> str:
     """Return the perplexity of a result, the seconds of each phase and a warning if the machine was busy."""
     phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in kept["seconds"].items())
-    text = f"perplexity {_perplexity(kept):,.2f}; {phases}; {report.cpu_seconds(kept):.1f} CPU s of training"
-    return f"{text}; {warning}" if (warning := report.busy([kept])) else text
+    text = f"perplexity {_perplexity(kept):,.2f}; {phases}; {comparison_tables.cpu_seconds(kept):.1f} CPU s of training"
+    return f"{text}; {warning}" if (warning := comparison_tables.busy([kept])) else text
 
 
 def _train_apart(trial: Trial, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -251,8 +252,8 @@ def write_reports(folder: Path, results: list[dict[str, Any]]) -> None:
     """Write compare.json, table.md, table.csv and, if Matplotlib is installed, curves.png to `folder`."""
     texts = {
         "compare.json": json_text(results, indent=True),
-        "table.md": report.markdown(report.table(results)),
-        "table.csv": report.comma_separated(results),
+        "table.md": comparison_tables.markdown(comparison_tables.table(results)),
+        "table.csv": comparison_tables.comma_separated(results),
     }
     for name, text in texts.items():
         with atomic_write(folder / name, force=True) as file:

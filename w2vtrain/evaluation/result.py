@@ -20,6 +20,12 @@ class CurvePoint(TypedDict):
     perplexity: FiniteOrNull
 
 
+class CurveSoFar(TypedDict):
+    """The curve of a trial that is not finished, in a file of its own."""
+
+    points: list[CurvePoint]
+
+
 class Phases(TypedDict):
     """The seconds of training, among those of other phases."""
 

@@ -21,10 +21,11 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.evaluation.cpu_budget import CpuBudget
+from w2vtrain.evaluation.result import CurvePoint, CurveSoFar
 from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
 from w2vtrain.system.files import write_json
-from w2vtrain.system.json_text import json_object
+from w2vtrain.system.json_text import json_object, record
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
@@ -98,7 +99,7 @@ class Curve:
         limit = None if trial.brief else settings.seconds
         self.coming = [limit * fraction for fraction in FRACTIONS] if limit else []
         self.estimated, self.spent, self.budget = trial.brief, 0.0, CpuBudget()
-        self.points: Sequence[dict[str, float | None]] = []
+        self.points: Sequence[CurvePoint] = []
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
         """Encode the held-out text."""
@@ -108,10 +109,11 @@ class Curve:
         """Take over the points from before this state of a run that was interrupted."""
         assert self.file, "the run saves checkpoints"
         self.budget.cpu = state.cpu
-        with suppress(W2VError, KeyError, TypeError):  # a curve with a gap is better than no result
-            points = json_object(read_small(self.file, MAX_CURVE_BYTES), f"{self.file} is")["points"]
+        with suppress(W2VError):  # a curve with a gap is better than no result
+            kept = json_object(read_small(self.file, MAX_CURVE_BYTES), f"{self.file} is")
+            points = record(kept, CurveSoFar, str(self.file))["points"]
             self.points = [point for point in points if 0 < point["seconds"] <= state.cpu]
-        scored = max((point["seconds"] or 0.0 for point in self.points), default=0.0)
+        scored = max((point["seconds"] for point in self.points), default=0.0)
         self.coming = [moment for moment in self.coming if moment > scored]
 
     def keep(self) -> None:

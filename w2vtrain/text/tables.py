@@ -4,13 +4,14 @@ A column of strings is text, of which every row ends a line: the tokenizer, and 
 files. A column of lists of strings has a sentence per row, whose words are used as they are, as in sentences.py.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any, NotRequired, TypedDict
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, shown, spelled
 from w2vtrain.system.compression import unpacked
+from w2vtrain.system.json_text import json_object, record
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.columns import Batch, bytes_of, column_of
 from w2vtrain.text.sentences import Sentences
@@ -23,6 +24,19 @@ from w2vtrain.text.text_files import Corpus, Reader, below, line_ends
 
 MAX_STATE_BYTES = 1 << 26
 _WORDS = Sentences(())
+
+
+class DataFile(TypedDict):
+    """A file of a dataset of Hugging Face's `datasets`."""
+
+    filename: str
+
+
+class DatasetState(TypedDict):
+    """The state.json of such a dataset."""
+
+    _data_files: list[DataFile]
+    _indices_data_files: NotRequired[list[Any] | None]
 
 
 class Tables(Corpus):
@@ -171,13 +185,11 @@ def _tables_below(folder: str) -> list[str]:
 
 def _listed(state: Path) -> list[str]:
     """Return the files that the state.json of a dataset lists, which must be beside it."""
-    try:
-        found = json.loads(read_small(state, MAX_STATE_BYTES))
-        names = [entry["filename"] for entry in found["_data_files"]]
-        if found.get("_indices_data_files"):
-            raise DataError(f"{state}: the dataset selects rows by an index: flatten_indices() and save it again")
-        if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
-            raise ValueError("_data_files does not list files")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"{state}: not the state of a dataset that save_to_disk wrote: {error}") from None
+    start = f"{state}: not the state of a dataset that save_to_disk wrote"
+    dataset = record(json_object(read_small(state, MAX_STATE_BYTES), f"{start}: it is"), DatasetState, start)
+    if dataset.get("_indices_data_files"):
+        raise DataError(f"{state}: the dataset selects rows by an index: flatten_indices() and save it again")
+    names = [entry["filename"] for entry in dataset["_data_files"]]
+    if not names or not all(Path(name).name == name for name in names):
+        raise DataError(f"{start}: _data_files does not list files")
     return [str(state.with_name(name)) for name in names]

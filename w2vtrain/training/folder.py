@@ -174,7 +174,7 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     if newest := checkpoint.described(folder):
         number, saved = newest
         # Of a changed file, all settings and fields are compared.
-        free, names = (FREE_SETTINGS, DECIDING_FIELDS) if journal.sealed else ((), saved.get("request"))
+        free, names = (FREE_SETTINGS, DECIDING_FIELDS) if journal.sealed else ((), saved.get("request", {}))
         if changed := changes(saved, journal.description, free, names):
             raise DataError(
                 f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"

@@ -89,6 +89,7 @@ def test_a_class_that_fulfills_the_contract_gets_the_defaults():
         (changed(moved=lambda self, *more: more), None),
         (changed(build=lambda cls, size: size), "needs class method build(cls, size, **options), but has build(cls, s"),
         (changed(build=staticmethod(lambda size: 1)), "but has static method build(size)"),
+        (changed(build=classmethod(lambda cls: 1)), "**options), but has class method build(cls)"),
         (changed(corners=lambda self: 4), "needs static method corners(), but has corners(self)"),
         (changed(corners=4), "has corners = 4, which is not a method"),
         (type("Square", (), {}), "is not a typing.NamedTuple"),

@@ -43,30 +43,24 @@ class FullBench(Bench):
         self.paths = programs.paths_of(given)
 
     def is_installed(self, system: str) -> bool:
-        """Return whether a program was given, or another system can be imported."""
         return system in self.paths if system in programs.PROGRAMS else super().is_installed(system)
 
     def job_of(self, system: str, job: Job) -> Job:
-        """Return the job of a system that has the settings of another."""
         if system in self.paths:
             return programs.ProgramJob(**asdict(job) | {"system": system}, program=self.paths[system])
         return super().job_of(system, job)
 
     def supports(self, job: Job) -> bool:
-        """Return whether the system of a job can do it."""
         return programs.program_supports(job)
 
     def measure(self, job: Job, questions: str | None, pairs: tuple[str, ...]) -> Observed:
-        """Run a job, and score its vectors."""
         return observe(job, questions, pairs)
 
     def describe_machine(self) -> dict[str, Any]:
-        """Return the processor, its cores, the measured limits of one thread, and versions."""
         self.limits = measure_limits()
         return {**super().describe_machine(), "limits": rounded(self.limits)}
 
     def remarks(self, measurements: Sequence[Measurement]) -> list[str]:
-        """Return the lines below the tables."""
         observed = [m for m in measurements if isinstance(m, Observed)]
         return [*ratios(observed), *scaling(observed), *limiting(observed, self.limits)]
 

@@ -134,7 +134,6 @@ def described(cls: type, subject: str) -> str:
 
 
 def _place_of(cls: type) -> str:
-    """Return the file and line of a class, or its module if these are unknown."""
     try:
         return f"{Path(inspect.getsourcefile(cls) or '').name}:{inspect.getsourcelines(cls)[1]}"
     except (OSError, TypeError):

@@ -246,7 +246,6 @@ def _print_table(rows: list["Row"]) -> None:
 
 
 def _is_given(option: str) -> bool:
-    """Return whether the user gave an option of the current command."""
     return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
@@ -312,6 +311,5 @@ def _extended(
 
 
 def _require(value: float, threshold: float | None, score: str) -> None:
-    """Raise BelowThreshold if the value is below --fail-under."""
     if threshold is not None and value < threshold:
         raise BelowThreshold(f"{score} {value:.4f} is below --fail-under {threshold:g}")

@@ -82,7 +82,6 @@ class TrainableVocabulary(WordMatrices):
             self.close()
 
     def _encode(self, counted: Counted) -> EncodedCorpus | None:
-        """Return a corpus as ids, or None, with a warning, if it has none of the model's words."""
         try:
             return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH)
         except NoKnownWords as error:

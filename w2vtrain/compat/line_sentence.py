@@ -237,7 +237,6 @@ def _pieces(blocks: Iterable[bytes]) -> Iterator[_Piece]:
 
 
 def _lines(lines: Iterable[str | bytes]) -> Iterator[_Piece]:
-    """Yield the lines of a file object."""
     for line in lines:
         yield line.decode() if isinstance(line, bytes) else line, True
 

@@ -66,22 +66,18 @@ class Mpi:
         return str(self._mpi.Get_library_version()).splitlines()[0].strip("\0 ")
 
     def allreduce(self, array: np.ndarray) -> None:
-        """Add up the arrays of all ranks."""
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))
 
     def alltoall_rows(self, rows: np.ndarray, bounds: np.ndarray, received: np.ndarray) -> None:
-        """Send each rank its rows, and get those of this one from all."""
         own = np.diff(bounds) * rows.shape[1]
         theirs = np.full(self.size, own[self.rank])
         self._wait(lambda: self._world.Ialltoallv([rows, own], [received, theirs]))
 
     def allgather_rows(self, rows: np.ndarray, bounds: np.ndarray) -> None:
-        """Copy the rows of each rank to all."""
         sizes = np.diff(bounds) * rows.shape[1]
         self._wait(lambda: self._world.Iallgatherv(self._mpi.IN_PLACE, [rows, sizes]))
 
     def allgather(self, data: bytes) -> list[bytes]:
-        """Return the data of every rank."""
         own, sizes = np.array([len(data)], np.int64), np.empty(self.size, np.int64)
         self._wait(lambda: self._world.Iallgather(own, sizes))
         received = np.empty(int(sizes.sum()), np.uint8)
@@ -89,11 +85,9 @@ class Mpi:
         return _cut(received, sizes)
 
     def broadcast(self, array: np.ndarray) -> None:
-        """Copy the array of rank 0."""
         self._wait(lambda: self._world.Ibcast(array))
 
     def alltoall(self, messages: Sequence[bytes]) -> list[bytes]:
-        """Return what each rank sends to this one."""
         own, theirs = np.array([len(message) for message in messages], np.int64), np.empty(self.size, np.int64)
         self._wait(lambda: self._world.Ialltoall(own, theirs))
         received = np.empty(int(theirs.sum()), np.uint8)
@@ -120,7 +114,6 @@ class Mpi:
                 self._mpi.Finalize()
 
     def _wait(self, begin: Callable[[], Any]) -> None:
-        """Begin an operation and wait until it is complete."""
         self._complete(self._guarded(begin), self._timeout)
 
     def _complete(self, request: Any, limit: float) -> None:
@@ -141,7 +134,6 @@ class Mpi:
                 time.sleep(NAP_SECONDS if waited > PATIENT_SECONDS else 0)
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
-        """Return the result of a call of MPI. Raise Disconnected if MPI reports an error."""
         try:
             return call()
         except self._mpi.Exception as error:
@@ -165,5 +157,4 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 def _cut(data: np.ndarray, sizes: np.ndarray) -> list[bytes]:
-    """Return consecutive parts of an array of bytes."""
     return [part.tobytes() for part in np.split(data, np.cumsum(sizes)[:-1])]

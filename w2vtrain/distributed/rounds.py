@@ -74,12 +74,10 @@ class AgreedClock(Clock):
     agreed = 0.0
 
     def start(self) -> None:
-        """Let the time run on this rank."""
         super().start()
         self.agreed = self.spent
 
     def elapsed(self) -> float:
-        """Return the seconds of training so far, as all ranks know them."""
         return self.agreed
 
     def here(self) -> float:

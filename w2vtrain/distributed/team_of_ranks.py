@@ -67,10 +67,7 @@ class TeamOfRanks(Team):
         self._held = self._beat = 0.0
 
     def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
-        """Return the settings with this rank's number of threads. Raise ConfigError if the ranks differ otherwise.
-
-        Ranks on the same cores share them if the number of threads was chosen automatically.
-        """
+        """If the number of threads was chosen automatically, ranks on the same cores divide these cores among them."""
         with self._agreeing(), together(self.comm):
             pass
         mine = {
@@ -98,10 +95,7 @@ class TeamOfRanks(Team):
         return replace(settings, threads=threads), where
 
     def begin(self, run: Run) -> bool:
-        """Let all ranks begin to read. Return whether there is anything to do.
-
-        Rank 0 creates the folder that they share. The others wait for it here, and raise the errors of rank 0.
-        """
+        """Create the folder that the ranks share, on rank 0. The others wait for it here, and raise rank 0's errors."""
         self.run, folder = run, None
         if isinstance(run, RunFolder):
             folder = run.shared
@@ -113,7 +107,6 @@ class TeamOfRanks(Team):
         return self.folder is not None
 
     def skip(self) -> None:
-        """Let the other ranks end, because the run has finished before."""
         self.share_folder(None)
 
     def share_folder(self, folder: Path | None) -> None:
@@ -124,8 +117,6 @@ class TeamOfRanks(Team):
         self.folder = path and Path(path)
 
     def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
-        """Count and encode the corpus as one of the ranks."""
-
         def progress(done: int, total: int | None, tokens: int) -> None:
             if error := self._stopped():
                 raise error
@@ -141,10 +132,9 @@ class TeamOfRanks(Team):
     def train(
         self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
-        """Train as one of the ranks, once all are ready: see training.trainer.train.
+        """Train once all ranks are ready, from the weights and the state of rank 0.
 
-        The weights and the state of rank 0 are those to continue from. Raise Left if another rank has left because of
-        an error.
+        Raise Left if another rank has left because of an error.
         """
         if self._standby:
             with self._agreeing():
@@ -188,12 +178,10 @@ class TeamOfRanks(Team):
             self._held = time.monotonic()
 
     def note(self) -> tuple[str, dict[str, Any]]:
-        """Return what a progress line and the log say about the ranks."""
         facts = self.facts()
         return f"  {facts['ranks']} ranks, {facts['communication']:.0%} communication", {"distributed": facts}
 
     def finish(self, model: Model) -> Model:
-        """Let the other ranks end: they need not wait for the results. Return the model with what the ranks did."""
         self.session.end()
         return replace(model, record={**model.record, "distributed": self.facts()})
 

@@ -279,7 +279,6 @@ def _scores(
 
 
 def _first_forms(words: list[str], first: dict[str, int], fold: Callable[[str], str]) -> NDArray[np.int64]:
-    """Return the index of the first form of each word."""
     return np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
 
 

@@ -1707,7 +1707,6 @@ def _descending(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _converted(lines: Iterable[Any]) -> Iterator[Any]:
-    """Yield what a reader yields, with its errors as `builtin_errors`."""
     with builtin_errors():
         yield from lines
 

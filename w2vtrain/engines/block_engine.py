@@ -309,5 +309,4 @@ class BlockEngine:
 
 
 def _role(name: str) -> Role:
-    """Return the role of a learned array."""
     return Role.OUTPUT if name == "output" else Role.LEARNED

@@ -25,7 +25,6 @@ class CpuBudget(Team):
     def train(
         self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
-        """Train; the parameters and what is yielded are those of training.trainer.train."""
         self.cpu = state.cpu
         return train(engine, text, schedule, events, state, pause, CpuClock(self, schedule.seconds, state.timed))
 
@@ -42,11 +41,9 @@ class CpuClock(Clock):
         self.learned, self.dealt, self.ended = learned, learned, False
 
     def used(self) -> float:
-        """Return the CPU seconds of learning so far."""
         return self.budget.cpu
 
     def is_over(self) -> bool:
-        """Return whether a slice was refused."""
         return self.ended
 
     def has_time_for(self, words: int) -> bool:
@@ -62,7 +59,6 @@ class CpuClock(Clock):
         return not self.ended
 
     def count(self, report: SliceReport) -> None:
-        """Add the CPU time of a slice."""
         with self.lock:
             self.budget.cpu += report.cpu
             self.learned += report.words

@@ -105,7 +105,6 @@ def _unescaped(path: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """Return the content of a file, or "" if the file cannot be read."""
     try:
         return os.fsdecode(path.read_bytes())
     except (OSError, ValueError):  # a path with a null byte raises ValueError

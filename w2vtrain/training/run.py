@@ -82,7 +82,7 @@ class Run:
         return False
 
     def is_needed(self) -> bool:
-        """Return whether the run can be resumed."""
+        """Return whether the run can be resumed, or its folder is the only record of files that it wrote."""
         return False
 
     def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
@@ -92,12 +92,16 @@ class Run:
         """Record that all results are written."""
 
     def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
-        """Return whether to write a result again, after waiting for disk space. alarm: called once, with a line."""
+        """Wait for disk space after the results did not fit, and return True if the caller should try again.
+
+        Return False for other errors, without `wait_for_disk`, or if a signal stops the run. alarm: called once, with a
+        line.
+        """
         return False
 
     @contextmanager
     def rescued(self) -> Iterator[None]:
-        """Save what was learned if the block, which writes the results, fails."""
+        """Save what was learned if the block, which writes the results, fails; the error then says how to resume."""
         yield
 
     def enter(self, phase: Phase) -> None:
@@ -116,13 +120,16 @@ class Run:
         return False
 
     def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
-        """Save a checkpoint of these arrays and facts if one is due: see RunFolder."""
+        """Save a checkpoint if it is due, requested or a milestone. Save and raise Stopped if a signal requested that.
+
+        `arrays` and `facts` are called only to save. An error in writing an earlier checkpoint is raised here.
+        """
 
     def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:
-        """Raise WriteError if checkpoints and results will not fit on the disk."""
+        """Raise WriteError if checkpoints and results will not fit on the disk; with `wait_for_disk`, only warn."""
 
     def keep(self, vocabulary: Vocabulary) -> None:
-        """Keep the vocabulary for `export`."""
+        """Keep the vocabulary, so that `export` does not need the corpus."""
 
     def remove_checkpoints(self, why: str | None = None) -> None:
         """Delete all checkpoints, so that the run starts over. why: a warning to report."""

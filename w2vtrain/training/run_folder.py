@@ -109,15 +109,12 @@ class RunFolder(Run):
         return self._journal
 
     def claim(self, target: Path, temporary: Path) -> None:
-        """See Journal."""
         self.journal.claim(target, temporary)
 
     def claim_log(self, target: Path, temporary: Path) -> None:
-        """See Journal."""
         self.journal.claim_log(target, temporary)
 
     def owns(self, path: str) -> bool:
-        """Return whether the run has written this file: see Journal."""
         return self.journal.owns(path)
 
     @property
@@ -170,14 +167,10 @@ class RunFolder(Run):
             )
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
-        """Return whether all these outputs are files that the run had written before it was killed."""
         return self.journal.complete and all(self.journal.owns(path) for path in outputs)
 
     def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
-        """Record the run, the inodes of the lock files beside its outputs, and whether all results are written.
-
-        Delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get.
-        """
+        """Also delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get."""
         if self.starts_over:
             self.remove_checkpoints()
         self.journal.locks, self.journal.complete = locks, complete
@@ -187,14 +180,12 @@ class RunFolder(Run):
                 checkpoint.remove(self.folder, number)
 
     def end_outputs(self) -> None:
-        """Record that all results are written."""
         self.journal.complete = True
         with suppress(W2VError):  # needed only if the run is killed during cleanup
             self.journal.save()
 
     @contextmanager
     def rescued(self) -> Iterator[None]:
-        """If the results cannot be written, save what was learned and say in the error how to resume."""
         try:
             yield
         except W2VError as error:
@@ -208,7 +199,6 @@ class RunFolder(Run):
             raise type(error)(f"{error}; {kept}: w2vtrain resume {self.folder} {next_step}") from error
 
     def remove_checkpoints(self, why: str | None = None) -> None:
-        """Delete all checkpoints, so that the run starts over. why: a warning to report."""
         if why:
             self.warn(why)
         self.settle()
@@ -216,10 +206,7 @@ class RunFolder(Run):
             checkpoint.remove(self.folder, number)
 
     def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:
-        """Raise WriteError if checkpoints and results will not fit on the disk; only warn if the run waits for space.
-
-        What the folder holds already, such as the checkpoints of the run that is resumed, needs no more space.
-        """
+        """Files already in the folder, such as the checkpoints of the run that is resumed, need no more space."""
         try:
             check_disk([(self.folder, footprint.left(self.folder)), *self.results(vocabulary, weights)])
         except WriteError as error:
@@ -228,7 +215,6 @@ class RunFolder(Run):
             self.warn(f"{error}; training continues and skips checkpoints that do not fit")
 
     def keep(self, vocabulary: Vocabulary) -> None:
-        """Write the vocabulary to the run folder unless it is there, so that `export` does not need the corpus."""
         path = self.folder / VOCABULARY
         with suppress(DataError, InputMissing, ReadError):
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
@@ -237,16 +223,11 @@ class RunFolder(Run):
             file.write(vocabulary.text())
 
     def due(self) -> bool:
-        """Return whether training should call `pause`. Any thread may call this."""
         if self.stop_requested or self.save_requested or self.writer.failed:
             return True
         return not self.writer.busy and time.monotonic() - self.last >= self.every
 
     def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
-        """Save a checkpoint if it is due, requested or a milestone. Save and raise Stopped if a signal requested that.
-
-        `arrays` and `facts` are called only to save. An error in writing an earlier checkpoint is raised here.
-        """
         self.unsaved = arrays, facts
         with self._skipping():
             self.writer.wait(0)
@@ -298,10 +279,6 @@ class RunFolder(Run):
         )
 
     def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
-        """Wait for disk space after the results did not fit, and return True if the caller should try again.
-
-        Return False for other errors, without `wait_for_disk`, or if a signal stops the run. Save before waiting.
-        """
         if not self.wait_for_disk or not disk_is_full(error):
             return False
         if not self.waits:
@@ -315,7 +292,6 @@ class RunFolder(Run):
         return not self.stop_requested
 
     def is_needed(self) -> bool:
-        """Return whether the run can be resumed, or the folder is the only record of files that the run wrote."""
         if self.writer.busy or checkpoint.numbers(self.folder):
             return True
         if self.stop_requested and self.phase in (Phase.STARTING, Phase.PREPARING):  # `resume` starts it over

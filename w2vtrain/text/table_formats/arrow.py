@@ -128,7 +128,6 @@ def _held(path: str, leaves: list[int]) -> dict[int, _Held]:
 
 
 def _leaves(table: Any, column: str) -> list[int]:
-    """Return the numbers of the leaves of a column."""
     return [i for i in range(len(table.schema)) if f"{table.schema.column(i).path}.".startswith(f"{column}.")]
 
 

@@ -13,7 +13,7 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.system.terminal import echo
 
 
-@command(short_help="List the architectures, or explain or check one.")
+@command()
 @click.argument("words", nargs=-1, metavar="[[check] NAME]")
 def architectures(words: tuple[str, ...]) -> None:
     """List the architectures, or print the formula and paper of one.

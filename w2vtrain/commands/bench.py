@@ -29,7 +29,7 @@ THREADS, REPEATS = Whole(1, 1024), Whole(1, MOST_WORDS)
 RATE, SECONDS = Real(0.0, FASTEST), Real(0.0, LONGEST_TIME)
 
 
-@command(epilog=CODES, short_help="Compare speed and accuracy with other systems.")
+@command(epilog=CODES)
 @click.argument("corpus")
 @click.option(
     "--systems", default="w2vtrain,gensim,fasttext", show_default=True, help="Systems to measure, if installed."

@@ -30,7 +30,7 @@ from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
 
 
-@command(epilog=CODES, short_help="Train objectives side by side and print a table.")
+@command(epilog=CODES)
 @click.argument("corpus", nargs=-1, required=True)
 @click.option(
     "-o", "--output", required=True, metavar="DIR", help="Folder for results; those already there are reused."

@@ -28,7 +28,7 @@ topn_option = click.option(
 )
 
 
-@command(epilog=CODES, short_help="Print how many neighbors files of vectors have in common.")
+@command(epilog=CODES)
 @click.argument("vectors", nargs=-1, required=True, metavar="VECTORS VECTORS...")
 @neighbors_option
 @click.option(
@@ -63,7 +63,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
         echo(f"{name:<12}  " + " ".join(f"{word} {value:.2f}" for word, value in ranked))
 
 
-@command(epilog=CODES, short_help="Align two files of vectors and print the words that moved.")
+@command(epilog=CODES)
 @click.argument("first")
 @click.argument("second")
 @topn_option

@@ -9,7 +9,7 @@ from w2vtrain.system.stopping import NAME
 from w2vtrain.system.terminal import echo
 
 
-@command(short_help="Print a script that completes commands in a shell.")
+@command()
 @click.argument("name", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
 @click.pass_context
 def completion(ctx: click.Context, name: str) -> None:

@@ -29,7 +29,7 @@ EXPORTED = {
 }
 
 
-@command(epilog=CODES, short_help="Write vectors in another format, or changed.")
+@command(epilog=CODES)
 @click.argument("vectors")
 @writing_options
 @restrict_option(0)

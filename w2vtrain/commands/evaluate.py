@@ -64,9 +64,7 @@ def added_sets() -> Any:
     )
 
 
-@click.group(
-    name="eval", cls=Catalogue, epilog=CODES, short_help="Score vectors on analogies, word similarity and more."
-)
+@click.group(name="eval", cls=Catalogue, epilog=CODES)
 def evaluate() -> None:
     """Score vectors on analogies, word similarity, outliers or categories."""
 

@@ -17,7 +17,7 @@ from w2vtrain.registry import is_code
 from w2vtrain.system.terminal import echo
 
 
-@command(epilog=CODES, short_help="Write the vectors of an unfinished run.")
+@command(epilog=CODES)
 @click.argument("run")
 @writing_options
 @click.option("--force", is_flag=True, help="Overwrite the output file.")

@@ -30,7 +30,7 @@ from w2vtrain.config import SHORT
 from w2vtrain.parsers import Real
 
 
-@command(epilog=CODES, short_help="Train word vectors on text.")
+@command(epilog=CODES)
 @click.argument("corpus", nargs=-1, metavar="CORPUS...")
 @click.option("-o", "--output", metavar="FILE", help=f"{OUTPUT}  [required, except by --dry-run]")
 @format_option

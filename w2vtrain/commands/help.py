@@ -6,7 +6,7 @@ from w2vtrain.commands.options import command
 from w2vtrain.system.terminal import echo
 
 
-@command(name="help", short_help="Print the help of a command.")
+@command(name="help")
 @click.argument("words", nargs=-1, metavar="[COMMAND]...")
 @click.pass_context
 def help_(ctx: click.Context, words: tuple[str, ...]) -> None:

@@ -19,7 +19,7 @@ LABELS = {"seconds": "time", "seconds_left": "time left"}
 """What people read in place of a fact's name."""
 
 
-@command(short_help="Print what a file or a run folder is.")
+@command()
 @click.argument("file")
 @json_option
 def info(file: str, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """A group of commands that imports a command when it is used, so that `--help` loads no command.
 
-It needs the name, the place and the short help of each command. The commands are declared in the modules beside this.
+It needs the name, the place and the short help of each command. The commands are declared in the modules beside this,
+without a short help: each gets the one in the list when it is imported.
 """
 
 import importlib
@@ -22,8 +23,8 @@ class LazyGroup(Catalogue):
     def __init__(
         self, *args: Any, sections: Mapping[str, Mapping[str, tuple[str, str]]], **attributes: Any
     ) -> None:  # fmt: skip
-        places = {name: place for listed in sections.values() for name, (place, _) in listed.items()}
-        super().__init__(*args, commands=LazyCommands(places), **attributes)
+        entries = {name: entry for listed in sections.values() for name, entry in listed.items()}
+        super().__init__(*args, commands=LazyCommands(entries), **attributes)
         self.sections = sections
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -35,30 +36,35 @@ class LazyGroup(Catalogue):
 
 
 class LazyCommands(MutableMapping[str, click.Command]):
-    """The commands of a group by name; looking one up imports it."""
+    """The commands of a group by name; looking one up imports it, and gives it its short help.
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self.places: dict[str, click.Command | str] = dict(places)
+    entries: by name, "MODULE:FUNCTION" in this package, and the short help.
+    """
+
+    def __init__(self, entries: Mapping[str, tuple[str, str]]) -> None:
+        self.entries: dict[str, click.Command | tuple[str, str]] = dict(entries)
 
     def __getitem__(self, name: str) -> click.Command:
-        command = self.places[name]
-        if isinstance(command, str):
-            module, _, function = command.partition(":")
+        command = self.entries[name]
+        if isinstance(command, tuple):
+            (module, _, function), short_help = command[0].partition(":"), command[1]
             with signals_end_imports():
-                command = self.places[name] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+                command = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+            command.short_help = short_help
+            self.entries[name] = command
         return command
 
     def __contains__(self, name: object) -> bool:
-        return name in self.places
+        return name in self.entries
 
     def __setitem__(self, name: str, command: click.Command) -> None:
-        self.places[name] = command
+        self.entries[name] = command
 
     def __delitem__(self, name: str) -> None:
-        del self.places[name]
+        del self.entries[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
+        return iter(self.entries)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.entries)

@@ -28,7 +28,7 @@ Gradients were compared with the objective's own loss. Only what it learned from
 vocabularies, speed, and the quality of word vectors."""
 
 
-@command(short_help="List the output objectives, or explain or check one.")
+@command()
 @click.argument("words", nargs=-1, metavar="[[check] NAME | CORPUS]")
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option to check with; repeatable.")
 @click.option("--formulas", is_flag=True, help="Add formulas to the list.")

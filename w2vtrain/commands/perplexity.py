@@ -13,7 +13,7 @@ from w2vtrain.system.machine import threads_of
 from w2vtrain.system.terminal import echo
 
 
-@command(epilog=CODES, short_help="Score held-out text with a saved model.")
+@command(epilog=CODES)
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Number of threads, or auto.  [default: auto]")

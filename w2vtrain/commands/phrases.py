@@ -29,7 +29,7 @@ from w2vtrain.system.machine import threads_of
 READING = tuple(name for name in COUNTING if name not in ("min_count", "max_vocab"))
 
 
-@command(epilog=CODES, short_help="Find phrases in a text, and join them to words.")
+@command(epilog=CODES)
 @click.argument("corpus", nargs=-1, required=True)
 @click.option(
     "-o", "--output", metavar="FILE",

@@ -41,9 +41,7 @@ MAX_WORD_BYTES = 65_536
 """Longest word that is asked for, in bytes."""
 
 
-@click.group(
-    name="plot", cls=Catalogue, epilog=CODES, short_help="Draw curves of runs, a map of words, or counts of words."
-)
+@click.group(name="plot", cls=Catalogue, epilog=CODES)
 def plot() -> None:
     """Draw the curves of runs, a map of words, or the counts of a vocabulary."""
 

@@ -41,7 +41,7 @@ class Lookup(NamedTuple):
     fact: Callable[[Any], tuple[str, Any]]
 
 
-@command(short_help="Print the words nearest to a word.")
+@command()
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
 @query_options
@@ -61,7 +61,7 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
     _print_answers(vectors, asked_words(words, 1, vectors), _ranked(1, answer), as_json, strict)
 
 
-@command(short_help="Print the words nearest to king - man + woman.")
+@command()
 @click.argument("vectors")
 @click.argument("words", nargs=-1, metavar="[KING MAN WOMAN]")
 @query_options
@@ -84,7 +84,7 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
     _print_answers(vectors, asked_words(words, 3, vectors), _ranked(3, answer), as_json, strict)
 
 
-@command(short_help="Print the cosine of two words.")
+@command()
 @click.argument("vectors")
 @click.argument("words", nargs=-1, metavar="[WORD WORD]")
 @lookup_options
@@ -107,7 +107,7 @@ def similarity(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool
     _print_answers(vectors, asked_words(words, 2, vectors), lookup, as_json, strict)
 
 
-@command(short_help="Print the vector of a word, a sentence or n-grams.")
+@command()
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
 @lookup_options

@@ -12,7 +12,7 @@ from w2vtrain.errors import UsageError
 from w2vtrain.system.files import STDOUT, atomic_write, check_writable
 
 
-@command(epilog=CODES, short_help="Write a web page about a run, a model or vectors.")
+@command(epilog=CODES)
 @click.argument("source", metavar="RUN|MODEL")
 @click.option("-o", "--output", required=True, metavar="FILE", help="File for the page, HTML; - for stdout.")
 @click.option(

@@ -26,7 +26,7 @@ from w2vtrain.errors import ConfigError, DataError, InputMissing, shown
 from w2vtrain.registry import CodeNotAllowed
 
 
-@command(epilog=CODES, short_help="Continue a run that was stopped or killed.")
+@command(epilog=CODES)
 @click.argument("run")
 @force_option
 @allow_changed_option

@@ -20,10 +20,7 @@ from w2vtrain.system.stopping import NAME
 from w2vtrain.system.terminal import echo, escaped_line
 
 
-@command(
-    epilog=CODES, short_help="Restart a fit command until it has finished.",
-    context_settings={"allow_interspersed_args": False},
-)  # fmt: skip
+@command(epilog=CODES, context_settings={"allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
 @click.option(
     "--hang", type=Within(Real(0.001, LONGEST_TIME)), default=300, show_default=True, metavar="SECONDS",

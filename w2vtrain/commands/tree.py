@@ -19,7 +19,7 @@ SENTENCE = 25
 MISSING = "not in WordNet"
 
 
-@command(epilog=CODES, short_help="Write a tree of WordNet's words, for hierarchical softmax.")
+@command(epilog=CODES)
 @click.argument("words")
 @click.argument("wordnet")
 @click.option("-o", "--output", default="-", metavar="FILE", help="File for the tree.  [default: -, stdout]")

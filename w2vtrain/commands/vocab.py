@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from w2vtrain.text.vocabulary import Vocabulary
 
 
-@command(epilog=CODES, short_help="Count the words of a text.")
+@command(epilog=CODES)
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", metavar="FILE", help="File for the counts.  [default: -, stdout]")
 @setting_options(*COUNTING)

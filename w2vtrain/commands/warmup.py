@@ -25,7 +25,7 @@ PROCESS_BYTES = 400 << 20
 """Memory that a process takes that compiles; measured: up to 280 MiB."""
 
 
-@command(epilog=CODES, short_help="Compile in advance what training needs.")
+@command(epilog=CODES)
 @click.option("--architecture", "architectures", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
 @click.option("--objective", "objectives", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="All architectures with all objectives; takes minutes.")

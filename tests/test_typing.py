@@ -33,6 +33,7 @@ count: int = len(more) + len(keyed)
 more.save("m.safetensors", force=True)
 loaded: Model = w2vtrain.load_model("m.safetensors")
 words: list[str] = w2vtrain.read_vectors("v.txt").words
+claims: list[str] = [finding.claim for finding in w2vtrain.check_objective("neg", {"negative": 3})]
 reveal_type(w2vtrain.train)
 """
 WRONG = """

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from w2vtrain.embeddings.model import load_model as load_model
     from w2vtrain.embeddings.model import save_model as save_model
     from w2vtrain.errors import W2VError as W2VError
+    from w2vtrain.evaluation.architecture_checks import check_architecture as check_architecture
+    from w2vtrain.evaluation.objective_checks import check_objective as check_objective
     from w2vtrain.formats.vectors import Vectors as Vectors
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
@@ -45,6 +47,8 @@ _HOMES = {
     "CONNECTOR_WORDS": "text.phrase_table",
     "Events": "training.events",
     "warmup": "training.compile_ahead",
+    "check_objective": "evaluation.objective_checks",
+    "check_architecture": "evaluation.architecture_checks",
     "W2VError": "errors",
     "KeyedVectors": "embeddings.keyed_vectors",
     "Model": "embeddings.model",

@@ -3,9 +3,11 @@
 import pytest
 from pages import SIDED, changed
 
+import w2vtrain
 from w2vtrain import architectures
+from w2vtrain.errors import BelowThreshold
 from w2vtrain.evaluation import architecture_checks
-from w2vtrain.evaluation.architecture_checks import check
+from w2vtrain.evaluation.architecture_checks import findings
 from w2vtrain.evaluation.objective_steps import Finding
 
 IN_PLACE = """    @staticmethod
@@ -25,15 +27,15 @@ def failures(folder, code, bias=False):
     path = folder / "mine.py"
     path.write_text(code)
     architectures.allow_code(str(path))
-    return [finding.claim for finding in check(str(path), bias) if not finding.holds]
+    return [finding.claim for finding in findings(str(path), bias) if not finding.holds]
 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", architectures.architectures())
 def test_shipped_architectures_pass_all_checks(name, bias):
-    findings = list(check(name, bias))
-    assert len(findings) >= 4
-    assert not [finding for finding in findings if not finding.holds]
+    found = list(findings(name, bias))
+    assert len(found) >= 4
+    assert not [finding for finding in found if not finding.holds]
 
 
 def test_the_example_architecture_of_the_guide_passes_all_checks(tmp_path):
@@ -54,6 +56,18 @@ def test_the_example_architecture_of_the_guide_passes_all_checks(tmp_path):
 )
 def test_errors_in_an_architecture_are_found(tmp_path, old, new, expected):
     assert any(what.endswith(expected) for what in failures(tmp_path, changed(SIDED, (old, new))))
+
+
+def test_check_architecture_raises_an_error_that_names_the_checks_that_fail(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(SIDED)
+    assert all(finding.holds for finding in w2vtrain.check_architecture(str(path)))
+    path = tmp_path / "wrong.py"
+    path.write_text(changed(SIDED, ("hidden[0, c] = side[c] * row[c]", "hidden[0, c] = np.nan")))
+    with pytest.raises(
+        BelowThreshold, match=r"wrong\.py fails .* checks: .*the hidden vector is finite, with biases: 6 "
+    ):
+        w2vtrain.check_architecture(str(path))
 
 
 def test_in_place_fails_the_check_if_the_hidden_vector_is_not_the_row(tmp_path):

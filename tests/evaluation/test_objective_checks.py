@@ -7,10 +7,12 @@ import pytest
 from pages import RANKING, SMOOTHED, changed
 from reference import problem_of
 
+import w2vtrain
 from w2vtrain import objectives
+from w2vtrain.errors import BelowThreshold, ConfigError
 from w2vtrain.evaluation import objective_checks
 from w2vtrain.evaluation.known_language import distance, language
-from w2vtrain.evaluation.objective_checks import check, learns
+from w2vtrain.evaluation.objective_checks import findings, learns
 from w2vtrain.evaluation.objective_steps import Finding, computes
 
 PACKAGE = Path(objectives.__file__).parent
@@ -61,7 +63,7 @@ def failures(tmp_path, monkeypatch):
         path = tmp_path / "mine.py"
         path.write_text(code, encoding="utf-8")
         objectives.allow_code(str(path))
-        return [finding.claim for finding in check(str(path), options, bias) if not finding.holds]
+        return [finding.claim for finding in findings(str(path), options, bias) if not finding.holds]
 
     return checked
 
@@ -104,8 +106,8 @@ def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_pa
     path = tmp_path / "mine.py"
     path.write_text(code, encoding="utf-8")
     objectives.allow_code(str(path))
-    findings = computes(str(path), objectives.option_defaults(str(path)), False)
-    failed = [finding.claim for finding in findings if not finding.holds]
+    found = computes(str(path), objectives.option_defaults(str(path)), False)
+    failed = [finding.claim for finding in found if not finding.holds]
     assert failed[: len(expected)] == expected
     assert bool(failed) == bool(expected)
 
@@ -177,8 +179,24 @@ def test_what_an_objective_converges_to_is_judged_by_its_optimum(failures):
 )
 def test_objectives_learn_their_optimum_with_other_options_too(name, options):
     given = objectives.checked_options(name, options)
-    findings = list(learns(name, "skipgram", given, False))
-    assert [finding.holds for finding in findings] == [True, True], findings
+    found = list(learns(name, "skipgram", given, False))
+    assert [finding.holds for finding in found] == [True, True], found
+
+
+def test_check_objective_returns_the_findings_or_raises_an_error_that_names_those_that_fail(tmp_path, monkeypatch):
+    monkeypatch.setattr(objective_checks, "compiles", lambda *_: Finding("compiles", True, "0 s"))
+    monkeypatch.setattr(objective_checks, "learns", lambda *_: iter([Finding("learns", None, "not judged")]))
+    path = tmp_path / "mine.py"
+    path.write_text(changed(SMOOTHED, (SUM, "add_product(self.output, g, H, (2 - self.epsilon) * lr)")))
+    found = w2vtrain.check_objective(str(path), {"epsilon": 1})
+    assert [finding.holds for finding in found].count(None) == 2
+    assert found[0].claim == "compiles, without biases"
+    assert found[-1].claim == "learns, with biases"
+    message = rf"mine\.py fails \d of {len(found)} checks: {UPDATE}, without biases: off by .*; {UPDATE}, with"
+    with pytest.raises(BelowThreshold, match=message):
+        w2vtrain.check_objective(str(path))
+    with pytest.raises(ConfigError, match="has no option 'epsilo'"):
+        w2vtrain.check_objective(str(path), {"epsilo": 1})
 
 
 def test_an_unknown_optimum_is_reported_but_not_judged():

@@ -113,7 +113,7 @@ def test_every_objective_passes_the_checks_of_objectives_check(name, bias, monke
     """A new module in the folder is tested automatically. The slow ones learn the known text without biases only."""
     if bias and objectives.engine_of(name) == "blocks":
         monkeypatch.setattr(objective_checks, "learns", lambda *_: iter(()))
-    findings = list(objective_checks.check(name, bias=bias))
+    findings = list(objective_checks.findings(name, bias=bias))
     assert len(findings) >= 6
     assert not [finding for finding in findings if finding.holds is False]
     assert not [finding for finding in findings if finding.holds is None and name not in ("lsh", "blackout")]

@@ -32,9 +32,9 @@ def architectures(words: tuple[str, ...]) -> None:
     name = words[-1]
     allow_code(name)
     if is_check:
-        from w2vtrain.evaluation.architecture_checks import check
+        from w2vtrain.evaluation.architecture_checks import findings
 
-        report(name, lambda bias: check(name, bias))
+        report(name, lambda bias: findings(name, bias))
         return
     cls = architecture_class(name)
     echo(f"{name}\n\n{inspect.getdoc(cls)}\n\nlearning rates: as for {cls.like()}, unless the objective has others")

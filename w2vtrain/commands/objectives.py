@@ -57,7 +57,7 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool,
     if words:
         allow_code(words[-1])
     if is_check:
-        check_objective(words[-1], chosen)
+        print_findings(words[-1], chosen)
     elif words:
         print_objective(words[-1])
     else:
@@ -136,15 +136,15 @@ def _wrapped(text: str, indent: int) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False) if text[first:] else []
 
 
-def check_objective(name: str, options: dict[str, Any]) -> None:
+def print_findings(name: str, options: dict[str, Any]) -> None:
     """Check gradients, probabilities and learning, with and without biases. Raise BelowThreshold if a check fails."""
-    from w2vtrain.evaluation.objective_checks import check
+    from w2vtrain.evaluation.objective_checks import findings
     from w2vtrain.objectives import checked_options
     from w2vtrain.system.json_text import json_text
 
     given = checked_options(name, options)
     said = " ".join(f"-O {key}={json_text(value)}" for key, value in given.items())
-    report(name, lambda bias: check(name, given, bias), f"Checked with {said or 'no options'}. {CHECKED}")
+    report(name, lambda bias: findings(name, given, bias), f"Checked with {said or 'no options'}. {CHECKED}")
 
 
 def report(name: str, checks: Callable[[bool], Iterator[Any]], note: str = "") -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures import build
+from w2vtrain.architectures import allow_code, build
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.evaluation.objective_checks import compiles
-from w2vtrain.evaluation.objective_steps import Finding, slope
+from w2vtrain.evaluation.objective_steps import Finding, all_hold, slope
 from w2vtrain.objectives.contract import Window
 
 NAMES, DIM, WINDOW = ["the", "of", "and", "in", "to", "a", "was", "is", "for"], 6, 3
@@ -23,7 +23,44 @@ DISTINCT = np.array([4, 1, 7, 0, 2], np.int32)
 """A window of different words, for the check that updates use old values: a repeated word may see its first update."""
 
 
-def check(name: str, bias: bool = False) -> Iterator[Finding]:
+def check_architecture(name: str) -> list[Finding]:
+    """Check that an architecture does what every architecture must do, as `w2vtrain architectures check` does.
+
+    It must compile, return one vector per word, and update its arrays along the negative gradient and from their old
+    values. All of this is checked without and with biases, which takes seconds, and longer if kernels have to be
+    compiled.
+
+    Parameters
+    ----------
+    name : str
+        A name, or a file or module of your own, whose code is run.
+
+    Returns
+    -------
+    list of Finding
+        The result of each check: ``claim`` says what was checked, ``figure`` is what was measured, and ``holds`` is
+        True.
+
+    Raises
+    ------
+    BelowThreshold
+        If a check fails. All checks run first; the message has the claim and the figure of each one that failed.
+    ConfigError
+        If there is no such architecture, if it lacks a method, or if Numba cannot compile it.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> findings = w2vtrain.check_architecture("skipgram")
+    >>> findings[0].claim
+    'compiles with skipgram and neg, without biases'
+
+    """
+    allow_code(name)
+    return all_hold(name, lambda bias: findings(name, bias))
+
+
+def findings(name: str, bias: bool = False) -> Iterator[Finding]:
     """Check an architecture on one window.
 
     name: a registered name, a file or a module. Raise ConfigError if there is no such architecture, if it breaks the
@@ -43,9 +80,9 @@ def check(name: str, bias: bool = False) -> Iterator[Finding]:
     windows = [Window(context, len(context), LEFT) for context in (CONTEXT, DISTINCT)]
     count, by_claim = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
     for example in range(count):
-        findings = _check_example(architecture, {"rows": rows, **learned}, windows[0], example)
+        of_example = _check_example(architecture, {"rows": rows, **learned}, windows[0], example)
         old_values = _check_old_values(architecture, {"rows": rows, **learned}, windows[1], example)
-        for finding in (*findings, old_values):
+        for finding in (*of_example, old_values):
             if by_claim.setdefault(finding.claim, finding).holds:
                 by_claim[finding.claim] = finding
     yield from by_claim.values()

@@ -7,7 +7,7 @@ quality of its vectors.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.evaluation.known_language import WORDS, distance, language, trained_on_language
-from w2vtrain.evaluation.objective_steps import COUNTS, TOKENS, Finding, computes, sample_problem
-from w2vtrain.objectives import build, option_defaults
+from w2vtrain.evaluation.objective_steps import COUNTS, TOKENS, Finding, all_hold, computes, sample_problem
+from w2vtrain.objectives import allow_code, build, checked_options, option_defaults
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.trainer import make_engine
 
@@ -29,7 +29,47 @@ MAX_MEAN_LOG_Z = 0.3
 """The mean of |log Z| at which scores used without Z no longer count as log-probabilities. Correct: below 0.2."""
 
 
-def check(name: str, options: dict[str, Any] | None = None, bias: bool = False) -> Iterator[Finding]:
+def check_objective(name: str, options: Mapping[str, Any] | None = None) -> list[Finding]:
+    """Check that an objective does what every objective must do, as `w2vtrain objectives check` does.
+
+    It must compile with skip-gram and CBOW, its gradients must match its loss, its probabilities must sum to 1, a saved
+    model must score as it did, and it must learn a small text whose probabilities are known. All of this is checked
+    without and with biases, which takes seconds, and longer if kernels have to be compiled.
+
+    Parameters
+    ----------
+    name : str
+        A name, or a file or module of your own, whose code is run.
+    options : dict, optional
+        Options of the objective, such as ``{"negative": 10}``; the others have their defaults.
+
+    Returns
+    -------
+    list of Finding
+        The result of each check: ``claim`` says what was checked, ``figure`` is what was measured, and ``holds`` is
+        True, or None if the objective does not say what it converges to.
+
+    Raises
+    ------
+    BelowThreshold
+        If a check fails. All checks run first; the message has the claim and the figure of each one that failed.
+    ConfigError
+        If there is no such objective, if it lacks a method, if an option is wrong, or if Numba cannot compile it.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> findings = w2vtrain.check_objective("neg", {"negative": 3})
+    >>> findings[-1].claim
+    'probabilities from log_prob sum to 1 after training, with biases'
+
+    """
+    allow_code(name)
+    given = checked_options(name, dict(options or {}))
+    return all_hold(name, lambda bias: findings(name, given, bias))
+
+
+def findings(name: str, options: dict[str, Any] | None = None, bias: bool = False) -> Iterator[Finding]:
     """Check an objective on a vocabulary of 16 words. Yield the findings one by one; the last take seconds.
 
     name: a registered name, a file or a module. Raise ConfigError if there is no such objective, if it breaks the

@@ -5,13 +5,14 @@ Part of the suite in objective_checks.py: nothing here compiles or trains, so th
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from w2vtrain.embeddings.model import Model, load_model, save_model
+from w2vtrain.errors import BelowThreshold
 from w2vtrain.evaluation.known_language import WORDS
 from w2vtrain.objectives import engine_of, objective_class
 from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window, WindowObjective
@@ -36,6 +37,22 @@ class Finding:
     claim: str
     holds: bool | None
     figure: str
+
+
+def all_hold(name: str, checks: Callable[[bool], Iterator[Finding]]) -> list[Finding]:
+    """Return the findings without and with biases. Raise BelowThreshold with the claims and figures that do not hold.
+
+    checks: yields the findings, with biases or without them.
+    """
+    found = [
+        replace(finding, claim=f"{finding.claim}, {'with' if bias else 'without'} biases")
+        for bias in (False, True)
+        for finding in checks(bias)
+    ]
+    failed = [f"{finding.claim}: {finding.figure}" for finding in found if finding.holds is False]
+    if failed:
+        raise BelowThreshold(f"{name} fails {len(failed)} of {len(found)} checks: {'; '.join(failed)}")
+    return found
 
 
 def computes(name: str, options: dict[str, Any], bias: bool) -> Iterator[Finding]:

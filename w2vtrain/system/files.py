@@ -138,13 +138,17 @@ def temporary_name(target: Path) -> Path:
     return target.with_name(f".{name}.tmp-{os.getpid()}-{process_space()}{secrets.token_hex(4)}")
 
 
+def temporary_names(name: str) -> str:
+    """Return a pattern of all names that `temporary_name` gives for a name; group 1: the process, 2: its space."""
+    return rf"\.{re.escape(name)}\.tmp-(\d{{1,9}})-([0-9a-f]{{8}})?[0-9a-f]{{8}}"
+
+
 def sweep(target: Path) -> None:
     """Remove the temporary files and folders that killed processes left behind for the same target.
 
     A symbolic link is never one of them. See MIN_SWEEP_SECONDS.
     """
-    start = re.escape(temporary_name(target).name.rsplit("-", 2)[0])
-    pattern = re.compile(start + r"-(\d{1,9})-([0-9a-f]{8})?[0-9a-f]{8}")
+    pattern = re.compile(temporary_names(temporary_name(target).name[1:].rsplit(".tmp-", 1)[0]))
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             parts = pattern.fullmatch(entry.name)

@@ -33,6 +33,8 @@ SCHEMA = 1
 KEPT_CHECKPOINTS = 2
 STATE, MANIFEST = "state.safetensors", "manifest.json"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
+PARTIAL_NAMES = r"\.(?:tmp|del)-\d{6}-\d+"
+"""Pattern of the names of checkpoints while they are written or deleted."""
 MAX_MANIFEST_BYTES = 16 << 20
 BEST = "best."
 """In the names of the arrays that hold the weights of the best epoch, before their names in the model."""

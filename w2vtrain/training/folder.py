@@ -10,16 +10,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, W2VError, reason, shown, spelled
-from w2vtrain.system.files import temporary_name
+from w2vtrain.system.files import temporary_name, temporary_names
 from w2vtrain.system.locks import Lock, check_lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
-from w2vtrain.system.trust import Trusted, answering, open_trusted, raise_if_passing, require_trust
+from w2vtrain.system.trust import PROBE_NAMES, Trusted, answering, open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.journal import (
     CONFIG,
     DECIDING_FIELDS,
     FREE_SETTINGS,
+    HEARTBEAT,
     VOCABULARY,
     Journal,
     OtherSchema,
@@ -27,10 +28,10 @@ from w2vtrain.training.journal import (
 )
 
 LOCK = "lock"
-# Temporary names of checkpoints, of the files that files.atomic_write writes, and of trust.py's probe files.
 LEFTOVER = re.compile(
-    r"\.(tmp|del)-\d{6}-\d+|\.(config\.json|vocab\.txt|heartbeat)\.tmp-\d+-([0-9a-f]{8}){1,2}|\.probe-[0-9a-f]{16}"
+    "|".join([checkpoint.PARTIAL_NAMES, PROBE_NAMES, *map(temporary_names, (CONFIG, VOCABULARY, HEARTBEAT))])
 )
+"""Names of what a killed run leaves in its folder."""
 
 
 def has_parts(folder: Path) -> bool:

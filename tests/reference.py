@@ -18,6 +18,7 @@ from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words
 from w2vtrain.training import trainer
+from w2vtrain.training.team import Team
 
 MASK = 2**64 - 1
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -341,6 +342,13 @@ def trained(engine, text, schedule, **about):
     states = list(trainer.train(engine, text, schedule, **about))
     trainer.check_finite(engine.weights(), schedule.alpha, states[-1].epoch)
     return [state.last for state in states if not state.chunks]
+
+
+def team_of(run):
+    """Return a team of this process alone with its run, which has begun."""
+    team = Team()
+    team.begin(run)
+    return team
 
 
 def begin(run, settings, **about):

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import begin, first_lines
+from reference import begin, first_lines, team_of
 from signaled import signaled
 from simulated import run_ranks
 
@@ -34,7 +34,6 @@ from w2vtrain.training import inputs
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.team import Team
 
 pa = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")
@@ -448,14 +447,14 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
         run = StopsSoon(folder)
         begin(run, about, request={})
         with pytest.raises(Stopped):
-            fit(inputs.Inputs([path]), about, team=Team(run))
+            fit(inputs.Inputs([path]), about, team=team_of(run))
         again = RunFolder(folder)
         begin(again, about, request={})
         write(table().slice(1), path)
         with pytest.raises(CorpusChanged, match=r"t\.parquet"):
-            fit(inputs.Inputs([path]), about, team=Team(again))
+            fit(inputs.Inputs([path]), about, team=team_of(again))
         write(table(), path)
-        found = fit(inputs.Inputs([path]), about, team=Team(again)).input
+        found = fit(inputs.Inputs([path]), about, team=team_of(again)).input
         again.finish()
     np.testing.assert_array_equal(found, expected)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import begin, zipf_text
+from reference import begin, team_of, zipf_text
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_engine import WindowEngine
@@ -15,7 +15,6 @@ from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.team import Team
 
 # Options with state beyond the rows: hash tables older than the rows, learned log Z, shared noise, accumulators.
 OPTIONS = {
@@ -75,10 +74,10 @@ def check_resumed(text, folder, settings, whole, stop):
         run = StopsAt(folder, stop)
         begin(run, settings, request={})
         with pytest.raises(Stopped):
-            fit(Inputs([text]), settings, team=Team(run))
+            fit(Inputs([text]), settings, team=team_of(run))
         again = RunFolder(folder)
         begin(again, settings, request={})
-        model = fit(Inputs([text]), settings, team=Team(again))
+        model = fit(Inputs([text]), settings, team=team_of(again))
         again.finish()
     for name, array in learned(model).items():
         np.testing.assert_array_equal(array, learned(whole)[name], err_msg=name)

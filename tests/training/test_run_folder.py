@@ -12,7 +12,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from reference import begin, first_lines
+from reference import begin, first_lines, team_of
 from signaled import run_signaled, signaled
 
 from w2vtrain.config import Settings
@@ -25,7 +25,6 @@ from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.team import Team
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
@@ -329,7 +328,7 @@ def test_checkpoint_that_lacks_facts_about_its_run_is_refused(corpus, about):
     run = Run()
     run.checkpoint = checkpoint.Checkpoint(1, {}, about, [])
     with pytest.raises(DataError, match="checkpoint 1: its description of the run is invalid"):
-        pipeline_fit(Inputs([str(corpus / "short.txt")]), settings, team=Team(run))
+        pipeline_fit(Inputs([str(corpus / "short.txt")]), settings, team=team_of(run))
 
 
 def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path):
@@ -341,7 +340,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
         begin(stopped, settings)
         events = Events(epoch=lambda epoch, score: setattr(stopped, "stop_requested", epoch.epoch == 1))
         with pytest.raises(Stopped):
-            pipeline_fit(Inputs(text, text), settings, team=Team(stopped), events=events)
+            pipeline_fit(Inputs(text, text), settings, team=team_of(stopped), events=events)
         for name in ("input", "output", "best.input", "best.output"):
             for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
                 run = RunFolder(tmp_path)
@@ -349,7 +348,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
                 array = run.checkpoint.arrays.pop(name)
                 run.checkpoint.arrays.update({name: change(array)} if change else {})
                 with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
-                    pipeline_fit(Inputs(text, text), settings, team=Team(run))
+                    pipeline_fit(Inputs(text, text), settings, team=team_of(run))
 
 
 def test_run_that_writes_to_a_pipe_leaves_no_folder(corpus, tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from reference import begin, first_lines
+from reference import begin, first_lines, team_of
 from signaled import run_signaled
 
 from w2vtrain.commands import request
@@ -32,7 +32,6 @@ from w2vtrain.training.run import Phase
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.signals import listening
 from w2vtrain.training.state import Epoch, State
-from w2vtrain.training.team import Team
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 
@@ -358,14 +357,14 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             finished = []
             events = Events(scoring=scoring, epoch=lambda epoch, score, finished=finished: finished.append(epoch.epoch))
             with pytest.raises(Stopped):
-                fit(Inputs(text, text), settings, team=Team(stopped), events=events)
+                fit(Inputs(text, text), settings, team=team_of(stopped), events=events)
             state = checkpoint.load(place).facts
             assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
     with locked(place):
         last = RunFolder(place)
         begin(last, settings)
-        model = fit(Inputs(text, text), settings, team=Team(last))
+        model = fit(Inputs(text, text), settings, team=team_of(last))
     assert model.input.tobytes() == whole.input.tobytes()
     seconds = model.record["seconds"]
     assert seconds["scoring"] > 0
@@ -389,7 +388,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
     with locked(place):
         held = RunFolder(place, every=1e9)
         begin(held, settings)
-        fit(Inputs(text, text), settings, team=Team(held))
+        fit(Inputs(text, text), settings, team=team_of(held))
     assert seen == [1, 2, 3]
 
 

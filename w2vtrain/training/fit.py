@@ -93,7 +93,7 @@ def fit(
     learned, and how long it took. All errors are subclasses of W2VError, except those that an iterable in `inputs`
     raises; DataError is raised if there is no example to learn from.
     """
-    events, record, team = events or Events(), Record(), team or Team()  # team.run: that of Team(run), or of `begin`
+    events, record, team = events or Events(), Record(), team or Team()
     corpus, ids = _read(inputs, settings, events, record, team)
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe

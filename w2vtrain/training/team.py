@@ -25,8 +25,8 @@ class Team:
 
     size, leads, copies = 1, True, 0
 
-    def __init__(self, run: Run | None = None) -> None:
-        self.run = run or Run()
+    def __init__(self) -> None:
+        self.run = Run()
 
     def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
         """Return the settings with this process's number of threads, and the reason for this number.

@@ -18,9 +18,9 @@ from typing import Any
 from w2vtrain.errors import ConfigError, label, shown, spelled
 from w2vtrain.other_programs import hint_for
 from w2vtrain.parsers import (
-    FASTEST,
-    LONGEST_TIME,
-    MOST_WORDS,
+    MAX_LEARNING_RATE,
+    MAX_SECONDS,
+    MAX_WORDS,
     Choice,
     FileName,
     Parser,
@@ -101,11 +101,11 @@ class Settings:
         1e-3, Real(0.0, 1.0), "Subsampling threshold for frequent words, as in word2vec.c; 0 keeps all words."
     )
     alpha: float | None = setting(
-        None, Real(0.0, FASTEST),
+        None, Real(0.0, MAX_LEARNING_RATE),
         "Initial learning rate.  [default: the best measured for the architecture and objective]", "lr",
     )  # fmt: skip
     min_alpha: float | None = setting(
-        None, Real(0.0, FASTEST), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
+        None, Real(0.0, MAX_LEARNING_RATE), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
     )
     weight_decay: float = setting(
         0.0,
@@ -122,7 +122,7 @@ class Settings:
     )  # fmt: skip
     epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "iter")
     seconds: float | None = setting(
-        None, Real(0.0, LONGEST_TIME),
+        None, Real(0.0, MAX_SECONDS),
         "Stop after this many seconds of training (for `compare`, CPU seconds of all threads) unless --epochs is"
         " reached first; the learning rate follows whichever is closer to its end.",
     )  # fmt: skip
@@ -130,7 +130,7 @@ class Settings:
         None, Whole(1, 1_000_000), "Stop when the perplexity of --heldout has not improved for this many epochs."
     )
     min_count: int = setting(5, Whole(1, 10**12), "Ignore words that occur fewer times than this.")
-    max_vocab: int | None = setting(None, Whole(2, MOST_WORDS), "Keep only this many words, the most frequent ones.")
+    max_vocab: int | None = setting(None, Whole(2, MAX_WORDS), "Keep only this many words, the most frequent ones.")
     max_sentence: int = setting(10_000, Whole(2, 10_000_000), "Split longer lines into sentences of this many tokens.")
     column: str | None = setting(
         None, Text(),
@@ -165,7 +165,7 @@ class Settings:
         "workers",
     )
     stall_timeout: float = setting(
-        600.0, Real(1.0, LONGEST_TIME),
+        600.0, Real(1.0, MAX_SECONDS),
         "End the run with an error if a thread finishes no chunk of text for this many seconds.",
     )  # fmt: skip
     options: dict[str, Any] = field(default_factory=dict, metadata={"row": Row(Table(), "Options of the objective.")})

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 """The words accepted for true and false, in lower case."""
-LONGEST_TIME = 1e9
+MAX_SECONDS = 1e9
 """Longest time that an option accepts, in seconds: 32 years. Systems cannot wait much longer."""
-FASTEST = 1e6
+MAX_LEARNING_RATE = 1e6
 """Largest learning rate that an option accepts. Training diverges long before."""
-MOST_WORDS = 10**9
+MAX_WORDS = 10**9
 """Largest number of words that an option accepts; word ids have 31 bits."""
 
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")

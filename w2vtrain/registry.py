@@ -22,7 +22,7 @@ RESERVED = ("contract",)
 """Modules in a registry's folder that are not members."""
 
 
-TAKEN = frozenset({"input", "output", "bias", "input_rows"})
+RESERVED_ARRAYS = frozenset({"input", "output", "bias", "input_rows"})
 """Array names that models and checkpoints reserve; a member's own arrays must use other names."""
 
 
@@ -142,7 +142,7 @@ def _place_of(cls: type) -> str:
 
 def check_names(names: Iterable[str], subject: str) -> None:
     """Raise ConfigError if an array of a member has a reserved name: it would hide another array in files."""
-    if taken := sorted(TAKEN & set(names)):
+    if taken := sorted(RESERVED_ARRAYS & set(names)):
         raise ConfigError(f"{subject}: its array {taken[0]!r} has a reserved name; rename it")
 
 

@@ -11,7 +11,7 @@ from reference import first_lines
 
 from w2vtrain.errors import OutputError, UsageError, WriteError
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors, write_word2vec
-from w2vtrain.system.compression import COMPRESSORS, OTHERS, packed_write
+from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, packed_write
 from w2vtrain.text.vocabulary import Vocabulary
 
 UNPACK = {
@@ -49,7 +49,7 @@ def test_capital_letters_compress_and_a_format_may_be_named(tmp_path):
 def test_a_suffix_that_is_not_honored_is_refused(tmp_path, name):
     with pytest.raises(UsageError, match="unknown suffix"):
         format_of(name)
-    if f".{name.rpartition('.')[2]}" in OTHERS:
+    if f".{name.rpartition('.')[2]}" in OTHER_SUFFIXES:
         with pytest.raises(UsageError, match=r"files are not written; compressed ones end in \.gz, \.bz2, \.xz, \.zst"):
             format_of(name, "text")
     else:

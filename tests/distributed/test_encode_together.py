@@ -26,7 +26,7 @@ from w2vtrain.distributed.word_counts import dealt, packed, unpacked
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
 from w2vtrain.text import word_table
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.source import SAMPLE, File
+from w2vtrain.text.source import SAMPLE_BYTES, File
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -201,10 +201,10 @@ def test_compressed_files_are_not_divided(tmp_path, read_stretches):
 
 
 def test_the_sample_is_that_of_one_process_with_many_small_files(tmp_path):
-    texts = [b"", b"a b", b"\n", b"", b"c" * 10 + b" " * (SAMPLE - 30), b"\xef\xbb\xbf", b"a\nb\nc"]
+    texts = [b"", b"a b", b"\n", b"", b"c" * 10 + b" " * (SAMPLE_BYTES - 30), b"\xef\xbb\xbf", b"a\nb\nc"]
     paths = write(tmp_path, texts)
     expected = alone(Corpus(paths), options())
-    assert len(expected.sample) == SAMPLE - 7
+    assert len(expected.sample) == SAMPLE_BYTES - 7
     assert_same(ranks(2, lambda: Corpus(paths), options(), tmp_path)[1], expected)
 
 

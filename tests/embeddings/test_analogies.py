@@ -97,7 +97,7 @@ def test_block_size_does_not_change_the_report(some_questions, monkeypatch):
     vectors = vectors_of(*structured(1.0))
     whole = evaluate_analogies(vectors, some_questions)
     seen = []
-    monkeypatch.setattr(analogies, "SIMILARITIES", 1)
+    monkeypatch.setattr(analogies, "SIMILARITIES_AT_ONCE", 1)
     assert evaluate_analogies(vectors, some_questions, progress=lambda done, total: seen.append((done, total))) == whole
     assert seen[0] == (16, whole.total.answered)
     assert seen[-1] == (whole.total.answered, whole.total.answered)

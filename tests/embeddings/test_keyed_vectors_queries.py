@@ -70,8 +70,8 @@ def test_cosmul_restricts_the_search_to_the_first_keys(keyed):
 @pytest.mark.parametrize("restrict", [None, 300])
 @pytest.mark.parametrize("cosines", [1 << 22, 1000])
 def test_a_batch_gives_the_answers_of_single_queries(keyed, monkeypatch, cosines, restrict):
-    monkeypatch.setattr(neighbors, "COSINES", cosines)
-    monkeypatch.setattr(neighbors, "QUERIES", 7)
+    monkeypatch.setattr(neighbors, "COSINES_AT_ONCE", cosines)
+    monkeypatch.setattr(neighbors, "QUERIES_AT_ONCE", 7)
     keys = keyed.index_to_key[110:130]
     for asked, single in ((keys, [[key] for key in keys]), (keyed[keys], [[keyed[key]] for key in keys])):
         found = keyed.most_similar_batch(asked, topn=5, restrict_vocab=restrict)

@@ -71,7 +71,7 @@ def test_loaded_arrays_are_writable_contiguous_and_aligned(tmp_path):
 
 
 def test_strided_views_are_saved_in_many_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(safetensors, "VALUES", 50)
+    monkeypatch.setattr(safetensors, "VALUES_PER_BLOCK", 50)
     padded = np.random.default_rng(1).standard_normal((100, 16)).astype("f4")
     names = [f"w{i}" for i in range(100)]
     given = Model(names, np.arange(200)[::-2], padded[:, :7], padded[::3, 2:9], {"codes": np.asfortranarray(padded)})
@@ -250,7 +250,7 @@ def test_describe_identifies_vectors(tmp_path, format):
 
 
 def test_describe_reads_only_part_of_a_large_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("w2vtrain.formats.describe.COUNTED", 1 << 20)
+    monkeypatch.setattr("w2vtrain.formats.describe.COUNTED_BYTES", 1 << 20)
     with (tmp_path / "v").open("wb") as file:
         for _ in range(4):
             file.write(b"word 1.5 2.5\n" * 100_000)

@@ -38,8 +38,8 @@ def test_the_largest_of_many_values_are_those_of_a_partition_also_among_equal_on
 
 @pytest.mark.parametrize("cosines", [1, 50, 1 << 22])
 def test_nearest_rows_do_not_depend_on_the_size_of_blocks(cosines, monkeypatch, rng):
-    monkeypatch.setattr(neighbors, "COSINES", cosines)
-    monkeypatch.setattr(neighbors, "QUERIES", 3)
+    monkeypatch.setattr(neighbors, "COSINES_AT_ONCE", cosines)
+    monkeypatch.setattr(neighbors, "QUERIES_AT_ONCE", 3)
     matrix = rng.standard_normal((40, 5)).astype(np.float32)
     matrix[7] = 0
     units = matrix[[1, 2, 3, 4]] / np.linalg.norm(matrix[[1, 2, 3, 4]], axis=1, keepdims=True)

@@ -87,5 +87,5 @@ def test_block_size_does_not_change_the_correlations(tmp_path, monkeypatch):
     vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
     path = put(tmp_path, "a b 1\na c 2\nb d 3\nc d 4\nd d 5\n")
     whole = evaluate_similarity(vectors, path)
-    monkeypatch.setattr(similarity, "PAIRS", 2)
+    monkeypatch.setattr(similarity, "PAIRS_AT_ONCE", 2)
     assert evaluate_similarity(vectors, path) == whole

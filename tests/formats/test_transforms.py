@@ -22,7 +22,7 @@ MATRICES = st.tuples(st.integers(1, 12), st.integers(1, 5)).flatmap(
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Blocks of at most 7 values make every matrix of these tests several blocks."""
-    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 7)
+    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 7)
 
 
 def changed(matrix, **steps):
@@ -129,7 +129,7 @@ def test_components_are_refused_before_anything_changes_or_is_allocated(rng):
 
 
 def test_all_steps_need_little_memory_besides_the_matrix(rng, monkeypatch):
-    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 1 << 12)
+    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 1 << 12)
     matrix = rng.normal(size=(40_000, 20)).astype(np.float32)
     tracemalloc.start()
     transform(matrix, "v.txt", center=True, remove_top=2, normalize=True)
@@ -191,7 +191,7 @@ def test_a_sum_too_large_for_float32_is_not_written(tmp_path):
 
 
 def test_a_blend_takes_no_memory(rng, monkeypatch):
-    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 1 << 12)
+    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 1 << 12)
     a, b = (rng.normal(size=(40_000, 20)).astype(np.float32) for _ in range(2))
     tracemalloc.start()
     rows = exported(a, b, "blend", 0.4, "v.txt")

@@ -230,7 +230,7 @@ def test_limit_reads_only_the_first_rows(tmp_path, format):
 
 @each_format
 def test_vectors_in_many_blocks_are_read_back_unchanged(tmp_path, format, monkeypatch):
-    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES", 30)
+    monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 30)
     monkeypatch.setattr(vector_rows, "VALUES_AT_ONCE", 30)
     padded = np.random.default_rng(1).standard_normal((1001, 16)).astype("f4")
     names = [f"w{i}" for i in range(1001)]

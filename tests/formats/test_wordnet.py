@@ -88,7 +88,7 @@ def test_a_cycle_of_hypernyms_ends(database):
 
 
 def test_chains_end_at_the_limit(database, monkeypatch):
-    monkeypatch.setattr(wordnet, "DEEPEST", 3)
+    monkeypatch.setattr(wordnet, "MAX_CHAIN_SYNSETS", 3)
     assert named(database.chain("puppy")) == "n animal dog puppy"
 
 
@@ -219,7 +219,7 @@ def test_files_that_are_too_large_are_rejected(copy, monkeypatch, name):
         for path in copy.iterdir():
             if path.name != name:
                 path.write_bytes(b"")
-        monkeypatch.setattr(wordnet, "LARGEST", limit)
+        monkeypatch.setattr(wordnet, "MAX_FILE_BYTES", limit)
         if good:
             WordNet(copy)
         else:
@@ -250,4 +250,4 @@ def test_damaged_files_give_chains_or_an_error_of_one_line(tmp_path_factory, dat
         database = WordNet(copy)
         for word in WORDS.split():
             chain = database.chain(word)
-            assert chain is None or 2 <= len(chain) <= wordnet.DEEPEST + 1
+            assert chain is None or 2 <= len(chain) <= wordnet.MAX_CHAIN_SYNSETS + 1

@@ -182,8 +182,8 @@ def cost_of(counts, cuts, overhead):
 def test_chosen_cutoffs_have_the_lowest_cost_of_all(counts, overhead, most):
     counts = np.sort(counts)[::-1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adaptive_softmax, "OVERHEAD", overhead)
-        patch.setattr(adaptive_softmax, "CLUSTERS", most)
+        patch.setattr(adaptive_softmax, "CLUSTER_COST_ROWS", overhead)
+        patch.setattr(adaptive_softmax, "MAX_CLUSTERS", most)
         chosen = choose_cutoffs(counts)
     every = [cuts for n in range(most + 1) for cuts in combinations(range(1, len(counts)), n)]
     lowest = min(cost_of(counts, cuts, overhead) for cuts in every)

@@ -10,9 +10,9 @@ from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives import char_softmax
-from w2vtrain.objectives.char_softmax import DAMPING, CharScorer, CharSoftmax
+from w2vtrain.objectives.char_softmax import ADAGRAD_DAMPING, CharScorer, CharSoftmax
 from w2vtrain.probability import characters as speller
-from w2vtrain.probability.characters import LONGEST, spell, tries
+from w2vtrain.probability.characters import MAX_SPELLED_BYTES, spell, tries
 from w2vtrain.probability.characters import CharacterDecoder as Speller
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
@@ -72,11 +72,11 @@ NAIVE = {3: gru_naively, 4: lstm_naively}  # by the number of gates
 
 def log_prob_naively(theta, words, word, h):
     """Return log P(spelling of the word|h), one letter at a time. Letter 0 is the end; the sorted bytes follow."""
-    alphabet = sorted({byte for w in words for byte in w.encode()[:LONGEST]})
+    alphabet = sorted({byte for w in words for byte in w.encode()[:MAX_SPELLED_BYTES]})
     theta = {name: array.astype(np.float64) for name, array in theta.items()}
     units, gates = theta["recurrent"].shape
     state, total = (np.tanh(h @ theta["start"]), h @ theta["start"]), 0.0
-    for letter in [*(alphabet.index(byte) + 1 for byte in word.encode()[:LONGEST]), 0]:
+    for letter in [*(alphabet.index(byte) + 1 for byte in word.encode()[:MAX_SPELLED_BYTES]), 0]:
         scores = state[0] @ theta["readout"] + theta["prior"]
         total += scores[letter] - np.log(np.exp(scores).sum())
         x = theta["embeddings"][letter] @ theta["inputs"] + theta["offsets"]
@@ -155,8 +155,8 @@ def test_scores_do_not_depend_on_the_sizes_of_pieces_and_batches(rng, monkeypatc
     H, targets = block(rng, DIM + 1)
     expected = objective.log_probs(H), objective.scores(H, targets), objective.log_prob(H, targets)
     monkeypatch.setattr(speller, "WORDS_PER_TRIE", piece)
-    monkeypatch.setattr(char_softmax, "BATCH", batch)
-    monkeypatch.setattr(char_softmax, "AT_ONCE", batch)
+    monkeypatch.setattr(char_softmax, "HIDDEN_VECTORS_AT_ONCE", batch)
+    monkeypatch.setattr(char_softmax, "TARGETS_AT_ONCE", batch)
     again = scorer_of(objective, WORDS)
     assert len(again.network.tries) == -(-SIZE // piece)
     np.testing.assert_allclose(again.log_probs(H), expected[0], rtol=1e-12)
@@ -194,7 +194,7 @@ def test_a_step_follows_adagrad_and_rate_0_changes_nothing(rng):
     np.testing.assert_array_equal(objective.step(H, targets, 0.1, Workspace())[1], dH)
     for name, array in objective.parameters().items():
         np.testing.assert_allclose(objective.state[name], slopes[name] ** 2)
-        expected = before[name] + 0.3 * slopes[name] / np.sqrt(slopes[name] ** 2 + DAMPING)
+        expected = before[name] + 0.3 * slopes[name] / np.sqrt(slopes[name] ** 2 + ADAGRAD_DAMPING)
         np.testing.assert_allclose(array, expected, rtol=1e-12)
     again = objective.gradients(H, targets, Workspace())[2]
     objective.step(H, targets, 0.1, Workspace())
@@ -261,9 +261,9 @@ def test_an_lstm_with_saturated_gates_carries_its_memory(rng):
     theta["offsets"][:] = np.repeat([-50, 50, 50, 0], 7)  # input, forget and output gates, candidate
     scores = np.tanh(H.astype(np.float64) @ theta["start"]) @ theta["readout"] + theta["prior"]
     scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    alphabet = sorted({byte for word in WORDS for byte in word.encode()[:LONGEST]})
+    alphabet = sorted({byte for word in WORDS for byte in word.encode()[:MAX_SPELLED_BYTES]})
     for h, target, found in zip(scores, targets, objective.log_prob(H, targets), strict=True):
-        letters = [alphabet.index(byte) + 1 for byte in WORDS[target].encode()[:LONGEST]]
+        letters = [alphabet.index(byte) + 1 for byte in WORDS[target].encode()[:MAX_SPELLED_BYTES]]
         assert found == pytest.approx(h[[*letters, 0]].sum(), rel=1e-5)
     loss, _, slopes = objective.gradients(H, targets, Workspace())
     assert np.isfinite(loss)
@@ -287,7 +287,7 @@ def test_log_z_of_fewer_examples_is_affordable_for_more_words(rng, monkeypatch):
     states = 1 + sum(len(level.letters) for level in spelled)
     assert objective.network.prefixes == states
     for budget, expected in ((states * 20, 20), (states * 20 - 1, 19), (states, 8), (states * 1000, 512)):
-        monkeypatch.setattr(char_softmax, "STATES", budget)
+        monkeypatch.setattr(char_softmax, "MAX_LOG_Z_STATES", budget)
         assert objective.affordable == expected
 
 

@@ -149,7 +149,7 @@ def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
     objective = ClassSoftmax.build(problem(), count=4)
     H = block(rng)[0]
     whole = objective.log_probs(H)
-    monkeypatch.setattr(class_softmax, "SCORED", 25)
+    monkeypatch.setattr(class_softmax, "LOGITS_AT_ONCE", 25)
     np.testing.assert_allclose(objective.log_probs(H), whole, atol=1e-14)
 
 

@@ -7,7 +7,7 @@ from reference import begun, check_steps
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.cnn_softmax import CnnSoftmax
-from w2vtrain.probability.characters import BEGIN, END, LONGEST
+from w2vtrain.probability.characters import BEGIN, END, MAX_SPELLED_BYTES
 from w2vtrain.probability.problem import Problem
 
 WORDS = ["the", "a", "né", "of", "then", "the", "x" * 40, "b", "nation", "national", "irrational", "日本", "a"]
@@ -38,10 +38,10 @@ def block(rng, width, dtype=np.float64):
 def rows_naively(objective, widths=(1, 2, 5)):
     """Embed, convolve, apply ReLU, pool, pass highways, project and correct, one word and one filter at a time."""
     theta = objective.theta
-    alphabet = sorted({byte for word in WORDS for byte in word.encode()[:LONGEST]})
+    alphabet = sorted({byte for word in WORDS for byte in word.encode()[:MAX_SPELLED_BYTES]})
     rows = []
     for w, word in enumerate(WORDS):
-        ids = [BEGIN, *(alphabet.index(byte) + END + 1 for byte in word.encode()[:LONGEST]), END]
+        ids = [BEGIN, *(alphabet.index(byte) + END + 1 for byte in word.encode()[:MAX_SPELLED_BYTES]), END]
         pooled, column = [], 0
         for width, size in zip(widths, objective.sizes, strict=True):
             padded = np.array(ids + [0] * max(0, width - len(ids)))

@@ -80,7 +80,7 @@ def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
     objective = DSoftmax.build(problem(), bands=BANDS)
     H, targets = block(rng)
     whole_block = objective.scores(H, targets)
-    monkeypatch.setattr("w2vtrain.objectives.dsoftmax.SCORED", 25)
+    monkeypatch.setattr("w2vtrain.objectives.dsoftmax.LOGITS_AT_ONCE", 25)
     np.testing.assert_allclose(objective.scores(H, targets), whole_block, atol=1e-14)
 
 

@@ -172,8 +172,8 @@ def test_scores_do_not_depend_on_the_size_of_the_blocks(rng, monkeypatch):
     scorer = hs.TreeScorer(huffman(COUNTS), rng.normal(size=(10, 4)))
     H = rng.normal(size=(50, 4))
     whole = scorer.log_probs(H)
-    monkeypatch.setattr(hs, "SCORED", 80)
-    assert dense.SCORED > 550, "the first call must not have been split into blocks"
+    monkeypatch.setattr(hs, "LOGITS_AT_ONCE", 80)
+    assert dense.LOGITS_AT_ONCE > 550, "the first call must not have been split into blocks"
     np.testing.assert_allclose(scorer.log_probs(H), whole, rtol=1e-12)
 
 

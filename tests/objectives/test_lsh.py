@@ -110,7 +110,7 @@ def test_large_blocks_are_processed_in_parts(rng, monkeypatch):
     whole, parts = built(limit=20), built(limit=20)
     H, targets = block(rng)
     loss, dH = whole.step(H, targets, 0.0, begun())
-    monkeypatch.setattr("w2vtrain.objectives.lsh.CELLS", 50)
+    monkeypatch.setattr("w2vtrain.objectives.lsh.CANDIDATES_AT_ONCE", 50)
     part_loss, part_dh = parts.step(H, targets, 0.0, begun())
     assert part_loss == pytest.approx(loss, rel=1e-14)
     np.testing.assert_array_equal(part_dh, dH)
@@ -233,7 +233,7 @@ def test_tables_of_realistic_sizes_are_allowed(words, dim):
 
 def test_permutations_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     whole = first_entries(problem(), 7, 3, 5)
-    monkeypatch.setattr("w2vtrain.objectives.lsh.DRAWN", 2 * DIM)
+    monkeypatch.setattr("w2vtrain.objectives.lsh.ELEMENTS_AT_ONCE", 2 * DIM)
     np.testing.assert_array_equal(first_entries(problem(), 7, 3, 5), whole)
     rng = np.random.default_rng([problem().seed, 2])
     order = rng.permuted(np.tile(np.arange(DIM, dtype=np.int32), (21, 1)), axis=1)

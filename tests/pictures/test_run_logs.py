@@ -12,7 +12,7 @@ from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.pictures import run_logs
 from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, described
 from w2vtrain.pictures.drawing import Label, Line
-from w2vtrain.pictures.run_logs import MOST_REPORTS, read_run
+from w2vtrain.pictures.run_logs import MAX_REPORTS, read_run
 
 FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
 
@@ -73,14 +73,14 @@ def test_a_resumed_run_has_one_curve(tmp_path):
 
 
 def test_many_reports_are_averaged(tmp_path):
-    count = 3 * MOST_REPORTS - 1
+    count = 3 * MAX_REPORTS - 1
     reports = [progress(10 * (i + 1), float(i % 3), 0.05 - 1e-6 * i) for i in range(count)]
     run = read_run(written(tmp_path / "log", FIRST, *reports))
-    assert len(run.loss) == len(run.speed) == MOST_REPORTS
-    assert values(run.loss)[:-1] == [1.0] * (MOST_REPORTS - 1)
+    assert len(run.loss) == len(run.speed) == MAX_REPORTS
+    assert values(run.loss)[:-1] == [1.0] * (MAX_REPORTS - 1)
     assert values(run.loss)[-1] == 0.5
     assert run.loss[-1][0].words == 10 * count
-    assert values(run.speed) == pytest.approx([1000] * MOST_REPORTS)
+    assert values(run.speed) == pytest.approx([1000] * MAX_REPORTS)
 
 
 def test_a_log_that_is_too_large_is_refused(tmp_path, monkeypatch):

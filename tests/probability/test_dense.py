@@ -134,7 +134,7 @@ def test_row_scorer_agrees_with_scipy_for_any_block_size(rng, dtype, monkeypatch
     expected = log_softmax(H.astype(np.float64) @ output.T.astype(np.float64), axis=1)
     scorer = RowScorer(output)
     for logits in (1 << 22, 22, 1):
-        monkeypatch.setattr("w2vtrain.probability.dense.SCORED", logits)
+        monkeypatch.setattr("w2vtrain.probability.dense.LOGITS_AT_ONCE", logits)
         s, log_z = scorer.scores(H, targets)
         np.testing.assert_allclose(s - log_z, expected[np.arange(5), targets], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(s, (H * output[targets]).sum(axis=1), rtol=1e-5, atol=1e-6)

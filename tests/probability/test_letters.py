@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from w2vtrain.probability.characters import BEGIN, END, LONGEST, PADDING, spell
+from w2vtrain.probability.characters import BEGIN, END, MAX_SPELLED_BYTES, PADDING, spell
 
 
-def spelled_naively(words, longest=LONGEST):
+def spelled_naively(words, longest=MAX_SPELLED_BYTES):
     """Spell one word and one letter at a time."""
     cut = [list(word.encode())[:longest] for word in words]
     alphabet = sorted({byte for word in cut for byte in word})
@@ -16,7 +16,7 @@ def spelled_naively(words, longest=LONGEST):
 
 
 @pytest.mark.parametrize("words", [["the", "a", "né", "日本", "the", "x" * 40], ["a"], ["</s>", "<unk>", "N"], [""]])
-@pytest.mark.parametrize("longest", [LONGEST, 2])
+@pytest.mark.parametrize("longest", [MAX_SPELLED_BYTES, 2])
 def test_spell_agrees_with_its_reference_implementation(words, longest):
     letters, lengths, size = spell(words, longest)
     expected = spelled_naively(words, longest)
@@ -28,8 +28,8 @@ def test_spell_agrees_with_its_reference_implementation(words, longest):
 def test_spell_cuts_words_off_after_the_maximum_number_of_bytes():
     long, longer = "ab" * 16, "ab" * 16 + "c"
     letters, lengths, size = spell([long, longer])
-    assert letters.shape == (2, LONGEST + 2)
-    assert lengths.tolist() == [LONGEST + 2] * 2
+    assert letters.shape == (2, MAX_SPELLED_BYTES + 2)
+    assert lengths.tolist() == [MAX_SPELLED_BYTES + 2] * 2
     np.testing.assert_array_equal(letters[0], letters[1])
     assert size == 5, "a byte that is always cut off is in the alphabet"
 

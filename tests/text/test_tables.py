@@ -439,7 +439,7 @@ class StopsSoon(RunFolder):
 
 def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(inputs, "CHUNK_WORDS", 50)
-    monkeypatch.setattr(WindowEngine, "SLICE", 2)
+    monkeypatch.setattr(WindowEngine, "MAX_CHUNKS_PER_CALL", 2)
     path, folder = write(table(), tmp_path / "t.parquet"), tmp_path / "run"
     about = effective(Settings(vector_size=5, epochs=2, min_count=1, threads=1, column="text"))
     expected = fit(inputs.Inputs([path]), about).input

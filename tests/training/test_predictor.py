@@ -18,7 +18,7 @@ from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.engines.weights import initial_input, initial_output
-from w2vtrain.engines.window_kernel import STRIPES, Windows
+from w2vtrain.engines.window_kernel import DECAY_STRIPES, Windows
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.probability.trees import huffman
 from w2vtrain.text.encoded import encode
@@ -56,7 +56,7 @@ def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
     kept = {name: array.copy() for name, array in before.arrays.items()}
     order = np.arange(len(text.words))
     engine.train(order, np.full(len(order), lr), 0, 0)
-    stripes, tokens = min(STRIPES, chunks), np.diff(text.starts)
+    stripes, tokens = min(DECAY_STRIPES, chunks), np.diff(text.starts)
     expected = np.array([-lr * decay * chunks * tokens[s::stripes].mean() for s in range(stripes)])
     np.testing.assert_allclose(expected, -lr * decay * len(text.tokens), rtol=0.1)
     after = engine.weights()

@@ -56,7 +56,7 @@ def text(tmp_path_factory):
 def small_pieces(monkeypatch):
     """Use small chunks and slices, so that a short text has many places to stop at."""
     monkeypatch.setattr(inputs, "CHUNK_WORDS", 90)
-    monkeypatch.setattr(WindowEngine, "SLICE", 2)
+    monkeypatch.setattr(WindowEngine, "MAX_CHUNKS_PER_CALL", 2)
 
 
 def settings_of(name, model):

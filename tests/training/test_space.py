@@ -45,7 +45,7 @@ def test_checkpoints_that_do_not_fit_on_the_disk_are_refused(monkeypatch, tmp_pa
     with pytest.raises(WriteError, match=r"run: checkpoints and vectors need 2.0 MiB of disk space, but only 1.0 MiB"):
         space.check_disk([(tmp_path / "run", 10), (tmp_path, 2**21 - 10)])
     with pytest.raises(WriteError, match=r"the encoded text needs .* choose another folder with .*TMPDIR"):
-        space.check_disk([(tmp_path, 2**21)], space.TEXT)
+        space.check_disk([(tmp_path, 2**21)], space.TEXT_NEEDS)
 
 
 def test_a_resumed_run_needs_no_space_for_the_checkpoints_that_it_has(tmp_path):
@@ -86,7 +86,7 @@ def test_a_run_takes_the_disk_space_that_is_checked_and_estimated(w2vtrain_here,
         peak[0] = max(peak[0], space.size_of(folder))
         remove(folder, number)
 
-    def checking(needs, what=space.ROOM):
+    def checking(needs, what=space.RESULTS_NEED):
         checked.append([size for _, size in needs])
         check(needs, what)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.source import SAMPLE
+from w2vtrain.text.source import SAMPLE_BYTES
 from w2vtrain.text.text_files import TOKENIZERS, Corpus
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 
@@ -175,7 +175,7 @@ def test_text_with_separate_words_gets_no_warning(text):
 
 
 def test_the_demo_corpus_gets_no_warning():
-    assert suspicions(WIKI.read_bytes()[:SAMPLE]) == []
+    assert suspicions(WIKI.read_bytes()[:SAMPLE_BYTES]) == []
 
 
 def test_sample_may_end_inside_a_character_or_a_line():
@@ -217,8 +217,8 @@ def test_sample_is_the_beginning_of_the_text_up_to_a_limit(tmp_path):
     (tmp_path / "1").write_bytes(text[:300_001])
     (tmp_path / "2").write_bytes(text)
     ids = encode(Corpus([str(tmp_path)]), min_count=1)
-    assert ids.sample == (text[:300_001] + b"\n" + text)[:SAMPLE]
-    assert len(ids.sample) == SAMPLE
+    assert ids.sample == (text[:300_001] + b"\n" + text)[:SAMPLE_BYTES]
+    assert len(ids.sample) == SAMPLE_BYTES
 
 
 def test_reported_share_agrees_with_subsampling_in_training():

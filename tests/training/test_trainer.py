@@ -65,7 +65,7 @@ def test_one_thread_and_a_seed_give_the_same_bytes(architecture, objective):
 def test_slice_size_does_not_change_the_weights(monkeypatch, architecture):
     results = []
     for size in (1, 7, 64):
-        monkeypatch.setattr(WindowEngine, "SLICE", size)
+        monkeypatch.setattr(WindowEngine, "MAX_CHUNKS_PER_CALL", size)
         results.append(run(np.random.default_rng(1), architecture[1](3), epochs=1)[0].input.tobytes())
     assert results[0] == results[1] == results[2]
 

@@ -16,7 +16,7 @@ from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import ConfigError, UsageError, shown
-from w2vtrain.parsers import FASTEST, LONGEST_TIME, MOST_WORDS, Number, Real, Whole
+from w2vtrain.parsers import MAX_LEARNING_RATE, MAX_SECONDS, MAX_WORDS, Number, Real, Whole
 from w2vtrain.system.files import check_writable, write_json
 from w2vtrain.system.terminal import echo
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from w2vtrain.evaluation.speed import Bench
     from w2vtrain.evaluation.systems import Job
 
-THREADS, REPEATS = Whole(1, 1024), Whole(1, MOST_WORDS)
-RATE, SECONDS = Real(0.0, FASTEST), Real(0.0, LONGEST_TIME)
+THREADS, REPEATS = Whole(1, 1024), Whole(1, MAX_WORDS)
+RATE, SECONDS = Real(0.0, MAX_LEARNING_RATE), Real(0.0, MAX_SECONDS)
 
 
 @command(epilog=CODES)

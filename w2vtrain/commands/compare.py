@@ -24,7 +24,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import ROWS, Settings, resolve
 from w2vtrain.errors import ConfigError, OutputError
-from w2vtrain.parsers import LONGEST_TIME, Real, Whole
+from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
@@ -54,7 +54,7 @@ from w2vtrain.system.terminal import echo
     " its default, 0.5x,1x,2x.",
 )  # fmt: skip
 @click.option(
-    "--tune-seconds", type=Within(Real(0.1, LONGEST_TIME)), default=20, show_default=True,
+    "--tune-seconds", type=Within(Real(0.1, MAX_SECONDS)), default=20, show_default=True,
     help="CPU seconds of training for each of these tries.",
 )  # fmt: skip
 @click.option(

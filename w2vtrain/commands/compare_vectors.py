@@ -17,7 +17,7 @@ from w2vtrain.system.terminal import echo
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
 
-SHOWN = 5
+SHOWN_NEIGHBORS = 5
 """Neighbors of each kind in a line of `diff`."""
 neighbors_option = click.option(
     "-k", "--neighbors", "k", type=COUNT, default=10, show_default=True, metavar="N",
@@ -85,7 +85,8 @@ def diff(first: str, second: str, topn: int, k: int, restrict_vocab: int, as_jso
         echo(json_text({"files": [first, second]} | changes.to_dict()))
         return
     for word in changes.moved:
-        changed = [f"-{other}" for other in word.left[:SHOWN]] + [f"+{other}" for other in word.came[:SHOWN]]
+        left, came = word.left[:SHOWN_NEIGHBORS], word.came[:SHOWN_NEIGHBORS]
+        changed = [f"-{other}" for other in left] + [f"+{other}" for other in came]
         echo(f"{word.word}\t{word.cosine:.3f}\t{' '.join(changed)}")
     echo(
         f"mean cosine {changes.mean:.4f} after rotation; {len(changes.words):,} shared words,"

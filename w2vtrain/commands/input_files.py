@@ -14,7 +14,7 @@ from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.same_file import among
 
-COPIED = 1 << 20
+COPIED_BYTES = 1 << 20
 """Bytes of standard input copied at a time."""
 
 
@@ -32,7 +32,7 @@ def readable(path: str) -> Iterator[str]:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w2vtrain-", ignore_cleanup_errors=True))
             name = str(Path(folder, "stdin"))
             with Path(name).open("wb") as file:
-                for block in from_stdin(lambda: sys.stdin.buffer.read(COPIED)):
+                for block in from_stdin(lambda: sys.stdin.buffer.read(COPIED_BYTES)):
                     file.write(block)
         except OSError as error:
             raise WriteError(

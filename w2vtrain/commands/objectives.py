@@ -17,11 +17,11 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.config import option
 from w2vtrain.errors import BelowThreshold, ConfigError
 from w2vtrain.evaluation.measured_runs import NEEDS, VECTORS, studies
-from w2vtrain.parsers import LONGEST_TIME, Real
+from w2vtrain.parsers import MAX_SECONDS, Real
 from w2vtrain.system.terminal import echo
 
 WIDTH = 80
-CPU_SECONDS = Within(Real(0.1, LONGEST_TIME))
+CPU_SECONDS = Within(Real(0.1, MAX_SECONDS))
 CHECKED = """\
 Gradients were compared with the objective's own loss. Only what it learned from a text whose probabilities are known \
 (16 words in 8 contexts, one thread) shows whether the loss itself is right. Not checked: other options, larger \

@@ -14,7 +14,7 @@ from w2vtrain.commands.spelling import Command
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
-from w2vtrain.parsers import MOST_WORDS, Number, Real, Truth, Whole
+from w2vtrain.parsers import MAX_WORDS, Number, Real, Truth, Whole
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
 """The end of the help of commands with several exit codes."""
@@ -40,7 +40,7 @@ class Within(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{error}, got {shown(value)}", param, ctx)
 
 
-COUNT, COUNT_OR_NONE = Within(Whole(1, MOST_WORDS)), Within(Whole(0, MOST_WORDS))
+COUNT, COUNT_OR_NONE = Within(Whole(1, MAX_WORDS)), Within(Whole(0, MAX_WORDS))
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.parsers import LONGEST_TIME, MOST_WORDS, Number, Real, Whole
+from w2vtrain.parsers import MAX_SECONDS, MAX_WORDS, Number, Real, Whole
 from w2vtrain.system.files import STDOUT
 
 Export = Literal["auto", "in", "out", "in+out", "blend"]
@@ -20,10 +20,10 @@ LONGEST_NAME = 200
 """Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
 RANGES: dict[str, Number] = {
-    "progress_every": Real(0.0, LONGEST_TIME),
+    "progress_every": Real(0.0, MAX_SECONDS),
     "checkpoint_every": Real(0.0, 1e7),
-    "sync_words": Whole(1, MOST_WORDS),
-    "sync_timeout": Real(1.0, LONGEST_TIME),
+    "sync_words": Whole(1, MAX_WORDS),
+    "sync_timeout": Real(1.0, MAX_SECONDS),
 }
 """The ranges of the numbers in a request, on the command line and in a run folder."""
 

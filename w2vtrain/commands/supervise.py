@@ -14,7 +14,7 @@ from w2vtrain.commands.options import CODES, COUNT, Within, command
 from w2vtrain.commands.request import FitRequest, is_stream
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import UsageError
-from w2vtrain.parsers import LONGEST_TIME, Real
+from w2vtrain.parsers import MAX_SECONDS, Real
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.terminal import echo, escaped_line
@@ -23,12 +23,12 @@ from w2vtrain.system.terminal import echo, escaped_line
 @command(epilog=CODES, context_settings={"allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
 @click.option(
-    "--hang", type=Within(Real(0.001, LONGEST_TIME)), default=300, show_default=True, metavar="SECONDS",
+    "--hang", type=Within(Real(0.001, MAX_SECONDS)), default=300, show_default=True, metavar="SECONDS",
     help="Kill and restart the command after this time without a sign of life; 10 times this if the run writes no"
     " heartbeat and its processes on this host are idle.",
 )  # fmt: skip
 @click.option(
-    "--grace", type=Within(Real(0.0, LONGEST_TIME)), default=30, show_default=True, metavar="SECONDS",
+    "--grace", type=Within(Real(0.0, MAX_SECONDS)), default=30, show_default=True, metavar="SECONDS",
     help="Time from SIGTERM to SIGKILL.",
 )  # fmt: skip
 @click.option(

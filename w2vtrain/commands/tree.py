@@ -14,7 +14,7 @@ from w2vtrain.errors import DataError
 from w2vtrain.system.compression import check_suffix, packed_write
 from w2vtrain.system.files import check_writable
 
-SENTENCE = 25
+WORDS_PER_SENTENCE = 25
 """Assumed words per sentence, which give the count of </s> if the vocabulary lacks it."""
 MISSING = "not in WordNet"
 
@@ -49,7 +49,7 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
     with readable(words) as name:
         known, counts = vocabulary_of(name)
     if SENTENCE_END not in known:
-        sentences = min(max(1, int(counts.sum(dtype=float)) // SENTENCE), MAX_COUNT)
+        sentences = min(max(1, int(counts.sum(dtype=float)) // WORDS_PER_SENTENCE), MAX_COUNT)
         known, counts = [*known, SENTENCE_END], np.append(counts, sentences)
     database = WordNet(wordnet)
     chains = [database.chain(word) for word in known]

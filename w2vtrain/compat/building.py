@@ -15,7 +15,7 @@ from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.corpora import Listed, repeats, source_of
 from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.compat.matrices import WordMatrices, initial_vectors
-from w2vtrain.compat.parameters import SEEDS
+from w2vtrain.compat.parameters import SEED_COUNT
 from w2vtrain.compat.word_choice import Pruned, Rule, WordChoice, chosen, nothing_kept, share, thinning
 from w2vtrain.errors import InvalidType, NoKnownWords, shown
 from w2vtrain.successors import refuse_arguments
@@ -187,7 +187,7 @@ class TrainableVocabulary(WordMatrices):
         counts, known = dict(zip(choice.words, choice.counts.tolist(), strict=True)), self.wv.key_to_index
         new = [word for word in choice.words if word not in known]
         before = [(word, count) for word, count in self.raw_vocab.items() if word in known]
-        vectors = initial_vectors(len(new), self.vector_size, (self.seed + len(self.wv)) % SEEDS)
+        vectors = initial_vectors(len(new), self.vector_size, (self.seed + len(self.wv)) % SEED_COUNT)
         self.wv.add_vectors(new, vectors, {"count": np.array([counts[word] for word in new], np.int64)})
         for word, count in before:
             self.wv.set_vecattr(word, "count", self.wv.get_vecattr(word, "count") + count)

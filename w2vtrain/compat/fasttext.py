@@ -13,7 +13,7 @@ from w2vtrain.compat import saving
 from w2vtrain.compat.building import Path
 from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.matrices import initial_vectors
-from w2vtrain.compat.parameters import PARAMETERS, SEEDS, checked
+from w2vtrain.compat.parameters import PARAMETERS, SEED_COUNT, checked
 from w2vtrain.compat.word2vec import Word2Vec
 from w2vtrain.compat.word_choice import Rule
 from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors
@@ -99,7 +99,7 @@ class FastText(Word2Vec):
         super().prepare_weights(update)
         if self.bucket:
             own = np.concatenate([old, np.asarray(self.wv.vectors, np.float32)[len(old) :]])
-            seed = (self.seed + 1 + len(self.wv)) % SEEDS
+            seed = (self.seed + 1 + len(self.wv)) % SEED_COUNT
             self.wv.grow(own, lambda rows: initial_vectors(rows, self.vector_size, seed))
 
     def locked(self) -> Any:

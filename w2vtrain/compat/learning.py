@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
-from w2vtrain.compat.parameters import SEEDS
+from w2vtrain.compat.parameters import SEED_COUNT
 from w2vtrain.compat.word_choice import share
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.contract import Engine
@@ -31,9 +31,9 @@ ARCHITECTURES = {(1, 0): "skipgram", (1, 1): "skipgram", (0, 1): "cbow", (0, 0):
 """The architecture for (sg, cbow_mean)."""
 OBJECTIVES = {(0, True): "neg", (1, False): "hs", (1, True): "hs-neg"}
 """The objective for (hs, whether negative is more than 0)."""
-PASSES = 1_000_003
+SEED_STEP_PER_CALL = 1_000_003
 """Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
-READINGS = 15_485_863
+SEED_STEP_PER_READING = 15_485_863
 """Added to the seed for each earlier reading of the corpus in the same call of `train`."""
 
 
@@ -61,7 +61,7 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
         "epochs": epochs,
         "min_count": max(1, model.min_count),
         "tokenizer": "unicode",
-        "seed": (model.seed + PASSES * model.train_count) % SEEDS,
+        "seed": (model.seed + SEED_STEP_PER_CALL * model.train_count) % SEED_COUNT,
         "threads": model.threads(),
     }
     try:
@@ -126,7 +126,7 @@ class TrainCall(NamedTuple):
         alpha, min_alpha = (self.start + (self.end - self.start) * place for place in (first, last))
         total = int(model.vocabulary().counts.sum())
         settings = settings_of(model, self.epochs // self.readings, alpha, min_alpha, total)
-        return replace(settings, seed=(settings.seed + READINGS * reading) % SEEDS)
+        return replace(settings, seed=(settings.seed + SEED_STEP_PER_READING * reading) % SEED_COUNT)
 
 
 class Learner:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.compat.claim import Claimable, claiming
-from w2vtrain.compat.parameters import SEEDS
+from w2vtrain.compat.parameters import SEED_COUNT
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.engines.contract import Weights
 from w2vtrain.engines.weights import initial_input
@@ -136,7 +136,7 @@ class WordMatrices(Claimable):
         order = by_count(self.wv.index_to_key, self._counts().tolist())
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
-            self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEEDS)
+            self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEED_COUNT)
         words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
         # the vectors of other nodes: docs/gensim.md has the figures.

@@ -10,9 +10,9 @@ import numpy as np
 
 from w2vtrain.config import MAX_BUCKETS, MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import InvalidType, InvalidValue, shown
-from w2vtrain.parsers import FASTEST
+from w2vtrain.parsers import MAX_LEARNING_RATE
 
-SEEDS = 2**53
+SEED_COUNT = 2**53
 """The number of different seeds: JSON stores whole numbers below this exactly. Others are taken modulo this."""
 
 PARAMETERS = (
@@ -37,9 +37,9 @@ class Range(NamedTuple):
 SWITCH = Range(int, 0, 1)
 RANGES = {
     "vector_size": Range(int, 1, 100_000),
-    "alpha": Range(float, 0, FASTEST),
-    "min_alpha": Range(float, 0, FASTEST),
-    "min_alpha_yet_reached": Range(float, 0, FASTEST),
+    "alpha": Range(float, 0, MAX_LEARNING_RATE),
+    "min_alpha": Range(float, 0, MAX_LEARNING_RATE),
+    "min_alpha_yet_reached": Range(float, 0, MAX_LEARNING_RATE),
     "window": Range(int, 1, MAX_WINDOW, word=WHOLE_SENTENCE),
     "min_count": Range(int, 0),
     "effective_min_count": Range(int, 0),

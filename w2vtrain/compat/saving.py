@@ -30,13 +30,13 @@ from w2vtrain.probability.trees import Tree, huffman
 
 logger = logging.getLogger(__name__)
 
-OWN = "attributes"
+OWN_ATTRIBUTES = "attributes"
 """The entry of the model's record that has the attributes which only a subclass or a user's program knows."""
 ORDER = "word2vec.order"
 """The array that has the model's row of each word, if the words are not ordered by count."""
 ATTRIBUTE = "word2vec.attribute."
 """The array of each numeric attribute of the words is called this and its name; counts are stored as in all models."""
-FIXED = {"context": "symmetric", "sentence_end": False, "weight_decay": 0.0, "bias": False, "init": 0.0}
+FIXED_SETTINGS = {"context": "symmetric", "sentence_end": False, "weight_decay": 0.0, "bias": False, "init": 0.0}
 """Settings that Word2Vec does not have, with the values that it trains with."""
 
 
@@ -110,7 +110,7 @@ def _own(model: Any) -> dict[str, Any]:
     own = {name: value for name, value in vars(model).items() if name not in known}
     for name in [name for name, value in own.items() if not _is_json(value)]:
         logger.warning("the attribute %s is not saved: JSON has no %s", name, type(own.pop(name)).__name__)
-    return {OWN: own} if own else {}
+    return {OWN_ATTRIBUTES: own} if own else {}
 
 
 def _is_json(value: Any) -> bool:
@@ -209,7 +209,7 @@ def _set_parameters(model: Any, stored: Model, path: str) -> None:
         raise NotAModel(f"{path}: the record of the model is invalid")
     for name in model.parameters:
         setattr(model, name, values.get(name, getattr(model, name)))
-    if isinstance(own := values.get(OWN), dict):  # a file cannot replace what Word2Vec has
+    if isinstance(own := values.get(OWN_ATTRIBUTES), dict):  # a file cannot replace what Word2Vec has
         plain = base_of(type(model))()
         vars(model).update({name: value for name, value in own.items() if not hasattr(plain, name)})
     model.compute_loss, model.comment = bool(model.compute_loss), _plain(model.comment)
@@ -228,7 +228,7 @@ def _from_settings(settings: dict[str, Any], path: str) -> dict[str, Any]:
     kinds = {name: kind for kind, name in OBJECTIVES.items()}
     ways = {name: way for way, name in ARCHITECTURES.items()}
     objective, architecture, options = (checked[name] for name in ("objective", "architecture", "options"))
-    other = [name for name, value in FIXED.items() if checked[name] != value]
+    other = [name for name, value in FIXED_SETTINGS.items() if checked[name] != value]
     other += ["tree"] if options.get("tree", "huffman") != "huffman" else []
     if objective not in kinds or architecture not in ways or other:
         raise NotAModel(

@@ -22,7 +22,7 @@ from w2vtrain.system.json_text import json_digest
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, OnRead, temporary
 from w2vtrain.text.encoded import Counted, EncodedCorpus, naming, no_known_words, read
-from w2vtrain.text.source import SAMPLE
+from w2vtrain.text.source import SAMPLE_BYTES
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens
 from w2vtrain.training.fingerprint import vocabulary_checksum
@@ -139,7 +139,7 @@ def _sample(comm: Communicator, corpus: Corpus) -> bytes:
     with together(comm):
         if comm.rank == 0:
             reader = corpus.read()
-            while len(reader.sample) < SAMPLE and next(reader, None) is not None:
+            while len(reader.sample) < SAMPLE_BYTES and next(reader, None) is not None:
                 pass
             sample = bytes(reader.sample)
     return broadcast_bytes(comm, sample)

@@ -21,10 +21,10 @@ from w2vtrain.errors import NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
 # Similarities in memory at a time: 64 MiB of float32. This sets the number of questions per block; the minimum is 16.
-SIMILARITIES = 1 << 24
+SIMILARITIES_AT_ONCE = 1 << 24
 # gensim considers this many of the most similar words and takes the first that is not a form of a question word.
 GENSIM_CONSIDERS = 5
-UNKNOWN = 1 << 31
+FIRST_UNKNOWN_INDEX = 1 << 31
 """The first index of words that are not in the vocabulary."""
 COSMUL_EPSILON = 0.000001  # avoids division by zero; gensim's value
 Method = Literal["3cosadd", "3cosmul"]
@@ -198,7 +198,7 @@ def _questions(
     """Return the section names, the number of questions in each section, and the questions.
 
     The questions are (n, 5) int64: section index and four word indices. Words that are not in `first` have indices
-    from UNKNOWN on.
+    from FIRST_UNKNOWN_INDEX on.
     """
     sections: list[str] = []
     asked: list[int] = []
@@ -211,7 +211,10 @@ def _questions(
             continue
         asked[-1] += 1
         folded = map(fold, question)
-        ids = [first[word] if word in first else unknown.setdefault(word, UNKNOWN + len(unknown)) for word in folded]
+        ids = [
+            first[word] if word in first else unknown.setdefault(word, FIRST_UNKNOWN_INDEX + len(unknown))
+            for word in folded
+        ]
         questions.extend((len(sections) - 1, *ids))
     return sections, asked, np.array(questions, np.int64).reshape(-1, 5)
 
@@ -312,7 +315,7 @@ def nearest_to_analogies(
     forms: dict[int, list[int]] = {}
     for other in np.flatnonzero(same != np.arange(len(same))).tolist() if protocol.forms else ():
         forms.setdefault(int(same[other]), []).append(other)
-    step = max(16, SIMILARITIES // len(unit))
+    step = max(16, SIMILARITIES_AT_ONCE // len(unit))
     predicted = np.empty(len(questions), np.int64)
     buffers = np.empty((1 if method == "3cosadd" else 2, min(step, len(questions)), len(unit)), np.float32)
     for start in range(0, len(questions), step):

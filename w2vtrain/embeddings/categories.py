@@ -18,9 +18,9 @@ from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
-STARTS, ROUNDS = 20, 300
+KMEANS_STARTS, MAX_KMEANS_ROUNDS = 20, 300
 """Random starts of k-means, of which the one with the largest sum of cosines counts, and the most rounds of each."""
-MOST_WORDS = 100_000
+MAX_SET_WORDS = 100_000
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
         fields = fields_of(line)
         if len(fields) != 2 or not all(fields):
             raise DataError(f"{path}:{number}: expected a word, a tab and a category, got {line[:60]!r}")
-        if count >= MOST_WORDS:
-            raise DataError(f"{path}:{number}: more than {MOST_WORDS:,} words")
+        if count >= MAX_SET_WORDS:
+            raise DataError(f"{path}:{number}: more than {MAX_SET_WORDS:,} words")
         yield fields[0], fields[1]
 
 
@@ -121,13 +121,13 @@ def evaluate_categories(
 
 
 def spherical_kmeans(unit: NDArray[np.float64], k: int, seed: int) -> NDArray[np.int64]:
-    """Return the cluster (n,) of each unit vector (n, d), the best of STARTS random starts.
+    """Return the cluster (n,) of each unit vector (n, d), the best of KMEANS_STARTS random starts.
 
     Each start chooses its first centers as k-means++ does (Arthur and Vassilvitskii 2007). A cluster that becomes empty
     stays empty.
     """
     rng, best, chosen = np.random.default_rng(seed), -np.inf, np.zeros(len(unit), np.int64)
-    for _ in range(STARTS):
+    for _ in range(KMEANS_STARTS):
         clusters, total = _one_start(unit, _first_centers(unit, k, rng))
         if total > best + 1e-9:
             best, chosen = total, clusters
@@ -148,7 +148,7 @@ def _first_centers(unit: NDArray[np.float64], k: int, rng: np.random.Generator) 
 def _one_start(unit: NDArray[np.float64], centers: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     """Return the clusters (n,) to which k-means converges from these centers (k, d), and the sum of the cosines."""
     clusters = np.full(len(unit), -1)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_KMEANS_ROUNDS):
         cosines = unit @ centers.T
         moved = cosines.argmax(axis=1)
         if (moved == clusters).all():

@@ -13,17 +13,17 @@ from w2vtrain.system.reading import read_lines
 
 logger = logging.getLogger(__name__)
 # Maximum size in bytes of the text of an evaluation set and of each of its lines. The largest known set has 4 MB.
-LARGEST, LONGEST_LINE = 64 << 20, 64 << 10
-MOST_SECTIONS = 1 << 16
+MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
+MAX_SECTIONS = 1 << 16
 
 
 def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -> Iterator[tuple[int, str]]:
     """Yield (line number, stripped text) of each line, if `blank` of blank ones, too. The file may be compressed.
 
     Lines are counted from 1. Raise InputMissing if the file cannot be opened, and DataError, naming the line, if a
-    line is not in the encoding, if it has more than LONGEST_LINE bytes, or if the text has more than LARGEST bytes.
+    line is not in the encoding, if it has more than MAX_LINE_BYTES, or if the text has more than MAX_SET_BYTES.
     """
-    for number, line in read_lines(path, LONGEST_LINE, LARGEST):
+    for number, line in read_lines(path, MAX_LINE_BYTES, MAX_SET_BYTES):
         try:
             text = line.decode(encoding).removeprefix("\ufeff" if number == 1 else "").strip()
         except UnicodeDecodeError as error:
@@ -41,15 +41,15 @@ def fields_of(line: str) -> list[str]:
 def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str, list[str] | None]]:
     """Yield (name, None) for the first line of a section, then (name, four words) for each of its questions.
 
-    Raise the errors of `text_lines`, and DataError for a question before the first section, for more than MOST_SECTIONS
+    Raise the errors of `text_lines`, and DataError for a question before the first section, for more than MAX_SECTIONS
     and, if `strict`, for a question of another number of words; otherwise, such a line is logged and skipped.
     """
     name, sections = None, 0
     for number, line in text_lines(path):
         if line.startswith(":"):
             name, sections = line.lstrip(": ").strip(), sections + 1
-            if sections > MOST_SECTIONS:
-                raise DataError(f"{path}:{number}: more than {MOST_SECTIONS:,} sections: split the file")
+            if sections > MAX_SECTIONS:
+                raise DataError(f"{path}:{number}: more than {MAX_SECTIONS:,} sections: split the file")
             yield name, None
             continue
         words = line.split()

@@ -18,8 +18,8 @@ from w2vtrain.errors import DataError, ResourceError, UsageError
 from w2vtrain.formats import fasttext_file
 from w2vtrain.formats.fasttext_file import HS, arguments_of, write_fasttext
 from w2vtrain.formats.model_file import (
-    FIXED,
     INPUT_ROWS,
+    MODEL_TENSORS,
     NGRAM_BUCKETS,
     choose_vectors,
     intact_ngrams,
@@ -289,7 +289,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     >>> w2vtrain.save_model("model.safetensors", model, force=True)
 
     """
-    if clash := sorted(set(FIXED) & set(model.arrays)):
+    if clash := sorted(set(MODEL_TENSORS) & set(model.arrays)):
         raise UsageError(f"{path}: an extra array cannot be named {clash[0]!r}")
     words = encode_words(model.words, path, spaces=True)
     _check(model, path)
@@ -375,7 +375,7 @@ def load_model(path: str | Path) -> Model:
                 box.array("counts", "I64", 1),
                 box.array("input", "F32", 2),
                 box.array("output", "F32", 2),
-                {name: box.array(name) for name in box.names if name not in FIXED},
+                {name: box.array(name) for name in box.names if name not in MODEL_TENSORS},
                 settings,
                 record,
             )

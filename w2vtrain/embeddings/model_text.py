@@ -11,7 +11,7 @@ from typing import Any
 
 WIDTH, HEIGHT, EDGE = 320, 80, 4
 """Size of the curve, and the space around it, in pixels."""
-LONGEST = 60
+MAX_VALUE_CHARACTERS = 60
 """Characters of a name or an option that are shown."""
 
 
@@ -56,10 +56,10 @@ def facts(settings: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[
 
 
 def shown(value: Any) -> str:
-    """Return a value as one line of at most LONGEST characters; whole numbers have thousands separators."""
+    """Return a value as one line of at most MAX_VALUE_CHARACTERS; whole numbers have thousands separators."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        text = "".join(c if c.isprintable() else "?" for c in str(value)[: LONGEST + 1])
-        return text if len(text) <= LONGEST else text[:LONGEST] + "..."
+        text = "".join(c if c.isprintable() else "?" for c in str(value)[: MAX_VALUE_CHARACTERS + 1])
+        return text if len(text) <= MAX_VALUE_CHARACTERS else text[:MAX_VALUE_CHARACTERS] + "..."
     return f"{value:,}" if isinstance(value, int) and abs(value) < 10**18 else f"{float(value):g}"
 
 

@@ -17,8 +17,8 @@ Vector = NDArray[Any]
 Answers = list[tuple[str, float]]
 """Keys and their scores, best first."""
 # Queries that are answered at a time, and cosines in memory at a time: 16 MiB of float32.
-QUERIES, COSINES = 256, 1 << 22
-GROUP = 256
+QUERIES_AT_ONCE, COSINES_AT_ONCE = 256, 1 << 22
+VALUES_PER_GROUP = 256
 """The number of values whose maximum `_distinct_largest` looks at first."""
 
 
@@ -104,10 +104,10 @@ def _distinct_largest(values: NDArray[Any], count: int) -> NDArray[np.int64] | N
     At least `count` values reach the count-th largest of the maxima of groups, and they are few. Partitioning all
     values takes a fifth of the time of a query of 67,000 x 200 values, this a hundredth.
     """
-    groups = len(values) // GROUP
+    groups = len(values) // VALUES_PER_GROUP
     if not 0 < count <= groups:
         return None
-    maxima = values[: groups * GROUP].reshape(groups, GROUP).max(axis=1)
+    maxima = values[: groups * VALUES_PER_GROUP].reshape(groups, VALUES_PER_GROUP).max(axis=1)
     rows = np.flatnonzero(values >= np.partition(maxima, groups - count)[groups - count])
     rows = rows[np.argsort(-values[rows])]
     best = values[rows[: count + 1]]
@@ -120,12 +120,12 @@ def nearest_rows(
     """Yield, for each unit vector of `units` (n, d), the `count` rows of largest cosine and their cosines.
 
     The cosines of a block of vectors and a block of rows are one matrix product, so this is much faster than one query
-    at a time. Memory is bounded by COSINES. Zero rows are left out.
+    at a time. Memory is bounded by COSINES_AT_ONCE. Zero rows are left out.
     """
-    for start in range(0, len(units), QUERIES):
-        block = units[start : start + QUERIES]
+    for start in range(0, len(units), QUERIES_AT_ONCE):
+        block = units[start : start + QUERIES_AT_ONCE]
         best = [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in block]
-        step = max(1, COSINES // len(block))
+        step = max(1, COSINES_AT_ONCE // len(block))
         for first in range(0, len(matrix), step):
             rows = slice(first, first + step)
             with np.errstate(all="ignore"):

@@ -19,7 +19,7 @@ from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
-MOST_WORDS = 1000
+MAX_PART_WORDS = 1000
 """The most words and the most outliers of a topic: each outlier is compared with all words."""
 
 
@@ -101,8 +101,8 @@ def _topic(path: Path) -> Topic:
             parts[part].append(word)
         elif parts[0]:
             part = 1
-        if len(parts[part]) > MOST_WORDS:
-            raise DataError(f"{path}:{number}: more than {MOST_WORDS:,} words in one part of a topic")
+        if len(parts[part]) > MAX_PART_WORDS:
+            raise DataError(f"{path}:{number}: more than {MAX_PART_WORDS:,} words in one part of a topic")
     words, outliers = parts
     if len(words) < 2 or not outliers:
         raise DataError(

@@ -20,7 +20,7 @@ from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
 # Number of pairs whose vectors are in memory at a time.
-PAIRS = 1 << 14
+PAIRS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ def _resolved(
 
 
 def pair_cosines(matrix: NDArray[Any], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cosine of each pair (n, 2) of rows, PAIRS at a time; 0 if one of the two rows is all zeros."""
-    blocks = (pairs[start : start + PAIRS] for start in range(0, len(pairs), PAIRS))
+    """Return the cosine of each pair (n, 2) of rows, PAIRS_AT_ONCE at a time; 0 if one of the two rows is all zeros."""
+    blocks = (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))
     return np.concatenate([np.empty(0), *(cosines(*(matrix[column] for column in block.T)) for block in blocks)])
 
 

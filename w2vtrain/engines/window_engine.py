@@ -139,7 +139,7 @@ class WindowEngine:
     of the input rows that do not change, if any.
     """
 
-    SLICE = 64
+    MAX_CHUNKS_PER_CALL = 64
 
     def __init__(
         self, architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
@@ -148,7 +148,7 @@ class WindowEngine:
         self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
         self.text, self.windows, self.schedule = text, windows, schedule
         self.reach = windows.reach(text.longest_sentence)
-        self.chunks_per_call = max(1, self.SLICE * PLANNED_WORDS // max(PLANNED_WORDS, self.reach))
+        self.chunks_per_call = max(1, self.MAX_CHUNKS_PER_CALL * PLANNED_WORDS // max(PLANNED_WORDS, self.reach))
         self.keep = keep_thresholds(text.counts, schedule.sample)
         self.input_rows = (subwords or architecture).input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))

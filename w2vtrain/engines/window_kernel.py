@@ -44,7 +44,7 @@ WORDS_AT_ONCE = 20
 similar rows if words are repeated, updates from old values overshoot: on sentences of 800 words, training diverged at
 the default rate."""
 
-STRIPES = 16
+DECAY_STRIPES = 16
 """Each chunk decays every 16th row, 16 times as much: over 16 chunks, the same effect at 1/16 of the memory traffic."""
 
 
@@ -153,7 +153,7 @@ def decay(matrix, columns, chunk, chunks, step):
 
     step: the fraction that weights lose per chunk. Each row is decayed in one of 16 chunks, by the amount for all 16.
     """
-    stripes = min(STRIPES, chunks)
+    stripes = min(DECAY_STRIPES, chunks)
     turns = (chunks - chunk % stripes + stripes - 1) // stripes
     factor = float32(math.exp(-step * chunks / turns))
     for r in range(chunk % stripes, len(matrix), stripes):

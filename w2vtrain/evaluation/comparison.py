@@ -29,10 +29,10 @@ from w2vtrain.system.reading import read_small
 from w2vtrain.system.storage import remove_tree
 from w2vtrain.training.fit import effective
 
-TAKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
+FILE_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
 """Characters of a trial's name that its file name keeps; every other one becomes a hyphen."""
 
-LARGEST = 16 << 20
+MAX_RESULT_BYTES = 16 << 20
 """Maximum size of a result file in bytes."""
 REMEDY = "; remove it to train again"
 RUNS = "runs"
@@ -170,10 +170,10 @@ def result(folder: Path, trial: Trial, say: Callable[[str], None], prefix: str =
 
     Raise ConfigError if the file belongs to another trial, and DataError if it is damaged.
     """
-    path = folder / f"{''.join(c if c in TAKEN else '-' for c in trial.name)}.json"
+    path = folder / f"{''.join(c if c in FILE_NAME_CHARACTERS else '-' for c in trial.name)}.json"
     if path.exists():
         forget(path)
-        kept = json_object(read_small(path, LARGEST, remedy=REMEDY), f"{path} is", REMEDY)
+        kept = json_object(read_small(path, MAX_RESULT_BYTES, remedy=REMEDY), f"{path} is", REMEDY)
         if kept.get("job") != asdict(trial):
             raise ConfigError(f"{path}: belongs to another comparison; choose another folder, or remove the file")
         check_result(kept, f"{path}: damaged", REMEDY)
@@ -244,7 +244,7 @@ def describe_comparison(folder: Path) -> dict[str, Any] | None:
 
 def _is_result(path: Path) -> bool:
     with suppress(W2VError):
-        return "job" in json_object(read_small(path, LARGEST), f"{path} is")
+        return "job" in json_object(read_small(path, MAX_RESULT_BYTES), f"{path} is")
     return False
 
 

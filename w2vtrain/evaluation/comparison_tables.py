@@ -15,9 +15,9 @@ import numpy as np
 Results = Sequence[dict[str, Any]]
 Figure = Callable[[dict[str, Any]], float | None]
 
-AGREE, DRIFT = 0.1, 0.25
-"""The largest relative difference in speed that scorers with the same work should have: AGREE if they take turns in one
-process, DRIFT if they run in different processes, one after the other."""
+TURN_TOLERANCE, PROCESS_TOLERANCE = 0.1, 0.25
+"""The largest relative difference in speed that scorers with the same work should have: TURN_TOLERANCE if they take
+turns in one process, PROCESS_TOLERANCE if they run in different processes, one after the other."""
 MIN_CPU_SHARE = 0.85
 """Share of the CPU time available to the training threads below which the machine counts as busy."""
 LOST_SECONDS = 0.5
@@ -190,7 +190,7 @@ def unreliable(results: Results) -> str | None:
     references: dict[Any, list[float]] = {}  # by size: contenders may differ in their settings
     for r in done:
         references.setdefault((r.get("vocabulary"), r.get("width")), []).append(r["scoring"]["reference"])
-    for paces, bound in ((turns, AGREE), *((speeds, DRIFT) for speeds in references.values())):
+    for paces, bound in ((turns, TURN_TOLERANCE), *((speeds, PROCESS_TOLERANCE) for speeds in references.values())):
         if max(paces) > (1 + bound) * min(paces):
             return (
                 f"the machine was busy, so ratios are unreliable: the speeds of scorers that do the same work differ by"

@@ -19,14 +19,14 @@ from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window, W
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 
-STEP = 1e-5
+DIFFERENCE_STEP = 1e-5
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4, 3, 3, 2])
 TOKENS = np.array([0, 1, 2, 0, -1, 3, 4, 5, 6, 7, 8, -1, 9, 10, 11, 12, 13, 14, 15, 2, -1], np.int32)
-EXACT = 1e-5
+MAX_GRADIENT_ERROR = 1e-5
 """The difference from finite differences, relative to the largest, at which a gradient is wrong. Correct: 1e-6."""
-RATE = 0.05
+LEARNING_RATE = 0.05
 """The learning rate of a step, at which examples of a block that learned from each other's changes would show."""
-DRAWN = 1500
+DRAWN_TARGETS = 1500
 """Targets whose candidates are drawn."""
 
 
@@ -88,10 +88,10 @@ def slope(loss: Callable[[], float], array: np.ndarray, cells: Any) -> np.ndarra
         raise ValueError("the array must be contiguous")
     for k, cell in enumerate(cells):
         kept = flat[cell]
-        flat[cell] = kept + STEP
+        flat[cell] = kept + DIFFERENCE_STEP
         above = loss()
-        flat[cell] = kept - STEP
-        slopes[k] = (above - loss()) / (2 * STEP)
+        flat[cell] = kept - DIFFERENCE_STEP
+        slopes[k] = (above - loss()) / (2 * DIFFERENCE_STEP)
         flat[cell] = kept
     return slopes
 
@@ -124,7 +124,7 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     cells = [i * (limit + 16) + j for i in range(n) for j in range(m)]
     expected = slope(lambda: loss(start.copy(), 0.0), start, cells)
     loss(changed, 1.0)
-    holds, figure = _close(changed[:, :m].reshape(-1), -expected, EXACT)
+    holds, figure = _close(changed[:, :m].reshape(-1), -expected, MAX_GRADIENT_ERROR)
     yield Finding("coefficients are the negative gradient of the loss", holds, figure)
     output = np.random.default_rng(6).normal(size=(objective.output_rows(size), problem.width)).astype(np.float32)
     yield from _check_scorer(cls, problem, options, output, objective.arrays())
@@ -138,13 +138,13 @@ def _check_draws(objective: Any) -> Finding:
     expected = np.asarray(objective.draws(P), np.float64)
     drawn = np.zeros(len(expected))
     with np.errstate(over="ignore"):  # the random stream wraps around
-        for target in rng.choice(len(P), DRAWN, p=P).astype(np.int32):
+        for target in rng.choice(len(P), DRAWN_TARGETS, p=P).astype(np.int32):
             objective.begin(stream)
             stream[1] = stream[0]
             m = objective.candidates(np.array([target, target], np.int32), 0, stream, rows, *spare)
             np.add.at(drawn, rows[:m], 1)
-    drawn /= DRAWN
-    off = np.abs(drawn - expected) / (0.3 * expected + 5 * np.sqrt((expected + 1 / DRAWN) / DRAWN))
+    drawn /= DRAWN_TARGETS
+    off = np.abs(drawn - expected) / (0.3 * expected + 5 * np.sqrt((expected + 1 / DRAWN_TARGETS) / DRAWN_TARGETS))
     total = abs(drawn.sum() / expected.sum() - 1)
     claim = "rows are candidates about as often as `draws` says"
     return Finding(
@@ -206,10 +206,10 @@ def steps(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[]
     again, again_dH = objective.step(H, targets, 0.0, _used(objective, H, targets, begun))
     same = again == first and np.array_equal(again_dH, dH)
     yield Finding("what earlier blocks left in the workspace has no effect", same, f"{again:.6f}")
-    holds, figure = _close(dH.reshape(-1), -slope(loss, H, np.arange(H.size)), EXACT)
+    holds, figure = _close(dH.reshape(-1), -slope(loss, H, np.arange(H.size)), MAX_GRADIENT_ERROR)
     yield Finding("dH is the negative gradient of the loss", holds, figure)
     yield from _check_parameters(objective, H, targets, loss, begun)
-    moved, moved_dH = objective.step(H, targets, RATE, begun())
+    moved, moved_dH = objective.step(H, targets, LEARNING_RATE, begun())
     _restore(objective, kept)
     holds, figure = _close([moved, *moved_dH.flat], [first, *dH.flat], 1e-9)
     yield Finding("the loss and dH are those before the step", holds, figure)
@@ -254,7 +254,7 @@ def _check_parameters(
     for name, array in arrays.items():
         change = got[name].reshape(-1)
         cells = np.unique([*np.argsort(-np.abs(change))[:20], *rng.permutation(array.size)[:40]])
-        holds, figure = _close(change[cells], -slope(loss, array, cells), EXACT)
+        holds, figure = _close(change[cells], -slope(loss, array, cells), MAX_GRADIENT_ERROR)
         yield Finding(f"the update of {name} is the negative gradient of the loss", holds, figure)
 
 
@@ -267,8 +267,8 @@ def gradients_of(
         loss, dH, found = objective.gradients(H, targets, begun())
         return loss, dH, {name: _dense(found[name], array) for name, array in arrays.items()}
     before = {name: array.copy() for name, array in arrays.items()}
-    loss, dH = objective.step(H, targets, RATE, begun())
-    return loss, dH, {name: (array - before[name]) / RATE for name, array in arrays.items()}
+    loss, dH = objective.step(H, targets, LEARNING_RATE, begun())
+    return loss, dH, {name: (array - before[name]) / LEARNING_RATE for name, array in arrays.items()}
 
 
 def _dense(gradient: Any, array: np.ndarray) -> np.ndarray:

@@ -43,7 +43,7 @@ from w2vtrain.training.state import Epoch, State
 MAX_CURVE_BYTES = 1 << 20
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 """Fractions of a time limit after which held-out text is scored; it is scored at the end, too."""
-ROUNDS, TURN = 7, 0.1
+SCORING_ROUNDS, TURN_CPU_SECONDS = 7, 0.1
 """Rounds in which the speed of scoring is compared with a softmax's, and the CPU seconds of each of both turns."""
 
 
@@ -169,7 +169,7 @@ class Curve:
         times = (len(FRACTIONS) if timed else self.settings.epochs) + float(timed or not test)
         if test:
             times += Path(test).stat().st_size / max(1, Path(self.trial.heldout).stat().st_size)
-        seconds = self.expected(predictor) * times + 2 * (ROUNDS + 1) * turn(self.settings)
+        seconds = self.expected(predictor) * times + 2 * (SCORING_ROUNDS + 1) * turn(self.settings)
         self.say(f"scoring will take about {seconds:,.1f} s")
 
 
@@ -228,7 +228,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run | None = Non
         "width": settings.vector_size + settings.bias,
         "curve": list(curve.points),
         "test": {**asdict(score), "coverage": coverage, **({} if parts is None else {"parts": parts.tolist()})},
-        "scoring": scoring(model, curve.text, 1 if trial.brief else ROUNDS, turn(settings)),
+        "scoring": scoring(model, curve.text, 1 if trial.brief else SCORING_ROUNDS, turn(settings)),
         "scores": _evaluate(model, trial) if trial.questions or trial.pairs else {},
     }
     seconds["scoring"] = seconds.get("scoring", 0.0) + curve.spent + time.monotonic() - started
@@ -237,7 +237,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run | None = Non
 
 def turn(settings: Settings) -> float:
     """Return the CPU seconds for which each scorer is timed per round: less if the time for training is short, too."""
-    return TURN if settings.seconds is None else min(TURN, settings.seconds / 20)
+    return TURN_CPU_SECONDS if settings.seconds is None else min(TURN_CPU_SECONDS, settings.seconds / 20)
 
 
 def scoring(model: Model, text: Chunks, rounds: int, seconds: float) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from typing import Any
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats import fasttext_file
-from w2vtrain.formats.model_file import FIXED, KIND, settings_and_record
+from w2vtrain.formats.model_file import KIND, MODEL_TENSORS, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, open_safetensors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff
 from w2vtrain.system.reading import open_input
 
-COUNTED = 1 << 26
+COUNTED_BYTES = 1 << 26
 """Number of bytes in which lines are counted; for a larger file, the number of lines is estimated from these."""
 
 
@@ -69,7 +69,7 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
             "words_exact": True,
             "dim": shape[1],
             "output_rows": box.shape("output")[0] if box.shape("output") else 0,
-            "arrays": {name: list(box.shape(name)) for name in box.names if name not in FIXED},
+            "arrays": {name: list(box.shape(name)) for name in box.names if name not in MODEL_TENSORS},
             "settings": settings,
             "record": record,
         }
@@ -92,7 +92,7 @@ def _count_lines(path: str | Path, sniffed: Sniff) -> tuple[int, bool]:
     lines = read = 0
     last = b"\n"
     with open_input(path) as (file, compression):
-        while read < COUNTED and (block := file.read(1 << 20)):
+        while read < COUNTED_BYTES and (block := file.read(1 << 20)):
             lines, read, last = lines + block.count(b"\n"), read + len(block), block[-1:]
         if not file.read(1):
             return lines + (last != b"\n"), True

@@ -30,13 +30,13 @@ from w2vtrain.system.json_text import json_object, json_text
 
 INPUT_ROWS, NGRAM_BUCKETS = "input_rows", "ngram_buckets"
 """Names of the tensors of a model with subwords: see `ngram_vectors`."""
-FIXED = ("words", "counts", "input", "output")
+MODEL_TENSORS = ("words", "counts", "input", "output")
 """Names of the tensors that every model has; all other tensors belong to the model's objective."""
-UNRECORDED = 0.4
+UNRECORDED_OUTPUT_SHARE = 0.4
 """The share of output vectors in the blends of a model whose record does not name one."""
 KIND = "keyed vectors"
 """The metadata "kind" of a file of KeyedVectors; models have none."""
-NUMBERS, OBJECTS = "attribute.", "objects."
+NUMERIC_PREFIX, OBJECT_PREFIX = "attribute.", "objects."
 """What the names of the tensors of attributes begin with in a file of KeyedVectors."""
 NGRAMS = ("ngrams.rows", "ngrams.buckets", "ngrams.sizes")
 """The tensors of n-grams in a file of KeyedVectors: rows, their buckets, and (minn, maxn, bucket)."""
@@ -60,12 +60,13 @@ def _metadata(box: SafetensorsFile, name: str) -> dict[str, Any]:
 def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, float]:
     """Return which vectors of a model to export, and the share of output vectors in blends, as `exported` takes them.
 
-    "auto" is what `fit` wrote, as the record says, "in" if it does not; the share is UNRECORDED if it does not.
+    "auto" is what `fit` wrote, as the record says, "in" if it does not; the share is
+    UNRECORDED_OUTPUT_SHARE if it does not.
     """
     which, share = record.get("vectors"), record.get("blend_share")
     if export == "auto":
         export = str(which) if which in EXPORTS else "in"
-    return export, float(share) if isinstance(share, int | float) and 0 <= share <= 1 else UNRECORDED
+    return export, float(share) if isinstance(share, int | float) and 0 <= share <= 1 else UNRECORDED_OUTPUT_SHARE
 
 
 def ngram_vectors(
@@ -121,7 +122,9 @@ def save_keys(
     }
     for name, values in attributes.items():
         plain = values.dtype.kind != "O"
-        tensors[(NUMBERS if plain else OBJECTS) + name] = values if plain else _json_tensor(values.tolist(), path)
+        tensors[(NUMERIC_PREFIX if plain else OBJECT_PREFIX) + name] = (
+            values if plain else _json_tensor(values.tolist(), path)
+        )
     if ngrams is not None:
         parts = np.asarray(ngrams.matrix), ngrams.row_buckets, np.array(ngrams.ngrams, np.int64)
         tensors |= dict(zip(NGRAMS, parts, strict=True))
@@ -147,11 +150,11 @@ def keyed_arrays(box: SafetensorsFile, mmap: str | None = None) -> KeyedArrays:
     vectors = box.array("vectors", ndim=2) if mmap is None else box.mapped("vectors", mmap)
     attributes = {}
     for name in box.names:
-        if name.startswith(NUMBERS):
-            attributes[name.removeprefix(NUMBERS)] = box.array(name, ndim=1)
-        elif name.startswith(OBJECTS):
+        if name.startswith(NUMERIC_PREFIX):
+            attributes[name.removeprefix(NUMERIC_PREFIX)] = box.array(name, ndim=1)
+        elif name.startswith(OBJECT_PREFIX):
             values = _json_list(box, name)
-            objects = attributes[name.removeprefix(OBJECTS)] = np.empty(len(values), object)
+            objects = attributes[name.removeprefix(OBJECT_PREFIX)] = np.empty(len(values), object)
             objects[:] = values
     if vectors.ndim != 2 or {len(array) for array in (vectors, *attributes.values())} != {len(keys)}:
         raise DataError(f"{box.path}: {len(keys):,} keys and arrays of other lengths: sizes do not match")

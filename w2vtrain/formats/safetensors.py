@@ -31,18 +31,18 @@ DTYPES = {
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 # Number of values that are copied, checked or written at a time: 128 KiB of float32 and what is computed from them stay
 # in the cache. With 4 MiB, the first 160 MB of text that a process writes take 1.0 s instead of 0.55 s.
-VALUES = 1 << 15
+VALUES_PER_BLOCK = 1 << 15
 ASCII_SPACE, NEWLINE = re.compile(rb"[ \t\n\r\v\f]"), re.compile(rb"\n")
 
 
 def row_blocks(array: Any) -> Iterator[slice]:
-    """Return slices over the first axis of `array`, each with about VALUES values and at least one row."""
+    """Return slices over the first axis of `array`, each with about VALUES_PER_BLOCK values and at least one row."""
     return row_slices(len(array), array.size // max(1, len(array)))
 
 
 def row_slices(rows: int, width: int) -> Iterator[slice]:
     """Yield slices over `rows` rows of `width` values: see `row_blocks`."""
-    step = max(1, VALUES // max(1, width))
+    step = max(1, VALUES_PER_BLOCK // max(1, width))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 

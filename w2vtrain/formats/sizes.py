@@ -11,7 +11,7 @@ from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Table
 from w2vtrain.system.compression import packed
 
-ROWS = 1000
+SAMPLED_ROWS = 1000
 """Rows that are written in memory."""
 ENTRY_BYTES = 64
 """Bytes per word, besides the word itself, that a format of folders takes at most for its list of words."""
@@ -25,7 +25,7 @@ def estimated_size(
     path: the output, whose suffix may ask for compression; form: the name of the format. Rows at equal distances are
     written in memory; those of a format that is a folder are only counted.
     """
-    chosen, places = formats()[form], np.linspace(0, len(words) - 1, min(ROWS, len(words))).astype(np.int64)
+    chosen, places = formats()[form], np.linspace(0, len(words) - 1, min(SAMPLED_ROWS, len(words))).astype(np.int64)
     names = [words[i].encode("utf-8", "surrogatepass") for i in places.tolist()]
     if chosen.folder:
         size = sum(len(name) + ENTRY_BYTES for name in names) + matrix.shape[1] * len(names) * np.dtype(dtype).itemsize

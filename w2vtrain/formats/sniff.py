@@ -13,7 +13,7 @@ from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader
 from w2vtrain.system.reading import open_input, regular_size
 
-HEAD = 1 << 16
+SNIFFED_BYTES = 1 << 16
 """Number of bytes of decompressed data that `sniff` reads."""
 VOCABULARY_LINE = re.compile(rb"[^ \t\n\r\v\f]+[ \t]+\d{1,18}[ \t]*\r?")
 # Files that are often mistaken for vectors, by their first bytes.
@@ -65,21 +65,21 @@ def _sniff_folder(path: Path) -> Sniff:
 
 
 def read_head(path: str | Path) -> tuple[bytes, int, str | None]:
-    """Return the first HEAD bytes of a file, decompressed, its size in bytes and the name of its compression or None.
+    """Return the first SNIFFED_BYTES of a file, decompressed, its size in bytes and its compression's name or None.
 
     Raise InputMissing if it is not a file or cannot be read, and DataError if its first bytes cannot be decompressed.
     """
     size = regular_size(path)
     with open_input(path) as (file, compression):
-        return file.read(HEAD), size, compression
+        return file.read(SNIFFED_BYTES), size, compression
 
 
 def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
-    """Return the kind of data that start with `head`: the first HEAD bytes, decompressed, or all if there are fewer.
+    """Return the kind of data that start with `head`: the first SNIFFED_BYTES, decompressed, or all if there are fewer.
 
     size: the size of the file in bytes; compression: the name of its compression or None. Both go into the result.
     """
-    whole = len(head) < HEAD
+    whole = len(head) < SNIFFED_BYTES
     for name, reader in readers().items():
         promise = reader.sniff(head, whole)
         if promise is not None:

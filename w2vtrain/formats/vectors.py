@@ -18,14 +18,14 @@ from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError,
 from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
 from w2vtrain.formats.precision import check_range
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_safetensors
-from w2vtrain.formats.sniff import HEAD, read_head, readers, sniff
+from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, readers, sniff
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import MARK, Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.system.compression import COMPRESSORS, OTHERS, check_suffix, packed, packed_write, unpacked
+from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
 from w2vtrain.system.folders import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
@@ -52,7 +52,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
         check_suffix(path, found not in MODELS and formats()[found].compressible, found)
         return found
     known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
-    other = "" if Path(path).suffix.lower() in OTHERS else f", or {spelled('format', *names())}"
+    other = "" if Path(path).suffix.lower() in OTHER_SUFFIXES else f", or {spelled('format', *names())}"
     raise UsageError(f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress")
 
 
@@ -296,7 +296,7 @@ def read_word2vec(
 def _promised(path: str | Path, is_binary: bool, no_header: bool) -> Sniff:
     """Return what the first line of a file in word2vec's format promises. Raise DataError if it is another format."""
     head, size, compression = read_head(path)
-    header = promise_of(head, len(head) < HEAD)
+    header = promise_of(head, len(head) < SNIFFED_BYTES)
     if no_header:
         if header is not None:
             raise DataError(f"{path}:1: the file begins with a header line: leave out no_header")

@@ -14,11 +14,11 @@ from w2vtrain.system.reading import read_lines, read_small
 
 POS = {b"n": "noun", b"v": "verb", b"a": "adj", b"r": "adv"}
 """The letters of the parts of speech and the suffixes of their files, in the order that decides ties."""
-LARGEST = 1 << 26
+MAX_FILE_BYTES = 1 << 26
 """Maximum size of a file in bytes; the largest of WordNet 3.1 has 16 MB."""
-LONGEST_LINE = 1 << 16
+MAX_LINE_BYTES = 1 << 16
 """Maximum number of bytes per line; the rest of a longer line of a data file is ignored."""
-DEEPEST = 64
+MAX_CHAIN_SYNSETS = 64
 """Maximum number of synsets in a chain; those of WordNet 3.1 have at most 20."""
 NUMBER, HEXADECIMAL = re.compile(rb"\d{1,9}"), re.compile(rb"[\da-fA-F]{1,4}")
 # The suffixes that the manual page morphy(7WN) lists, each with what replaces it.
@@ -64,7 +64,7 @@ class WordNet:
             raise InputMissing(
                 f"{folder} is not a folder: name the folder `dict` of WordNet, with index.noun and others"
             )
-        self._data = {pos: read_small(self._path("data", pos), LARGEST) for pos in POS}
+        self._data = {pos: read_small(self._path("data", pos), MAX_FILE_BYTES) for pos in POS}
         self._senses = {pos: dict(self._index(pos)) for pos in POS}
         self._bases = {pos: dict(self._exceptions(pos)) for pos in POS}
         self._parents: dict[Synset, Synset | None] = {}
@@ -87,7 +87,7 @@ class WordNet:
             return None
         above: Synset | None = max(senses, key=lambda sense: sense.tagged).synset  # the first of several
         chain: list[Synset] = []
-        while above is not None and above not in chain and len(chain) < DEEPEST:
+        while above is not None and above not in chain and len(chain) < MAX_CHAIN_SYNSETS:
             chain.append(above)
             above = self._parent(above)
         return ((chain[-1][0], -1), *reversed(chain))
@@ -110,7 +110,7 @@ class WordNet:
         A line is: lemma pos synset_cnt p_cnt [ptr_symbol...] sense_cnt tagsense_cnt synset_offset [synset_offset...].
         """
         path = self._path("index", pos)
-        for number, line in read_lines(path, LONGEST_LINE, LARGEST):
+        for number, line in read_lines(path, MAX_LINE_BYTES, MAX_FILE_BYTES):
             if line.startswith(b"  ") or not line.strip():
                 continue  # the license
             fields = line.split()
@@ -126,7 +126,7 @@ class WordNet:
         """Yield each inflected form of a file of exceptions with its lemmas. A line is: inflected lemma [lemma...]."""
         path = self._path("exc", pos)
         if path.exists():
-            for number, line in read_lines(path, LONGEST_LINE, LARGEST):
+            for number, line in read_lines(path, MAX_LINE_BYTES, MAX_FILE_BYTES):
                 if fields := line.split():
                     if len(fields) < 2:
                         raise DataError(f"{path}:{number}: expected an inflected form and its lemma, got {line[:80]!r}")
@@ -145,8 +145,8 @@ class WordNet:
         """
         pos, offset = synset
         data, path = self._data[pos], self._path("data", pos)
-        end = data.find(b"\n", offset, offset + LONGEST_LINE)
-        fields = data[offset : offset + LONGEST_LINE if end < 0 else end].partition(b" | ")[0].split()
+        end = data.find(b"\n", offset, offset + MAX_LINE_BYTES)
+        fields = data[offset : offset + MAX_LINE_BYTES if end < 0 else end].partition(b" | ")[0].split()
         if not fields or fields[0] != b"%08d" % offset or (offset and data[offset - 1 : offset] != b"\n"):
             raise DataError(f"{path}: byte {offset}: no synset begins here, but another file or line refers to it")
         damaged = DataError(f"{path}: byte {offset}: not a synset as in WordNet's data files")

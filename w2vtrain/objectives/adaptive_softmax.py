@@ -17,11 +17,11 @@ from w2vtrain.probability.problem import Problem, check_ranges
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
-OVERHEAD = 300
+CLUSTER_COST_ROWS = 300
 """Fixed cost of a cluster, in rows of the head that take as long to compute (blocks of 32 examples, 100 columns)."""
-CLUSTERS = 4
+MAX_CLUSTERS = 4
 """The largest number of clusters that `choose_cutoffs` makes; the paper finds 2 to 5 best."""
-PLACES = 200
+CUTOFFS_CONSIDERED = 200
 """Number of cut-offs, evenly spaced on a logarithmic scale, that `choose_cutoffs` considers."""
 
 
@@ -43,17 +43,17 @@ def choose_cutoffs(counts: np.ndarray) -> list[int]:
     counts (V,): in descending order. A product of k rows with B vectors is assumed to cost c + λ k B. The paper's model
     of a GPU (Section 4) is max(c + λ k_0 B_0, c + λ k B): its floor, below which fewer rows or vectors cost no less, is
     left out here. A cluster of k_i words that make up the share p_i of the text costs c + λ p_i B k_i, and λ B for its
-    row in the head; that its rows are narrower is left out, too. Costs are in units of λ B, and c / (λ B) is OVERHEAD.
-    Dynamic programming finds the best cut-offs, beginning with the last one.
+    row in the head; that its rows are narrower is left out, too. Costs are in units of λ B, and c / (λ B) is
+    CLUSTER_COST_ROWS. Dynamic programming finds the best cut-offs, beginning with the last one.
     """
-    places = np.unique(np.geomspace(1, len(counts), PLACES).astype(np.int64))
+    places = np.unique(np.geomspace(1, len(counts), CUTOFFS_CONSIDERED).astype(np.int64))
     mass = np.cumsum(np.maximum(counts, 0.5))[places - 1]
     mass /= mass[-1]
     size, share = places - places[:, None], mass - mass[:, None]
-    cost = np.where(size > 0, 1 + OVERHEAD + share * size, np.inf)  # of a cluster from one place to another
+    cost = np.where(size > 0, 1 + CLUSTER_COST_ROWS + share * size, np.inf)  # of a cluster from one place to another
     cost[-1, -1] = 0
     best, ends = np.where(size[:, -1] > 0, np.inf, 0.0), []
-    for _ in range(CLUSTERS):
+    for _ in range(MAX_CLUSTERS):
         total = cost + best
         ends.append(total.argmin(axis=1))
         best = total.min(axis=1)

@@ -17,14 +17,14 @@ from w2vtrain.probability.problem import Problem, check_ranges
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.07, block=64)
 
-DAMPING = 100.0
+ADAGRAD_DAMPING = 100.0
 """Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""
-BATCH = 16
-"""Hidden vectors for which all words are spelled at a time: at most BATCH * characters.WORDS_PER_TRIE states are in
-memory."""
-AT_ONCE = 256
+HIDDEN_VECTORS_AT_ONCE = 16
+"""Hidden vectors for which all words are spelled at a time: at most HIDDEN_VECTORS_AT_ONCE *
+characters.WORDS_PER_TRIE states are in memory."""
+TARGETS_AT_ONCE = 256
 """Hidden vectors whose target words are spelled at a time in scoring."""
-STATES = 12_000_000
+MAX_LOG_Z_STATES = 12_000_000
 """Maximum number of states computed to estimate the mean of log Z: about 15 s on one core with 128 units."""
 MIN_LOG_Z_VECTORS, MAX_LOG_Z_VECTORS = 8, 512
 """Limits of the number of hidden vectors whose log Z is computed for this estimate."""
@@ -42,13 +42,13 @@ class CharScorer:
 
         For each log Z, the network must spell the whole vocabulary. The larger that is, the fewer are affordable.
         """
-        return max(MIN_LOG_Z_VECTORS, min(MAX_LOG_Z_VECTORS, STATES // self.network.prefixes))
+        return max(MIN_LOG_Z_VECTORS, min(MAX_LOG_Z_VECTORS, MAX_LOG_Z_STATES // self.network.prefixes))
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log P(spelling of the target|h), (B,), and log Σ_v P(spelling of v|h) over the V words, (B,)."""
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
-        for first in range(0, len(H), BATCH):
-            block = slice(first, first + BATCH)
+        for first in range(0, len(H), HIDDEN_VECTORS_AT_ONCE):
+            block = slice(first, first + HIDDEN_VECTORS_AT_ONCE)
             spelled = self.network.all_words(H[block])
             raw[block] = spelled[np.arange(len(spelled)), targets[block]]
             log_z[block] = log_sum_exp(spelled)
@@ -60,17 +60,17 @@ class CharScorer:
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return log P(spelling of the target|h), (B,), which is normalized over all strings, not the vocabulary."""
         result, work = np.empty(len(H), H.dtype), Workspace()
-        for first in range(0, len(H), AT_ONCE):
-            block = slice(first, first + AT_ONCE)
+        for first in range(0, len(H), TARGETS_AT_ONCE):
+            block = slice(first, first + TARGETS_AT_ONCE)
             result[block] = self.network.log_prob(H[block], targets[block], work)
         return result
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
         result = np.empty((len(H), len(self.network.lengths)), H.dtype)
-        for first in range(0, len(H), BATCH):
-            spelled = self.network.all_words(H[first : first + BATCH])
-            result[first : first + BATCH] = spelled
-            result[first : first + BATCH] -= log_sum_exp(spelled)[:, None]
+        for first in range(0, len(H), HIDDEN_VECTORS_AT_ONCE):
+            spelled = self.network.all_words(H[first : first + HIDDEN_VECTORS_AT_ONCE])
+            result[first : first + HIDDEN_VECTORS_AT_ONCE] = spelled
+            result[first : first + HIDDEN_VECTORS_AT_ONCE] -= log_sum_exp(spelled)[:, None]
         return result
 
 
@@ -166,7 +166,7 @@ class CharSoftmax(CharScorer):
         if lr:
             for name, slope in slopes.items():
                 self.state[name] += slope**2
-                self.theta[name] += lr * self.net_rate * slope / np.sqrt(self.state[name] + DAMPING)
+                self.theta[name] += lr * self.net_rate * slope / np.sqrt(self.state[name] + ADAGRAD_DAMPING)
         return loss, dH
 
     def gradients(

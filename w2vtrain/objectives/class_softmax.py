@@ -20,7 +20,14 @@ from w2vtrain.probability.classes import (
     learn_words,
     read_classes,
 )
-from w2vtrain.probability.dense import SCORED, NormalizedScorer, Workspace, learn_softmax, log_softmax, log_sum_exp
+from w2vtrain.probability.dense import (
+    LOGITS_AT_ONCE,
+    NormalizedScorer,
+    Workspace,
+    learn_softmax,
+    log_softmax,
+    log_sum_exp,
+)
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.word_files import check_named, check_named_files, vectors_of
 
@@ -56,7 +63,7 @@ class ClassScorer(NormalizedScorer):
 
     def log_probs(self, H: np.ndarray) -> np.ndarray:
         all_words = np.empty((len(H), len(self.output)), H.dtype)
-        step = max(1, SCORED // len(self.output))
+        step = max(1, LOGITS_AT_ONCE // len(self.output))
         for first in range(0, len(H), step):
             block = H[first : first + step]
             upper = log_softmax(block @ self.rows.T)

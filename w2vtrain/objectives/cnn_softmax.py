@@ -20,9 +20,9 @@ DEFAULTS = rates(0.05, 0.05, 0.05, 0.04, block=64)
 
 NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing", "highway", "highway_offsets")
 """The parameters that all words share. They use AdaGrad, since their gradients are sums over all words of a block."""
-TINY = 1e-12
+ADAGRAD_EPSILON = 1e-12
 """Added to AdaGrad's sums of squared gradients, to avoid division by zero."""
-BATCH = 2048
+WORDS_AT_ONCE = 2048
 """Number of words whose rows are computed at a time."""
 
 
@@ -138,8 +138,8 @@ class CnnSoftmax:
         """Compute the output rows (n, width) of words (n,), or of all words."""
         words = self.words if words is None else words.astype(np.int32, copy=False)
         work, out = Workspace(), np.empty((len(words), self.width), self.theta["projection"].dtype)
-        for first in range(0, len(words), BATCH):
-            out[first : first + BATCH] = self._forward(words[first : first + BATCH], work).rows
+        for first in range(0, len(words), WORDS_AT_ONCE):
+            out[first : first + WORDS_AT_ONCE] = self._forward(words[first : first + WORDS_AT_ONCE], work).rows
         return out
 
     def _forward(self, words: np.ndarray, work: Workspace) -> Forward:
@@ -218,7 +218,7 @@ class CnnSoftmax:
         if lr:
             for name in self.state:
                 self.state[name] += slopes[name] ** 2
-                self.theta[name] += lr * self.net_rate * slopes[name] / np.sqrt(self.state[name] + TINY)
+                self.theta[name] += lr * self.net_rate * slopes[name] / np.sqrt(self.state[name] + ADAGRAD_EPSILON)
             for name in ("correction", "bias"):
                 if self.theta[name].size:
                     words, slope = slopes[name]

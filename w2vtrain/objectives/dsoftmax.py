@@ -11,7 +11,7 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives.contract import rates
-from w2vtrain.probability.dense import SCORED, Workspace, add_product, log_softmax, log_sum_exp, softmax_errors
+from w2vtrain.probability.dense import LOGITS_AT_ONCE, Workspace, add_product, log_softmax, log_sum_exp, softmax_errors
 from w2vtrain.probability.problem import Problem
 
 GROUP = "structure"
@@ -79,7 +79,7 @@ class BandScorer:
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raw, log_z = np.empty(len(H), H.dtype), np.empty(len(H), H.dtype)
-        step = max(1, SCORED // self.size)
+        step = max(1, LOGITS_AT_ONCE // self.size)
         for first in range(0, len(H), step):
             block = slice(first, first + step)
             logits = self.logits(H[block])

@@ -11,7 +11,7 @@ import numpy as np
 from w2vtrain.errors import ConfigError, DataError, spelled
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_NODES, prefetch_element, unpack_indices, with_room
-from w2vtrain.probability.dense import SCORED, NormalizedScorer
+from w2vtrain.probability.dense import LOGITS_AT_ONCE, NormalizedScorer
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import (
     Tree,
@@ -184,7 +184,7 @@ class TreeScorer(NormalizedScorer):
     def log_probs(self, H: np.ndarray) -> np.ndarray:
         size = len(self.output) + 1
         all_words, total = np.empty((len(H), size), H.dtype), np.empty(2 * size - 1)
-        step = max(1, SCORED // size)
+        step = max(1, LOGITS_AT_ONCE // size)
         for first in range(0, len(H), step):
             logits = H[first : first + step] @ self.output.T
             all_log_probs(self._parent, self._code, logits, log_sigma(logits), total, all_words[first : first + step])

@@ -18,9 +18,9 @@ from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, 
 
 GROUP = "sampling"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
-SHARED, OWN = (2048, 200.0, 8192), (32, 25.0, 4096)
+SHARED_DRAWS, OWN_DRAWS = (2048, 200.0, 8192), (32, 25.0, 4096)
 """Values for samples, ess and cap: of draws that a block shares, and of draws that each example makes for itself."""
-PROPOSALS = {"unigram": SHARED, "bigram": OWN, "log-uniform": SHARED, "uniform": SHARED}
+PROPOSALS = {"unigram": SHARED_DRAWS, "bigram": OWN_DRAWS, "log-uniform": SHARED_DRAWS, "uniform": SHARED_DRAWS}
 
 
 class Batch(NamedTuple):
@@ -146,7 +146,7 @@ class ImportanceSampling(ImportanceObjective):
         check_ranges(
             "is",
             samples=(samples, 1, 1_000_000),
-            cap=(cap, samples, 1_000_000 if usual is OWN else 10_000_000),
+            cap=(cap, samples, 1_000_000 if usual is OWN_DRAWS else 10_000_000),
             ess=(ess, 0, cap),
             ns_exponent=(ns_exponent, 0, 2),
         )

@@ -22,9 +22,9 @@ MAX_BUCKETS = 1 << 20
 """The largest number of buckets per table."""
 TABLE_SIZE_RATIO, MIN_TABLE_ENTRIES = 16, 1 << 23
 """Limit on the entries of all tables: the ratio times the size of the output vectors, but at least 32 MB."""
-DRAWN = 1 << 18
+ELEMENTS_AT_ONCE = 1 << 18
 """Number of elements permuted at a time."""
-CELLS = 1 << 22
+CANDIDATES_AT_ONCE = 1 << 22
 """Maximum number of candidates in memory at once: 32 MB with their coefficients."""
 
 
@@ -198,7 +198,7 @@ def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np
     rng = np.random.default_rng([problem.seed, 2])
     window = min(window, problem.dim)
     entries = np.empty((tables * hashes, window), np.int32)
-    step = max(1, DRAWN // problem.dim)
+    step = max(1, ELEMENTS_AT_ONCE // problem.dim)
     for first in range(0, len(entries), step):
         block = entries[first : first + step]
         order = np.tile(np.arange(problem.dim, dtype=np.int32), (len(block), 1))
@@ -321,8 +321,8 @@ class Lsh(RowObjective):
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         tables, loss, dH = self.tables, 0.0, np.zeros_like(H)
         cap, scratch = tables.limit + 1, retrieval_buffers(work, tables)
-        for first in range(0, len(H), max(1, CELLS // cap)):
-            block = slice(first, first + max(1, CELLS // cap))
+        for first in range(0, len(H), max(1, CANDIDATES_AT_ONCE // cap)):
+            block = slice(first, first + max(1, CANDIDATES_AT_ONCE // cap))
             candidates = work.array("candidates", (len(H[block]), cap), np.int32)
             g = work.array("logits", candidates.shape, H.dtype)
             rate = H.dtype.type(lr)

@@ -22,10 +22,10 @@ from w2vtrain.training.folder import stored
 from w2vtrain.training.journal import MAX_CONFIG_BYTES
 from w2vtrain.training.status import is_run_folder
 
-MAX_LINE, MAX_LOG_BYTES = 1 << 20, 256 << 20
+MAX_LINE_BYTES, MAX_LOG_BYTES = 1 << 20, 256 << 20
 """Longest line of a log, which has the record of 1,000 epochs, and largest log that is read, in bytes."""
 REMEDY = ": name the JSON log that `w2vtrain fit` wrote, or FILE.json"
-MOST_REPORTS = 1000
+MAX_REPORTS = 1000
 """Reports of progress that are drawn; more are averaged, because a picture is 400 pixels wide."""
 
 
@@ -173,7 +173,7 @@ def log_events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
     Raise DataError, naming the line, if the file is no log of `fit`, and InputMissing if it cannot be opened.
     """
-    for number, line in read_lines(path, MAX_LINE, MAX_LOG_BYTES):
+    for number, line in read_lines(path, MAX_LINE_BYTES, MAX_LOG_BYTES):
         if line.endswith(b"\n") and line.strip():
             where = f"{path}:{number}"
             facts = json_object(line, f"{where}:")
@@ -212,12 +212,12 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
         seconds += entry["seconds"]
         entry.setdefault("elapsed", seconds)
     _add_epochs(run, settings, epochs)
-    _add_progress(run, settings, progress if len(progress) <= MOST_REPORTS else _averaged(progress))
+    _add_progress(run, settings, progress if len(progress) <= MAX_REPORTS else _averaged(progress))
 
 
 def _averaged(progress: Sequence[tuple[Moment, Any, Any]]) -> list[tuple[Moment, float | None, Any]]:
-    """Return at most MOST_REPORTS reports: each is the last of several, with their mean loss."""
-    size, averaged = -(-len(progress) // MOST_REPORTS), []
+    """Return at most MAX_REPORTS reports: each is the last of several, with their mean loss."""
+    size, averaged = -(-len(progress) // MAX_REPORTS), []
     for first in range(0, len(progress), size):
         group = progress[first : first + size]
         losses = [loss for _, loss, _ in group if loss is not None]

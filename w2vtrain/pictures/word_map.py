@@ -18,7 +18,7 @@ from w2vtrain.pictures.labels import ASCENT, Box, place
 from w2vtrain.pictures.page import embedded, escaped
 from w2vtrain.pictures.projection import Points, project
 
-WORDS, NEIGHBORS = 300, 8
+MAP_WORDS, MAP_NEIGHBORS = 300, 8
 """Words on a map, and neighbors that it lists of each, by default."""
 WIDTH, HEIGHT, MARGIN = 1100.0, 760.0, 24.0
 """Size of a map and the margin around its points, in pixels."""
@@ -45,10 +45,10 @@ def make_map(
     words: Sequence[str],
     vectors: NDArray[Any],
     chosen: tuple[Sequence[str], NDArray[Any]] | None = None,
-    count: int = WORDS,
+    count: int = MAP_WORDS,
     method: str = "pca",
     seed: int = 1,
-    neighbors: int = NEIGHBORS,
+    neighbors: int = MAP_NEIGHBORS,
 ) -> WordMap:
     """Return a map of the first `count` of V words, which are in descending order of frequency, or of chosen words.
 

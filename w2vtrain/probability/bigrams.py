@@ -15,7 +15,7 @@ from w2vtrain.probability.sampling import alias_table, draw, draw_below, draw_wo
 PAIRS_PER_SORT = 1 << 24
 """Number of pairs sorted at once. In addition to the table itself, counting takes 32 bytes for each of them."""
 
-DOUBT = 5
+FOLLOWER_WEIGHT = 5
 """Weight of each distinct follower against the bigrams. On the Penn Treebank, as few draws suffice as with a λ that is
 learned for each frequency class; with a weight of 1, bigrams of rare words p count too much, and a quarter more draws
 are needed."""
@@ -169,7 +169,7 @@ class DrawBuffers(NamedTuple):
 
 
 def fixed_mixture(problem: Problem, exponent: float) -> Proposal:
-    """Return the mixture with λ = n / (n + DOUBT t), where p is followed n times, by t distinct words.
+    """Return the mixture with λ = n / (n + FOLLOWER_WEIGHT t), where p is followed n times, by t distinct words.
 
     The more often a new word has followed p so far, the less the bigrams are trusted (Witten & Bell 1991, "The
     zero-frequency problem"; Collins 1999, "Head-driven statistical models for natural language parsing", for the
@@ -179,7 +179,7 @@ def fixed_mixture(problem: Problem, exponent: float) -> Proposal:
     starts, ends = proposal.bigrams.starts, proposal.bigrams.ends
     known = np.flatnonzero(np.diff(starts))
     n, t = ends[starts[known + 1] - 1].astype(np.float64), np.diff(starts)[known]
-    proposal.mixture[known] = n / (n + DOUBT * t)
+    proposal.mixture[known] = n / (n + FOLLOWER_WEIGHT * t)
     return proposal
 
 

@@ -20,7 +20,7 @@ from w2vtrain.probability.dense import Workspace, log_sum_exp, softmax_errors
 PADDING, BEGIN, END = 0, 1, 2
 """Ids of the special letters; the ids of the bytes follow."""
 
-LONGEST = 32
+MAX_SPELLED_BYTES = 32
 """Maximum number of bytes used per word; the rest is cut off."""
 
 WORDS_PER_TRIE = 256
@@ -41,7 +41,7 @@ class Spelling(NamedTuple):
     size: int
 
 
-def spell(words: Sequence[str], longest: int = LONGEST) -> Spelling:
+def spell(words: Sequence[str], longest: int = MAX_SPELLED_BYTES) -> Spelling:
     """Return the spelling of words, each cut off after its first `longest` bytes."""
     spelled = [word.encode("utf-8", "surrogatepass")[:longest] for word in words]
     inner = np.fromiter(map(len, spelled), np.int32, len(spelled))

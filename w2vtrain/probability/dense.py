@@ -21,7 +21,7 @@ from numba.extending import get_cython_function_address
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.logits import log_normalizers, scale_rows
 
-SCORED = 1 << 22
+LOGITS_AT_ONCE = 1 << 22
 """Maximum number of logits that scoring holds in memory at once: 16 MB of float32."""
 
 
@@ -285,7 +285,7 @@ class RowScorer:
         self.output, self.normalized = output, normalized
 
     def scores(self, H: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        step = max(1, SCORED // max(1, len(H)))  # blocks of words are faster than blocks of hidden vectors
+        step = max(1, LOGITS_AT_ONCE // max(1, len(H)))  # blocks of words are faster than blocks of hidden vectors
         parts = (log_sum_exp(H @ self.output[first : first + step].T) for first in range(0, len(self.output), step))
         return self.raw(H, targets), reduce(np.logaddexp, parts)
 

@@ -18,9 +18,9 @@ from w2vtrain.system.files import Claim, atomic_write
 
 MAX_PIECE_BYTES = 1 << 20
 """Largest decompressed piece, however well the data compress."""
-HEAD = 10
+MIN_HEAD_BYTES = 10
 """Number of bytes that `recognize` needs."""
-EXPANSION = 100
+MAX_EXPANSION = 100
 """Largest plausible ratio of text to compressed data. Lists of analogy questions, the most regular text in practice,
 reach a factor of 20. A file that expands further may have been made to exhaust the memory."""
 WINDOW_BYTES = 1 << 27
@@ -32,12 +32,12 @@ A decoder reserves the whole window, but only as address space: memory pages are
 windows are accepted, and `_check_history` compares the amount of text with the amount of compressed data.
 """
 _ZSTD_HEADER_BYTES = 18  # of the longest zstd frame header
-OTHERS = tuple(
+OTHER_SUFFIXES = tuple(
     ".7z .arrow .br .db .feather .h5 .hdf5 .jar .lz .lz4 .lzma .npy .npz .onnx .parquet .pickle .pkl .pt .rar .tar"  # noqa: SIM905
     " .tbz2 .tgz .txz .xlsx .z .zip .zstd".split()
 )
 """Suffixes of formats that are not written, or not by every output."""
-OWN = {"arrow": (".arrow", ".feather"), "npy": (".npy",), "npz": (".npz",), "parquet": (".parquet",)}
+OWN_SUFFIXES = {"arrow": (".arrow", ".feather"), "npy": (".npy",), "npz": (".npz",), "parquet": (".parquet",)}
 """Those among them that the formats of vectors have."""
 
 
@@ -63,9 +63,9 @@ class _Gzip(_Decoder):
 
 def _check_history(name: str, taken: int, given: int) -> None:
     """Raise ValueError if `given` bytes of text, all in memory, are too many for `taken` bytes of compressed data."""
-    if given > max(WINDOW_BYTES, EXPANSION * taken):
+    if given > max(WINDOW_BYTES, MAX_EXPANSION * taken):
         raise ValueError(
-            f"the text is more than {EXPANSION} times as long as the compressed data, too long to keep in memory:"
+            f"the text is more than {MAX_EXPANSION} times as long as the compressed data, too long to keep in memory:"
             f" decompress it with {name} and check that it is what you expect"
         )
 
@@ -179,14 +179,14 @@ COMPRESSORS = {kind.suffix: kind.compressor for kind in COMPRESSIONS}
 def recognize(head: bytes) -> Compression | None:
     """Return the compression format of data that begin with `head`, or None if they are not compressed.
 
-    `head` should have HEAD bytes or more, unless the data are shorter. If text could begin with a format's magic
+    `head` should have MIN_HEAD_BYTES or more, unless the data are shorter. If text could begin with a format's magic
     number, the bytes after the number are checked, too.
     """
     return next((known for known in COMPRESSIONS if head.startswith(known.magic)), None)
 
 
 def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Yield the contents of a file, decompressed if it is compressed. The first of `pieces` needs HEAD bytes or more.
+    """Yield the contents of a file, decompressed if it is compressed. The first piece needs MIN_HEAD_BYTES or more.
 
     Concatenated members (`cat a.gz b.gz`) are joined, and zero bytes after a member are padding. Raise DataError with
     the file's `name` and the byte offset in the compressed data if the data are damaged or end early.
@@ -234,7 +234,7 @@ def check_suffix(path: str | Path, compressible: bool = True, form: str | None =
     form: the name of the output's format, whose own suffix is right, such as .npz.
     """
     suffix = Path(path).suffix.lower()
-    if suffix in OTHERS and not (form and suffix in OWN.get(form, ())):
+    if suffix in OTHER_SUFFIXES and not (form and suffix in OWN_SUFFIXES.get(form, ())):
         raise UsageError(f"{path}: {suffix} files are not written; compressed ones end in {', '.join(COMPRESSORS)}")
     if suffix in COMPRESSORS and not compressible:
         raise UsageError(f"{path}: this output is not compressed; choose a name without {suffix}")

@@ -13,16 +13,16 @@ from typing import Any, BinaryIO, NamedTuple
 from w2vtrain.errors import DataError
 from w2vtrain.system.reading import justified
 
-LONGEST_HEADER = 1 << 16
+MAX_HEADER_BYTES = 1 << 16
 """Most bytes of a page's header, without its texts, which are skipped."""
-SMALLEST_PAGE = 4
+MIN_PAGE_BYTES = 4
 """Fewest bytes of a page and its header, so that no file has more pages than a quarter of its bytes."""
-DEEPEST = 16
+MAX_NESTING = 16
 TAIL = struct.Struct("<I4s")
 EXPANDING = {6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY"}
 """Encodings of words that a few bytes can expand without a limit, before any word is read."""
 DICTIONARY = 2
-ABOUT = {0: 5, DICTIONARY: 7, 3: 8}
+HEADER_FIELDS = {0: 5, DICTIONARY: 7, 3: 8}
 """The field of a page's header that says more, by the kind of page: data, a dictionary, or data of version 2."""
 Fields = dict[int, Any]
 
@@ -58,7 +58,7 @@ def checked(file: BinaryIO, path: str | Path, size: int, columns: Container[int]
             if max(page.bytes, 4 * page.values) > justified(size):
                 much = f"{page.bytes:,} decompressed bytes and {page.values:,} values"
                 raise DataError(f"{path}: a page of {much} is too large for a file of {size:,} bytes")
-            if count > size // SMALLEST_PAGE:
+            if count > size // MIN_PAGE_BYTES:
                 raise DataError(f"{path}: more pages than a file of {size:,} bytes can have")
             yield chunk, page
 
@@ -96,10 +96,10 @@ def pages(file: BinaryIO, chunk: Chunk) -> Iterator[Page]:
     at, seen = chunk.start, 0
     while seen < chunk.values and at < chunk.start + chunk.bytes:
         file.seek(at)
-        header = _Structure(file, LONGEST_HEADER).read()
+        header = _Structure(file, MAX_HEADER_BYTES).read()
         size, packed = header.get(2), header.get(3)
         kind: Any = header.get(1)
-        about = header.get(ABOUT.get(kind, 0), {})  # of other kinds, pyarrow reads nothing
+        about = header.get(HEADER_FIELDS.get(kind, 0), {})  # of other kinds, pyarrow reads nothing
         if not isinstance(about, dict):
             raise ValueError("the header of a page is damaged")
         values, encoding = about.get(1, 0), about.get(4 if kind == 3 else 2, 0)
@@ -121,7 +121,7 @@ class _Structure:
 
     def read(self, depth: int = 0) -> Fields:
         """Return the fields of a structure."""
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             raise ValueError("structures are nested too deeply")
         fields: Fields = {}
         last = 0
@@ -140,7 +140,7 @@ class _Structure:
         if kind == 8:
             return self._file.seek(self._unsigned(), 1)
         if kind in (9, 10):
-            if depth > DEEPEST:
+            if depth > MAX_NESTING:
                 raise ValueError("structures are nested too deeply")
             head = self._byte()
             count = self._unsigned() if head >> 4 == 15 else head >> 4

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
-from w2vtrain.system.compression import EXPANSION, decompressed, recognize
+from w2vtrain.system.compression import MAX_EXPANSION, decompressed, recognize
 
 ALLOWED_BYTES = 1 << 26
-"""What any compressed file may contain, even if that is more than EXPANSION times its size. Vectors of zeros and
+"""What any compressed file may contain, even if that is more than MAX_EXPANSION times its size. Vectors of zeros and
 ones compress a thousandfold, and this many bytes of them do no harm."""
 ALLOWED_LINES_BYTES = 1 << 16
 """The same for files of lines, which take up to 32 times as much memory as text. Real ones expand less than 50-fold."""
@@ -30,7 +30,7 @@ def justified(size: int, allowed: int | None = None) -> int:
 
     allowed: the bytes that any file may contain, instead of ALLOWED_BYTES.
     """
-    return max(ALLOWED_BYTES if allowed is None else allowed, EXPANSION * size)
+    return max(ALLOWED_BYTES if allowed is None else allowed, MAX_EXPANSION * size)
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def _bounded(pieces: Iterator[bytes], source: _Compressed, allowed: int | None, 
         given += len(piece)
         if given > justified(source.size, allowed):
             raise DataError(
-                f"{path}: more text than {EXPANSION} times the size of the compressed file: decompress the file and"
+                f"{path}: more text than {MAX_EXPANSION} times the size of the compressed file: decompress the file and"
                 " check that it is what you expect"
             )
         yield piece

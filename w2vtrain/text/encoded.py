@@ -42,7 +42,7 @@ class EncodedCorpus:
     """An encoded corpus.
 
     tokens (n,) int32, read-only: word ids, with -1 after each sentence; no sentence is empty. sample: the beginning of
-    the text, as it was before the tokenizer rewrote it; at most SAMPLE bytes, which may end inside a character.
+    the text, as it was before the tokenizer rewrote it; at most SAMPLE_BYTES, which may end inside a character.
     """
 
     tokens: Int32

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from w2vtrain.errors import NoSentences, TokenError, shown
 from w2vtrain.text.phrase_table import PhraseTable
-from w2vtrain.text.source import SAMPLE, Blocks, File
+from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
 from w2vtrain.text.text_files import BLOCK_BYTES, blocks
 
 TokenLists = Iterable[Iterable[str]]
@@ -147,7 +147,7 @@ class JoinedSentences(Blocks):
         """Return the next block. Raise what the iterable raises, TokenError, or NoSentences."""
         block = next(self._blocks)
         self.bytes_read = self.text_bytes = self.text_bytes + len(block)
-        self.sample += block[: SAMPLE - len(self.sample)]
+        self.sample += block[: SAMPLE_BYTES - len(self.sample)]
         return block
 
     def _joined(self, sentences: TokenLists, size: int) -> Iterator[bytes]:

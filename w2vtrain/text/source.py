@@ -11,7 +11,7 @@ from w2vtrain.text.phrase_table import PhraseTable
 
 MAX_TOKEN_BYTES = 1000
 """Longer tokens are skipped and counted, not truncated."""
-SAMPLE = 1 << 20
+SAMPLE_BYTES = 1 << 20
 """Bytes at the beginning of the text that each pass keeps."""
 
 
@@ -43,7 +43,7 @@ class Blocks(Iterator[bytes]):
         self.invalid = 0  # byte sequences that are not UTF-8, as far as they are replaced here
         self.nul = 0  # NUL bytes that are replaced by white space
         self.grown = 0  # files that are longer than when they were listed
-        self.sample = bytearray()  # the beginning of the text, at most SAMPLE bytes
+        self.sample = bytearray()  # the beginning of the text, at most SAMPLE_BYTES
 
     def close(self) -> None:
         """End the pass early: nothing more will be read."""

@@ -15,7 +15,7 @@ from w2vtrain.system.json_text import json_object, record
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.columns import Batch, bytes_of, column_of
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.text.source import SAMPLE, File
+from w2vtrain.text.source import SAMPLE_BYTES, File
 from w2vtrain.text.table_formats import FORMATS, by_suffix, format_of
 from w2vtrain.text.table_formats.arrow import PARQUET, group_starts
 from w2vtrain.text.table_formats.contract import Format, Opened, Raw
@@ -122,7 +122,7 @@ class TableReader(Reader):
         else:
             for piece in chain.from_iterable(bytes_of(batch, True) for batch in batches):
                 self.text_bytes += len(piece)
-                self.sample += piece[: SAMPLE - len(self.sample)]
+                self.sample += piece[: SAMPLE_BYTES - len(self.sample)]
                 yield piece
         if file.size is not None:
             self.bytes_read = before + file.size

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
-from w2vtrain.system.compression import HEAD, decompressed, recognize
+from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
 from w2vtrain.text.phrase_table import PhraseTable
-from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE, Blocks, File
+from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE_BYTES, Blocks, File
 
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
@@ -122,7 +122,7 @@ class Reader(Blocks):
     def __init__(self, corpus: Corpus, files: Sequence[File] | None = None) -> None:
         super().__init__()
         self._corpus = corpus
-        self._read_bytes = min(READ_BYTES, max(HEAD, corpus.block_bytes))
+        self._read_bytes = min(READ_BYTES, max(MIN_HEAD_BYTES, corpus.block_bytes))
         self._blocks = blocks(
             chain.from_iterable(map(self._lines, corpus.files if files is None else files)), corpus.block_bytes
         )
@@ -152,10 +152,10 @@ class Reader(Blocks):
             if (at := piece.find(0)) >= 0:
                 piece = self._without_nul(piece, f"{name}: NUL at byte {offset - len(piece) + at} of the text")
             piece = piece.removeprefix(b"\xef\xbb\xbf") if offset == len(piece) else piece
-            self.sample += piece[: SAMPLE - len(self.sample)]
+            self.sample += piece[: SAMPLE_BYTES - len(self.sample)]
             yield piece
         if not self.sample.endswith(b"\n"):
-            self.sample += b"\n"[: SAMPLE - len(self.sample)]
+            self.sample += b"\n"[: SAMPLE_BYTES - len(self.sample)]
 
     def _pieces(self, file: File, name: str) -> Iterator[bytes]:
         """Return the text of a file, decompressed if necessary, from the first byte of its range on."""
@@ -206,7 +206,7 @@ def line_ends(file: File, places: Sequence[int]) -> set[int]:
     """
     try:
         with Path(file.path).open("rb", buffering=0) as stream:
-            if recognize(stream.read(HEAD)):
+            if recognize(stream.read(MIN_HEAD_BYTES)):
                 return set()
             return {_line_end(stream, place, file.size or 0) for place in places}
     except OSError as error:

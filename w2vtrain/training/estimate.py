@@ -29,20 +29,20 @@ from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text
 from w2vtrain.training.perplexity import score
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.run import Run
-from w2vtrain.training.run_folder import AT_EPOCH_END
+from w2vtrain.training.run_folder import EPOCH_END_SHARE
 from w2vtrain.training.scoring_units import Interrupted, Watch
-from w2vtrain.training.space import TEXT, Footprint, check_disk, keeps_best
+from w2vtrain.training.space import TEXT_NEEDS, Footprint, check_disk, keeps_best
 from w2vtrain.training.state import Progress
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Values of --min-count whose vocabulary is shown."""
-BLOCKS = 8
+SAMPLE_BLOCKS = 8
 """Blocks of text that are kept for training, of 4 MiB each."""
 MANY_EPOCHS = 1_000_000
 """More epochs of the sample than the seconds of the estimate allow."""
 PARTS_PER_THREAD, SCORING_SECONDS = 16, 5.0
 """Parts of the held-out text that are scored, and the time after which fewer are enough."""
-PARTS = 3
+SPEED_PARTS = 3
 """Parts of the sample's time whose speeds are compared."""
 
 
@@ -105,7 +105,7 @@ def estimate(
     Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
     """
     temporary(inputs.folder).close()  # raises OutputError
-    started, corpus, blocks = time.monotonic(), corpus_of(inputs.sources, settings), Reservoir(BLOCKS)
+    started, corpus, blocks = time.monotonic(), corpus_of(inputs.sources, settings), Reservoir(SAMPLE_BLOCKS)
     threads = int(settings.threads)
     with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
         vocabulary = inputs.words(counted, settings)
@@ -128,7 +128,7 @@ def estimate(
     entries = round(result.learned * len(ids.tokens) / max(1, ids.words))
     result.encoded = 4 * (result.tokens + entries)
     encoding = inputs.folder or Path(tempfile.gettempdir())
-    check_disk([(encoding, result.encoded)], TEXT)
+    check_disk([(encoding, result.encoded)], TEXT_NEEDS)
     engine, model = _train(replace(inputs, heldout=(), encoded=ids), settings, seconds, result)
     result.peak = training = peak_memory()
     if training == reading:
@@ -205,14 +205,14 @@ def _score(engine: Engine, text: Chunks, settings: Settings, vocabulary: Vocabul
 
 
 def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
-    """Return the words per second in each of PARTS equal parts of the time of some reports of (seconds, words so far).
+    """Return the words per second in each of SPEED_PARTS equal parts of the time of reports of (seconds, words so far).
 
     A thread reports words only when it has learned a slice of them, so the first and the last report of each thread are
     left out if there are enough: too few words have been reported at first, and too many are reported at the end.
     """
-    steady = reports[threads:-threads] if len(reports) > 2 * threads * PARTS else reports
+    steady = reports[threads:-threads] if len(reports) > 2 * threads * SPEED_PARTS else reports
     times, words = np.array(steady, np.float64).T
-    marks = np.linspace(times[0], times[-1], PARTS + 1)
+    marks = np.linspace(times[0], times[-1], SPEED_PARTS + 1)
     learned = np.diff(np.interp(marks, times, words))
     return [float(part / (marks[1] - marks[0])) for part in learned if part > 0]
 
@@ -229,7 +229,7 @@ def _memory(
     result.weights = sum(array.values.nbytes for array in engine.arrays()) + footprint.best
     result.weights += footprint.state * bool(inputs.start)
     total = result.seconds[0] * settings.epochs if result.seconds else 0.0
-    is_due = run.folder and (inputs.heldout or total > run.every * AT_EPOCH_END / 2)
+    is_due = run.folder and (inputs.heldout or total > run.every * EPOCH_END_SHARE / 2)
     copies = footprint.checkpoint if is_due and footprint.checkpoint <= available_memory() / 2 else 0
     result.peak = max(result.peak, used + footprint.best + copies)
 

@@ -50,7 +50,7 @@ from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
-AT_EPOCH_END = 0.1
+EPOCH_END_SHARE = 0.1
 """When training pauses, as at the end of an epoch, a checkpoint is due after this share of the time between them."""
 RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
 """Between attempts to write results to a full disk: RETRY_SECONDS more each time, up to the maximum."""
@@ -235,7 +235,7 @@ class RunFolder(Run):
             self.save()
             raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
         milestone = milestone and self.background  # training does not wait for it
-        soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every * AT_EPOCH_END)
+        soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every * EPOCH_END_SHARE)
         if self.save_requested or soon:
             self.save_requested = False
             self._save_soon(arrays(), facts())

@@ -27,7 +27,7 @@ from w2vtrain.training.predictor import window_size
 
 SMALL_BYTES = 64 << 10
 """Bytes of the small files of a checkpoint or a run folder: manifest, request, records of epochs, lock."""
-TEXT, ROOM = "the encoded text needs", "checkpoints and vectors need"
+TEXT_NEEDS, RESULTS_NEED = "the encoded text needs", "checkpoints and vectors need"
 """What `check_disk` says needs the space: while the text is read, and during training."""
 
 
@@ -119,7 +119,7 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     )
 
 
-def check_disk(needs: Iterable[tuple[Path, int]], what: str = ROOM) -> None:
+def check_disk(needs: Iterable[tuple[Path, int]], what: str = RESULTS_NEED) -> None:
     """Raise WriteError if the bytes that each folder will take do not fit on its disk.
 
     The sum counts for folders on the same disk, and the first of them is named. A folder that does not exist is on the
@@ -133,7 +133,7 @@ def check_disk(needs: Iterable[tuple[Path, int]], what: str = ROOM) -> None:
         free = shutil.disk_usage(_existing(folder)).free
         if needed > free:
             advice = f"choose another folder with {spelled('cache_dir')}"
-            if what == ROOM:
+            if what == RESULTS_NEED:
                 sizes = f"{spelled('max_vocab')} or {spelled('vector_size')}"
                 advice = f"choose another folder with {spelled('run')} or -o, or reduce {sizes}"
             raise WriteError(

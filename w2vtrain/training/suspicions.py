@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 
 from w2vtrain.errors import spelled
-from w2vtrain.formats.sniff import HEAD, VOCABULARY_LINE, sniff_head
+from w2vtrain.formats.sniff import SNIFFED_BYTES, VOCABULARY_LINE, sniff_head
 from w2vtrain.formats.vector_formats._word2vec import row_values
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.text.vocabulary import Int64
@@ -93,7 +93,7 @@ def _is_object(line: bytes) -> bool:
 
 def _numbers(sample: bytes, lines: list[bytes]) -> str | None:
     """Describe a file of vectors or a vocabulary. The tests are stricter than `sniff_head`'s, which text may pass."""
-    sniffed = sniff_head(sample[:HEAD], len(sample))
+    sniffed = sniff_head(sample[:SNIFFED_BYTES], len(sample))
     if sniffed.kind == "vocabulary" and len(lines) >= MIN_VOCABULARY_LINES:
         words = {line.split()[0] for line in lines if VOCABULARY_LINE.fullmatch(line)}
         if len(words) == len(lines):  # in other text, two lines soon start with the same word

@@ -33,13 +33,15 @@ from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
 from w2vtrain.training.predictor import shrinks
 
-NEW = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads", "stall_timeout")
+RUN_SETTINGS = (
+    "epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads", "stall_timeout",
+)  # fmt: skip
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""
-TUNED = ("alpha", "shuffle", "block", "shrink_windows", "options")
+METHOD_SETTINGS = ("alpha", "shuffle", "block", "shrink_windows", "options")
 """Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""
 
 
-ALONE = "start from its vectors alone: those that `w2vtrain convert` writes, or KeyedVectors"
+START_FROM_VECTORS = "start from its vectors alone: those that `w2vtrain convert` writes, or KeyedVectors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ class WarmStart:
             known, checked = self.model.settings, validated(self.model.settings)
         except ConfigError as error:
             raise DataError(f"{self.name}: the model's settings: {error}") from error
-        found = {name: getattr(checked, name) for name in FIELDS if name in known and name not in NEW}
+        found = {name: getattr(checked, name) for name in FIELDS if name in known and name not in RUN_SETTINGS}
         if checked.architecture in members("architectures") and checked.shrink_windows == shrinks(checked):
             found.pop("shrink_windows", None)  # it is chosen again, because it depends on the window
         return {name: value for name, value in found.items() if value is not None} | size
@@ -114,7 +116,7 @@ class WarmStart:
         mine = self.settings
         settings, origins = resolve(flags, environment, config, mine)
         if any(getattr(settings, name) != mine.get(name) for name in ("objective", "architecture") if name in mine):
-            rest = {name: value for name, value in mine.items() if name not in TUNED}
+            rest = {name: value for name, value in mine.items() if name not in METHOD_SETTINGS}
             settings, origins = resolve(flags, environment, config, rest)
         return settings, origins
 
@@ -144,7 +146,7 @@ class WarmStart:
         if not self._can_grow(settings):
             raise ConfigError(
                 f"{label('grow_vocabulary')}: what objective {settings.objective} has learned does not fit other words;"
-                f" leave out {spelled('grow_vocabulary')}, choose another objective, or {ALONE}"
+                f" leave out {spelled('grow_vocabulary')}, choose another objective, or {START_FROM_VECTORS}"
             )
 
     def _check_subwords(self, settings: Settings) -> None:
@@ -330,7 +332,8 @@ class _Taking:
         if changed:
             raise ConfigError(
                 f"objective {self.settings.objective}: its {changed[0]} differ from those of {self.start.name}, so that"
-                f" its output rows have another meaning; use the words and options of the model, or {ALONE}"
+                f" its output rows have another meaning; use the words and options of the model, or"
+                f" {START_FROM_VECTORS}"
             )
 
     def _by_word(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> None:
@@ -351,5 +354,5 @@ class _Taking:
         return ConfigError(
             f"{self.start.name}: its array {name} has shape {list(theirs.shape)}, and this run needs"
             f" {list(mine.shape)}; use the settings and options of the model, and no words with new letters, or"
-            f" {ALONE}"
+            f" {START_FROM_VECTORS}"
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Vectors
-from w2vtrain.system.compression import EXPANSION
+from w2vtrain.system.compression import MAX_EXPANSION
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.reading import justified, open_input
 
@@ -74,7 +74,7 @@ class Collector:
         before, self._bytes = self._bytes, self._bytes + size
         if self._bytes > self._most:
             raise DataError(
-                f"{self.name}: words and vectors of more than {EXPANSION} times the size of the compressed file:"
+                f"{self.name}: words and vectors of more than {MAX_EXPANSION} times the size of the compressed file:"
                 " decompress the file and check that it is what you expect"
             )
         if self._bytes > UNCHECKED_BYTES:

@@ -24,7 +24,7 @@ from w2vtrain.system.json_text import json_object
 from w2vtrain.system.reading import read_small, regular_size
 
 TENSORS, TOKENIZER, CONFIG, MODULES = "model.safetensors", "tokenizer.json", "config.json", "modules.json"
-UNKNOWN = "[UNK]"
+UNKNOWN_TOKEN = "[UNK]"
 STATIC = "sentence_transformers.models.StaticEmbedding"
 
 
@@ -44,7 +44,7 @@ def write(folder: Path, table: Table) -> None:
         tensors["weights"] = np.append(scales, np.float32(0))
     write_safetensors(folder / TENSORS, tensors, {})
     split, words = splitting_of(table.words), [word.decode() for word in table.words]
-    unknown = UNKNOWN
+    unknown = UNKNOWN_TOKEN
     while unknown in words:
         unknown += "_"
     pattern = {"type": "Split", "pattern": {"Regex": r"[^\p{L}\p{M}]+"}, "behavior": "Removed", "invert": False}

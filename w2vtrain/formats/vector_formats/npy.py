@@ -68,9 +68,9 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
             f"{path}: the header promises {needed:,} bytes, but the file has {sniffed.size:,}: it is cut off or its"
             " header is wrong"
         )
-    words = companion_lines(path, WORDS, shape[0] + 1)
+    words = companion_lines(path, WORD_LIST, shape[0] + 1)
     if len(words) != shape[0] and not lenient:
-        raise TruncatedFile(f"{WORDS.beside(path)}: {len(words):,} words, but {path} has {shape[0]:,} vectors")
+        raise TruncatedFile(f"{WORD_LIST.beside(path)}: {len(words):,} words, but {path} has {shape[0]:,} vectors")
     V, d = min(len(words), shape[0]), shape[1]
     with open_input(path) as (file, _):
         file.seek(start)
@@ -80,8 +80,8 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         return collected(path, "npy", (V, d), rows, lenient, limit, sniffed.size)
 
 
-WORDS = Companion(".words.txt", write_words)
+WORD_LIST = Companion(".words.txt", write_words)
 FORMAT = VectorFormat(
     name="npy", suffixes=(".npy",), sniff=sniff, read=read, write=write, dtypes=("float32", "float16"),
-    companion=WORDS, compressible=False,
+    companion=WORD_LIST, compressible=False,
 )  # fmt: skip

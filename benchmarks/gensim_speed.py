@@ -44,7 +44,7 @@ print(json.dumps([seconds, peak]))
 VECTORS = """
 import json, resource, sys, time
 import numpy as np
-system, what, folder, size, width = *sys.argv[1:4], *map(int, sys.argv[4:6])
+system, operation, folder, size, width = *sys.argv[1:4], *map(int, sys.argv[4:6])
 started = time.process_time()
 if system == "gensim":
     from gensim.models import KeyedVectors, Word2Vec
@@ -61,9 +61,9 @@ def timed(function, repeat=1):
         times.append(time.process_time() - started)
     return min(times)
 
-if what == "import":
+if operation == "import":
     print(json.dumps(imported))
-elif what == "make":
+elif operation == "make":
     vectors = KeyedVectors(width, count=0)
     rng = np.random.default_rng(1)
     words = ["w%d" % i for i in range(size)]
@@ -72,19 +72,19 @@ elif what == "make":
     if system == "gensim":
         vectors.save_word2vec_format(folder + "/vectors.bin", binary=True)
     print(json.dumps(0))
-elif what == "binary":
+elif operation == "binary":
     print(json.dumps(timed(lambda: KeyedVectors.load_word2vec_format(folder + "/vectors.bin", binary=True), 3)))
-elif what == "load":
+elif operation == "load":
     print(json.dumps(timed(lambda: KeyedVectors.load(saved), 3)))
-elif what == "mapped":
+elif operation == "mapped":
     print(json.dumps(timed(lambda: KeyedVectors.load(saved, mmap="r"), 3)))
 else:
     vectors = KeyedVectors.load(saved)
     vectors.fill_norms()
     words = ["w%d" % i for i in range(1, size // 10, max(1, size // 1000))]
-    if what == "query":
+    if operation == "query":
         print(json.dumps(timed(lambda: vectors.most_similar("w7"), 5)))
-    elif what == "batch":
+    elif operation == "batch":
         many = getattr(vectors, "most_similar_batch", None)
         run = (lambda: many(words, topn=10)) if many else (lambda: [vectors.most_similar(word) for word in words])
         print(json.dumps(timed(run, 2) / len(words)))

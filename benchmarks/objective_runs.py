@@ -51,10 +51,10 @@ def prepare(folder: Path, ptb: Path, enwiki: Path, german: Path) -> None:
     divide(folder, "enwiki", enwiki)
     divide(folder, "german", german)
     if not (folder / "phrases.txt").exists():
-        found = phrases((folder / "enwiki.txt").read_text(encoding="utf-8"))
+        known = phrases((folder / "enwiki.txt").read_text(encoding="utf-8"))
         for part in (".end", ".curve", ""):
             lines = (folder / f"enwiki{part}.txt").read_text(encoding="utf-8").splitlines()
-            text = "".join(joined(line.split(), found) + "\n" for line in lines)
+            text = "".join(joined(line.split(), known) + "\n" for line in lines)
             (folder / "part").write_text(text, encoding="utf-8")
             (folder / "part").rename(folder / f"phrases{part}.txt")
 

@@ -27,12 +27,12 @@ path, output, _ = sys.argv[1:]
 started = time.process_time()
 phrases = Phrases(LineSentence(path))
 counted = time.process_time()
-number = len(phrases.export_phrases())
-found = time.process_time()
-exporting = found - counted  # joining does not need it
+count = len(phrases.export_phrases())
+exported = time.process_time()
+exporting = exported - counted  # joining does not need it
 with open(output, "w", encoding="utf-8") as file:
     file.writelines(" ".join(phrases[sentence]) + "\\n" for sentence in LineSentence(path))
-print(json.dumps([counted - started, found - started, time.process_time() - started - exporting, number]))
+print(json.dumps([counted - started, exported - started, time.process_time() - started - exporting, count]))
 """
 # Our pairs are counted and scored in one call. It runs twice: the first time only to see what finding takes.
 W2VTRAIN = """
@@ -46,18 +46,18 @@ from w2vtrain.text.text_files import Corpus
 path, output, small = sys.argv[1:]
 folder = Path(output).parent
 
-def found(path, join_last):
+def joined(path, join_last):
     return find_in(read_text(Corpus([path]), folder=folder), Scoring(), folder, join_last=join_last)
 
 def write(lines):
     with open(output, "wb") as file:
         file.writelines(joined_text(lines))
 
-write(found(small, True)[1])
+write(joined(small, True)[1])
 times = [time.process_time()]
-found(path, False)
+joined(path, False)
 times.append(time.process_time())
-table, lines = found(path, True)
+table, lines = joined(path, True)
 write(lines)
 times.append(time.process_time())
 find, job = times[1] - times[0], times[2] - times[1]

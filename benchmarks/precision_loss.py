@@ -24,12 +24,12 @@ NEIGHBORS, QUERIES = 10, 10_000
 def neighbors(matrix: NDArray[np.float32], queries: int) -> NDArray[np.int64]:
     """Return the NEIGHBORS nearest rows of each of the first rows, (queries, NEIGHBORS), without themselves."""
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True).clip(1e-30)
-    found = []
+    nearest = []
     for start in range(0, queries, 500):
         scores = unit[start : min(start + 500, queries)] @ unit.T
         scores[np.arange(len(scores)), start + np.arange(len(scores))] = -np.inf
-        found.append(np.argpartition(-scores, NEIGHBORS, axis=1)[:, :NEIGHBORS])
-    return np.concatenate(found)
+        nearest.append(np.argpartition(-scores, NEIGHBORS, axis=1)[:, :NEIGHBORS])
+    return np.concatenate(nearest)
 
 
 def main() -> None:

@@ -66,17 +66,17 @@ class Case(NamedTuple):
 
 def case(model: Model, train: str, heldout: str) -> Case:
     """Return the examples of the text `heldout` as a model scores them, with the bigrams of the text `train`."""
-    settings, vocabulary, found = model_predictor(model)
-    output = found.scorer.output
+    settings, vocabulary, predictor = model_predictor(model)
+    output = predictor.scorer.output
     if not settings.bias:
         output = np.concatenate([output, np.zeros((len(output), 1), output.dtype)], axis=1)
     text = heldout_text([heldout], settings, vocabulary)[0]
-    keep, windows = np.full(len(vocabulary), 2**32 - 1, np.uint32), found.windows._replace(shrink=False)
+    keep, windows = np.full(len(vocabulary), 2**32 - 1, np.uint32), predictor.windows._replace(shrink=False)
     parts, work = [], Workspace()
     for first, last in pairwise(text.starts.tolist()):
-        for part in gather(text.tokens, first, last, keep, windows, found.layer.architecture, (0, 0, 0), work):
-            H = np.empty((len(part.targets), found.layer.width), np.float32)
-            found.layer.hidden(part, 0, H)
+        for part in gather(text.tokens, first, last, keep, windows, predictor.layer.architecture, (0, 0, 0), work):
+            H = np.empty((len(part.targets), predictor.layer.width), np.float32)
+            predictor.layer.hidden(part, 0, H)
             parts.append((H[:, : settings.vector_size], part.targets.copy(), part.previous.copy()))
     H, targets, previous = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     problem = problem_of(settings, vocabulary, heldout_text([train], settings, vocabulary)[0])
@@ -182,11 +182,11 @@ def needed(r: Array) -> tuple[float, float]:
 
 def measured(given: Case, Q: Array, sizes: list[int], repeats: int, rng: np.random.Generator) -> dict[str, float]:
     """Return the distances of a proposal (C, V) from P, and the biases and errors of the estimates from its draws."""
-    P, found = softmax(given.scores()), {}
+    P, figures = softmax(given.scores()), {}
     ratio = P / Q
-    found["tv"] = float(np.abs(P - Q).sum(axis=1).mean() / 2)
-    found["kl"] = float((P * np.log(ratio.clip(1e-300))).sum(axis=1).mean())
-    found["draws"], found["fallbacks"] = np.mean(
+    figures["tv"] = float(np.abs(P - Q).sum(axis=1).mean() / 2)
+    figures["kl"] = float((P * np.log(ratio.clip(1e-300))).sum(axis=1).mean())
+    figures["draws"], figures["fallbacks"] = np.mean(
         [needed(x[drawn(q, (CHAINS, CAP), rng)]) for x, q in zip(ratio, Q, strict=True)], axis=0
     )
     sums: dict[str, float] = {}
@@ -199,14 +199,14 @@ def measured(given: Case, Q: Array, sizes: list[int], repeats: int, rng: np.rand
         for m in sizes:
             for name, g in estimates(words[:, :m], p, q, target).items():
                 for part, one in (("h", spread(g @ given.rows, exact_h)), ("o", sparse_spread(g, p))):
-                    for what, value in (("bias", one.bias), ("error", one.error), ("scale", scale[part])):
-                        key = f"{name} {part} {m} {what}"
+                    for figure, value in (("bias", one.bias), ("error", one.error), ("scale", scale[part])):
+                        key = f"{name} {part} {m} {figure}"
                         sums[key] = sums.get(key, 0.0) + value
     for key, value in sums.items():
-        stem, what = key.rsplit(" ", 1)
-        if what != "scale":
-            found[key] = (max(value, 0.0) / sums[f"{stem} scale"]) ** 0.5
-    return found
+        stem, figure = key.rsplit(" ", 1)
+        if figure != "scale":
+            figures[key] = (max(value, 0.0) / sums[f"{stem} scale"]) ** 0.5
+    return figures
 
 
 def block_errors(
@@ -388,27 +388,27 @@ def main() -> None:
     parser.add_argument("--parts", default="errors,blocks,costs", help="what to measure")
     given = parser.parse_args()
     sizes, codewords = ([int(n) for n in text.split(",")] for text in (given.draws, given.codewords))
-    found = case(load_model(given.model), given.train, given.heldout)
+    examples = case(load_model(given.model), given.train, given.heldout)
     stale = case(load_model(given.stale), given.train, given.heldout) if given.stale else None
     with one_thread():
         if "errors" in given.parts:
-            print_errors(found, stale, given.contexts, given.seeds, given.repeats, sizes, codewords)
+            print_errors(examples, stale, given.contexts, given.seeds, given.repeats, sizes, codewords)
         if "blocks" in given.parts:
-            print_blocks(found, codewords[-1], np.random.default_rng(1))
+            print_blocks(examples, codewords[-1], np.random.default_rng(1))
         if "costs" in given.parts:
-            print_costs(found, codewords, np.random.default_rng(1))
+            print_costs(examples, codewords, np.random.default_rng(1))
 
 
 def print_errors(
-    found: Case, stale: Case | None, contexts: int, seeds: int, repeats: int, sizes: list[int], codewords: list[int]
+    examples: Case, stale: Case | None, contexts: int, seeds: int, repeats: int, sizes: list[int], codewords: list[int]
 ) -> None:
     """Print a line per proposal: means over seeds, and the range of the error of `is` with respect to h."""
     results: dict[str, list[dict[str, float]]] = {}
     for seed in range(1, seeds + 1):
         rng = np.random.default_rng(seed)
-        part = found.some(np.sort(rng.choice(len(found.targets), contexts, replace=False)))
-        for name, Q in proposals(part, codewords, rng, stale):
-            results.setdefault(name, []).append(measured(part, Q, sizes, repeats, rng))
+        sample = examples.some(np.sort(rng.choice(len(examples.targets), contexts, replace=False)))
+        for name, Q in proposals(sample, codewords, rng, stale):
+            results.setdefault(name, []).append(measured(sample, Q, sizes, repeats, rng))
     print(f"{contexts} contexts per seed, {seeds} seeds, {repeats} estimates per context; draws until ESS {ESS}")
     print(f"{'':34}  TV     KL                   draws          fallbacks")
     for name, each in results.items():
@@ -417,15 +417,15 @@ def print_errors(
             f"{name:34}  {np.mean(tv):.3f}  {np.mean(kl):.3f} ({min(kl):.3f}-{max(kl):.3f})"
             f"  {np.mean(draws):4.0f} ({min(draws):.0f}-{max(draws):.0f})  {np.mean(few):.3f}"
         )
-    for what in ("error", "bias"):
+    for figure in ("error", "bias"):
         for estimator in ("is", "sampled"):
             for place, whole in (("h", "h"), ("o", "the scores")):
-                print(f"\nrelative {what}, {estimator}, with respect to {whole}")
+                print(f"\nrelative {figure}, {estimator}, with respect to {whole}")
                 print(f"{'':34}" + "".join(f"  m={m:<16}" for m in sizes))
                 for name, each in results.items():
                     line = f"{name:34}"
                     for m in sizes:
-                        values = [one[f"{estimator} {place} {m} {what}"] for one in each]
+                        values = [one[f"{estimator} {place} {m} {figure}"] for one in each]
                         line += f"  {np.mean(values):.3f} ({min(values):.3f}-{max(values):.3f})"
                     print(line, flush=True)
 

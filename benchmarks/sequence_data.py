@@ -19,7 +19,7 @@ def sessions(
     """
     rng = random.Random(seed)
     weights = [1 / rank for rank in range(1, per_shelf + 1)]
-    found = []
+    kept = []
     for _ in range(count):
         visited = sorted(rng.sample(range(shelves), rng.choice((1, 2))))
         length = rng.randint(3, 10)
@@ -31,8 +31,8 @@ def sessions(
             else:
                 session[f"s{shelf}i{rng.choices(range(per_shelf), weights)[0]}"] = None
         if len(session) >= 3:
-            found.append(list(session))
-    return found
+            kept.append(list(session))
+    return kept
 
 
 def digits(neighbors: int = 5) -> tuple[list[Link], dict[str, str]]:
@@ -62,13 +62,13 @@ def genes(
     for codon, amino in CODE.items():
         codons.setdefault(amino, []).append(codon)
     sense = sorted(set(CODE.values()) - {"*"})
-    found = []
+    labeled_genes = []
     for family in range(families):
         ancestor = rng.choices(sense, k=length)
         for _ in range(members):
             protein = [rng.choice(sense) if rng.random() < changed else amino for amino in ancestor]
-            found.append((f"family{family}", "".join(rng.choice(codons[amino]) for amino in protein)))
-    return found
+            labeled_genes.append((f"family{family}", "".join(rng.choice(codons[amino]) for amino in protein)))
+    return labeled_genes
 
 
 def translated(dna: str) -> str:

@@ -137,8 +137,8 @@ def sessions(options: argparse.Namespace) -> Task:
 
     Items of the session itself are left out, and items without a vector count as missed.
     """
-    found = data.sessions(seed=options.data)
-    known, last = [session[:-1] for session in found], [session[-1] for session in found]
+    visits = data.sessions(seed=options.data)
+    known, last = [session[:-1] for session in visits], [session[-1] for session in visits]
     count = Counter(item for session in known for item in session)
 
     def judge(vectors: Vectors) -> Scores:
@@ -148,13 +148,13 @@ def sessions(options: argparse.Namespace) -> Task:
         wanted, seen = [index[last[place]] for place in asked], [rows[place] for place in asked]
         products = np.array([vectors.products[session[-3:]].mean(0) for session in seen])
         cosines = np.array([vectors.rows[session[-3:]].mean(0) for session in seen]) @ vectors.rows.T
-        scores = hits(ranks_of(products, wanted, seen), len(found))
-        return scores | {"by cosine": hits(ranks_of(cosines, wanted, seen), len(found))["hit rate at 10"]}
+        scores = hits(ranks_of(products, wanted, seen), len(visits))
+        return scores | {"by cosine": hits(ranks_of(cosines, wanted, seen), len(visits))["hit rate at 10"]}
 
     items = {item: column for column, item in enumerate(count)}
     popular = np.tile(np.array([float(count[item]) for item in items]), (len(known), 1))
     seen = [[items[item] for item in session] for session in known]
-    without = hits(ranks_of(popular, [items[item] for item in last], seen), len(found))
+    without = hits(ranks_of(popular, [items[item] for item in last], seen), len(visits))
     suggested = {"vector_size": 50, "window": "sentence", "sample": 0, "min_count": 1, "epochs": 5, "alpha": 0.025}
     changes: list[Settings] = [{"window": 2}, {"window": 5}, {"sample": 0.001}, {"min_count": 20}]
     changes += [{"ns_exponent": -0.5}, {"ns_exponent": 0.0}, {"ns_exponent": 1.0}, {"alpha": None}, {"negative": 20}]
@@ -253,14 +253,14 @@ def link_scores(vectors: Vectors, linked: list[data.Link], unlinked: list[data.L
     classifier = LogisticRegression(max_iter=1000)
     halves = StratifiedKFold(2, shuffle=True, random_state=1)
     classified = cross_val_predict(classifier, inputs[a] * inputs[b], truth, cv=halves, method="decision_function")
-    found = {
+    scores_of = {
         "input by input, cosine": (hidden[a] * hidden[b]).sum(1),
         "input by input, cosine of centered vectors": (centered[a] * centered[b]).sum(1),
         "input by input, product": (inputs[a] * inputs[b]).sum(1),
         "input by output, product": (inputs[a] * outputs[b] + inputs[b] * outputs[a]).sum(1),
         "input by input, classified": classified,
     }
-    return {name: auc(scores[truth], scores[~truth]) for name, scores in found.items()}
+    return {name: auc(scores[truth], scores[~truth]) for name, scores in scores_of.items()}
 
 
 def label_scores(labels: dict[str, str], vectors: Vectors, split: int = REPORTED) -> Scores:
@@ -289,12 +289,12 @@ def predicted(rows: Rows, names: Rows, seed: int = REPORTED) -> float:
 
 def kmers(options: argparse.Namespace) -> Task:
     """Ask whether a codon's nearest neighbor codes the same amino acid, and predict the families of genes."""
-    found = genes = data.genes(seed=options.data)
+    sequences = genes = data.genes(seed=options.data)
     if options.proteins:
-        found = [(family, data.translated(dna)) for family, dna in genes]
+        sequences = [(family, data.translated(dna)) for family, dna in genes]
     codons = options.k == 3 and not options.proteins
-    sentences = [data.kmers(sequence, options.k, options.step) for _, sequence in found]
-    families = np.array([family for family, _ in found])
+    sentences = [data.kmers(sequence, options.k, options.step) for _, sequence in sequences]
+    families = np.array([family for family, _ in sequences])
 
     def judge(vectors: Vectors) -> Scores:
         rows = np.array([vectors.mean(sentence) for sentence in sentences])
@@ -319,9 +319,9 @@ def kmers(options: argparse.Namespace) -> Task:
     return Task(lambda seed: sentences, judge, suggested, changes, best, without, files)
 
 
-def fasta(found: list[tuple[str, str]]) -> list[str]:
+def fasta(sequences: list[tuple[str, str]]) -> list[str]:
     """Return the lines of a FASTA file of (family, sequence)."""
-    return [line for number, (family, letters) in enumerate(found) for line in (f">gene{number} {family}", letters)]
+    return [line for number, (family, letters) in enumerate(sequences) for line in (f">gene{number} {family}", letters)]
 
 
 def synonyms(vectors: Vectors) -> float:
@@ -346,17 +346,17 @@ def synonyms_by_chance() -> float:
 def logs(options: argparse.Namespace) -> Task:
     """Rank requests by how little their events resemble their neighbors; ask which part of the service is near."""
     lines, wrong = data.logs(seed=options.data)
-    found = data.event_sessions(lines)
-    faulty = np.array([request in wrong for request in found])
+    events_of = data.event_sessions(lines)
+    faulty = np.array([request in wrong for request in events_of])
 
     def judge(vectors: Vectors) -> Scores:
-        strange = np.array([strangeness(events, vectors) for events in found.values()])
+        strange = np.array([strangeness(events, vectors) for events in events_of.values()])
         first = faulty[np.argsort(-strange)[:100]].sum() / min(100, faulty.sum())
         return {"fault AUC": auc(strange[faulty], strange[~faulty]), "faults in the top 100": float(first)}
 
-    count = Counter(event for events in found.values() for event in events)
-    rare = np.array([-min(count[event] for event in events) for events in found.values()])
-    length = np.array([len(events) for events in found.values()])
+    count = Counter(event for events in events_of.values() for event in events)
+    rare = np.array([-min(count[event] for event in events) for events in events_of.values()])
+    length = np.array([len(events) for events in events_of.values()])
     suggested = {"vector_size": 16, "window": 2, "sample": 0, "min_count": 1, "epochs": 10, "alpha": 0.025}
     changes: list[Settings] = [{"sample": 0.001}, {"window": 1}, {"window": 5}, {"window": "sentence"}, {"epochs": 5}]
     changes += [{"alpha": None}, {"negative": 20}, {"ns_exponent": 0.0}]
@@ -364,7 +364,7 @@ def logs(options: argparse.Namespace) -> Task:
     without = {"fault AUC": max(auc(x[faulty], x[~faulty]) for x in (rare, length))}
     best: dict[str, Settings] = {"w2vtrain": {"negative": 20}, "gensim": {"alpha": 0.01}}
     files = {"service.log": lines, "faulty.txt": sorted(wrong)}
-    return Task(lambda seed: list(found.values()), judge, suggested, changes, best, without, files)
+    return Task(lambda seed: list(events_of.values()), judge, suggested, changes, best, without, files)
 
 
 def strangeness(events: list[str], vectors: Vectors) -> float:
@@ -396,16 +396,16 @@ class Measured(NamedTuple):
 
 def measured(task: Task, change: dict[str, Settings], seeds: int) -> Measured:
     """Return the scores of each system with its change of the suggested settings. The systems take turns."""
-    found: dict[str, list[tuple[Scores, float]]] = {system: [] for system in SYSTEMS}
+    runs_of: dict[str, list[tuple[Scores, float]]] = {system: [] for system in SYSTEMS}
     for seed in range(1, seeds + 1):
         sentences = task.sentences(seed)
         for system, train in SYSTEMS.items():
             vectors = train(sentences, {**task.suggested, **change[system]}, seed)
-            found[system].append((task.judge(vectors), vectors.seconds))
+            runs_of[system].append((task.judge(vectors), vectors.seconds))
     return Measured(
         {system: {name: np.array([scores[name] for scores, _ in runs]) for name in runs[0][0]}
-         for system, runs in found.items()},
-        {system: statistics.median(seconds for _, seconds in runs) for system, runs in found.items()},
+         for system, runs in runs_of.items()},
+        {system: statistics.median(seconds for _, seconds in runs) for system, runs in runs_of.items()},
     )  # fmt: skip
 
 
@@ -430,14 +430,14 @@ def table(task: Task, rows: list[tuple[str, dict[str, Settings]]], seeds: int) -
     for place, (label, change) in enumerate(rows):
         warm = {**task.suggested, **change["w2vtrain"], "epochs": 1, "min_count": 1}
         of_w2vtrain(task.sentences(0)[:100], warm, 0)  # compiles
-        found = measured(task, change, seeds)
+        measurement = measured(task, change, seeds)
         if place == 0:
-            names = list(found.scores["w2vtrain"])
+            names = list(measurement.scores["w2vtrain"])
             print_head(names, task.without)
         for name in names:
-            errors.setdefault(name, []).append(found.error(name))
-        cells = [f"{found.scores[system][name].mean():.3f}" for name in names for system in SYSTEMS]
-        cells += [f"{found.seconds[system]:.1f}" for system in SYSTEMS]
+            errors.setdefault(name, []).append(measurement.error(name))
+        cells = [f"{measurement.scores[system][name].mean():.3f}" for name in names for system in SYSTEMS]
+        cells += [f"{measurement.seconds[system]:.1f}" for system in SYSTEMS]
         print("|", " | ".join([label, *cells]), "|", flush=True)
     largest = ", ".join(f"{max(errors[name]):.3f} ({name})" for name in names)
     print(f"\nLargest standard error of a difference, {seeds} seeds: {largest}")

@@ -349,7 +349,7 @@ CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
 def summary() -> list[Result]:
     """Return the studies of w2vtrain.evaluation.measured_runs, with the fields of its `Study` and `MeasuredRun`."""
     by_study = studies()
-    return [study_of(study, *about, by_study[study]) for study, about in ADVISED.items() if by_study.get(study)]
+    return [study_of(study, *place, by_study[study]) for study, place in ADVISED.items() if by_study.get(study)]
 
 
 def study_of(study: str, text: str, section: str, results: list[Result]) -> Result:

@@ -86,9 +86,9 @@ def test_a_run_takes_the_disk_space_that_is_checked_and_estimated(w2vtrain_here,
         peak[0] = max(peak[0], space.size_of(folder))
         remove(folder, number)
 
-    def checking(needs, what=space.RESULTS_NEED):
+    def checking(needs, purpose=space.RESULTS_NEED):
         checked.append([size for _, size in needs])
-        check(needs, what)
+        check(needs, purpose)
 
     monkeypatch.setattr(checkpoint, "remove", removing)
     monkeypatch.setattr(run_folder, "check_disk", checking)

@@ -94,10 +94,10 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
         vocabulary, words = sizes(corpus, settings)
     study = study_for(need, vocabulary, words)
     runs = ranking(study, need, max(seconds, MAX_DURATION_RATIO * shortest(study, need)))
-    about = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
+    text = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
     named = dict.fromkeys(map(described, studies_for(need, studies())))
     others = ", ".join(name for name in named if name != described(study))
-    echo(f"you want   {NEEDS[need][0]}\ntext       {about}\nCPU time   {limit(seconds)}, on one thread")
+    echo(f"you want   {NEEDS[need][0]}\ntext       {text}\nCPU time   {limit(seconds)}, on one thread")
     source = f"measured   with {described(study)}"
     if others:
         source += f"; there are runs with {others}"

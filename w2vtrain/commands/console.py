@@ -202,9 +202,9 @@ class Console:
         odd["NUL bytes treated as white space"] = stats.nul
         odd["sentences split at --max-sentence"] = stats.cut
         odd["files grew during reading: read up to their initial size"] = stats.grown
-        for what, count in odd.items():
+        for problem, count in odd.items():
             if count:
-                self.say(f"            {count:,} {what}")
+                self.say(f"            {count:,} {problem}")
         share = ids.words / max(1, stats.tokens)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
         self._expect("weights     initializing ...")

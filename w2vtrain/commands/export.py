@@ -61,7 +61,7 @@ def export(
     echo(f"{output}: {len(rows):,} vectors of checkpoint {checkpoint.number}, {where}, {origin}", err=True)
 
 
-def chosen_for(about: dict[str, Any]) -> Export:
+def chosen_for(description: dict[str, Any]) -> Export:
     """Return the --export of the `fit` that began a run, "auto" if the description of the run does not say."""
-    export: Any = about["request"].get("export")
+    export: Any = description["request"].get("export")
     return export if export in get_args(Export) else "auto"

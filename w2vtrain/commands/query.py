@@ -157,11 +157,11 @@ def _ngrams_lookup() -> Lookup:
     def answer(keyed: KeyedVectors, words: list[str]) -> Any:
         return keyed.get_ngram_vectors(words[0])
 
-    def line(words: list[str], found: Any) -> str | None:
-        return None if found is None else _rows(*found)
+    def line(words: list[str], ngrams: Any) -> str | None:
+        return None if ngrams is None else _rows(*ngrams)
 
-    def fact(found: Any) -> tuple[str, list[list[Any]]]:
-        return "ngrams", [[text, _numbers(row)] for text, row in zip(*found, strict=True)] if found else []
+    def fact(ngrams: Any) -> tuple[str, list[list[Any]]]:
+        return "ngrams", [[text, _numbers(row)] for text, row in zip(*ngrams, strict=True)] if ngrams else []
 
     return Lookup(1, answer, line, fact)
 
@@ -258,8 +258,8 @@ def joined(word: str, keyed: KeyedVectors) -> str:
     if name in keyed.key_to_index:
         return name
     pattern = re.compile(re.escape(first) + r"([\W_]+)" + r"\1".join(map(re.escape, others)))
-    found = list(filter(pattern.fullmatch, keyed.key_to_index))
-    return found[0] if len(found) == 1 else word
+    matches = list(filter(pattern.fullmatch, keyed.key_to_index))
+    return matches[0] if len(matches) == 1 else word
 
 
 def _words(count: int) -> str:

@@ -80,10 +80,10 @@ class FitRequest:
         """
         from w2vtrain.formats.vectors import format_of
 
-        found = [(self.output, format_of(self.output, self.format_, models=True))]
+        files = [(self.output, format_of(self.output, self.format_, models=True))]
         if file := self.save_output_vectors:
-            found.append((file, format_of(file, None if self.format_ in MODELS else self.format_)))
-        return found
+            files.append((file, format_of(file, None if self.format_ in MODELS else self.format_)))
+        return files
 
     @property
     def results(self) -> list[str]:

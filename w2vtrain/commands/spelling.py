@@ -122,8 +122,8 @@ def translated(theirs: dict[str, str], known: set[str]) -> tuple[dict[str, Any],
     for name, value in theirs.items():
         ours = replaced(name)
         same = name.replace("-", "_")
-        if isinstance(ours, Ours) and (found := ours.value(value)) is not None:
-            settings[ours.name] = found
+        if isinstance(ours, Ours) and (setting := ours.value(value)) is not None:
+            settings[ours.name] = setting
         elif ours is None and f"--{same.replace('_', '-')}" in known:
             settings[SYNONYMS.get(same, same)] = value
         else:

@@ -56,20 +56,20 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
         if comm.rank == 0:
             stretches = [list(map(astuple, files)) for files in stretched(corpus.files, comm.size, corpus.ends)]
             description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
-    plan = json.loads(broadcast_bytes(comm, description))
+    layout = json.loads(broadcast_bytes(comm, description))
     with together(comm):
-        _compare(corpus, plan, samples, comm.rank)
-    return Division([File(*file) for file in plan["stretches"][comm.rank]], plan["identity"])
+        _compare(corpus, layout, samples, comm.rank)
+    return Division([File(*file) for file in layout["stretches"][comm.rank]], layout["identity"])
 
 
-def stretched(files: Sequence[File], number: int, ends: Ends = line_ends) -> list[list[File]]:
+def stretched(files: Sequence[File], ranks: int, ends: Ends = line_ends) -> list[list[File]]:
     """Divide files, laid end to end, into stretches of equal size, to which the rest of a line is added.
 
     ends: returns where a file may be divided, at or after some places.
     """
     sizes = [file.size or 0 for file in files]
-    bounds = [sum(sizes) * k // number for k in range(1, number)]
-    stretches: list[list[File]] = [[] for _ in range(number)]
+    bounds = [sum(sizes) * k // ranks for k in range(1, ranks)]
+    stretches: list[list[File]] = [[] for _ in range(ranks)]
     for file, size, end in zip(files, sizes, accumulate(sizes), strict=True):
         before = end - size
         places = [bound - before for bound in bounds if before < bound < end]
@@ -142,16 +142,16 @@ def _description(corpus: Corpus) -> dict[str, Any]:
     return {"options": options, "files": listed, "identity": json_digest([options, files])}
 
 
-def _compare(corpus: Corpus, plan: dict[str, Any], samples: dict[str, str], rank: int) -> None:
+def _compare(corpus: Corpus, layout: dict[str, Any], samples: dict[str, str], rank: int) -> None:
     """Raise an error if rank 0 sees other files, or reads them in another way. samples: by this rank."""
-    if plan["options"] != _options(corpus):
+    if layout["options"] != _options(corpus):
         raise DataError(
-            f"rank {rank} reads text as {_options(corpus)}, and rank 0 as {plan['options']} (version, version of"
+            f"rank {rank} reads text as {_options(corpus)}, and rank 0 as {layout['options']} (version, version of"
             " Unicode, tokenizer, encoding errors, NUL, column, phrases): start all ranks with the same program and"
             " settings"
         )
     mine = {file.path: file.size for file in corpus.files}
-    theirs = dict(map(tuple, plan["files"]))
+    theirs = dict(map(tuple, layout["files"]))
     for path in theirs:
         if path not in mine:
             raise InputMissing(
@@ -164,10 +164,10 @@ def _compare(corpus: Corpus, plan: dict[str, Any], samples: dict[str, str], rank
                 f"{path} has {size:,} bytes on rank {rank}, and {other}: all ranks must read the same files, which must"
                 " not change during training"
             )
-    if [[file.path, file.size] for file in corpus.files] != plan["files"]:
+    if [[file.path, file.size] for file in corpus.files] != layout["files"]:
         raise DataError(f"rank {rank} sees the files of the corpus in another order than rank 0: name each file")
     for path, digest in samples.items():
-        if digest != plan["samples"][path]:
+        if digest != layout["samples"][path]:
             raise DataError(
                 f"{path} has other bytes on rank {rank} than on rank 0: all ranks must read the same files, which must"
                 " not change during training"

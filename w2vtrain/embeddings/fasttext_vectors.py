@@ -33,9 +33,9 @@ class BucketRows:
         elif not -len(self) <= first < len(self):
             raise IndexError(f"bucket {first} is out of range: there are {len(self):,}")
         rows = self._ngrams.rows_of(np.asarray(first) % max(1, len(self)))
-        found = np.zeros((*np.shape(rows), self.shape[1]), np.float32)
-        found[rows >= 0] = self._ngrams.matrix[rows[rows >= 0]]
-        return found[(*(slice(None),) * np.ndim(rows), *others)] if others else found
+        vectors = np.zeros((*np.shape(rows), self.shape[1]), np.float32)
+        vectors[rows >= 0] = self._ngrams.matrix[rows[rows >= 0]]
+        return vectors[(*(slice(None),) * np.ndim(rows), *others)] if others else vectors
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return all rows, also those that are zeros."""

@@ -347,8 +347,8 @@ class KeyedVectors:
 
     def _composed(self, key: Any) -> Vector | None:
         """Return the vector (d,) that n-grams give to an unknown key, or None."""
-        found = self.ngrams.vector(key) if self.ngrams is not None and isinstance(key, str) else None
-        return None if found is None else found.astype(self.vectors.dtype, copy=False)
+        vector = self.ngrams.vector(key) if self.ngrams is not None and isinstance(key, str) else None
+        return None if vector is None else vector.astype(self.vectors.dtype, copy=False)
 
     def get_vector(self, key: Key, norm: bool = False) -> Vector:
         """Return the vector of a key: a read-only view of its row or, with `norm`, a new array of length 1.
@@ -1113,11 +1113,11 @@ class KeyedVectors:
         ['queen', 'king', 'man']
 
         """
-        found: list[Any] = [(word, row) for word in words if (row := self._find(word, use_norm)) is not None]
-        if not found:
+        rows: list[Any] = [(word, row) for word in words if (row := self._find(word, use_norm)) is not None]
+        if not rows:
             raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
-        products = centrality(np.array([row for _, row in found]))
-        return sorted(zip(products, (word for word, _ in found), strict=True), reverse=True)
+        products = centrality(np.array([row for _, row in rows]))
+        return sorted(zip(products, (word for word, _ in rows), strict=True), reverse=True)
 
     def doesnt_match(self, words: Iterable[Key]) -> str:
         """Return the key that is least similar to the mean of all, as `rank_by_centrality` ranks them.
@@ -1380,10 +1380,10 @@ class KeyedVectors:
         """
         ngrams, vector, index = self._ngrams(), self.get_vector(word), self._index(word)
         text = str(word if index < 0 else self.index_to_key[index])
-        found = ngrams.rows_of(ngrams.ngrams.buckets([text])[1])
-        rows = np.zeros((len(found), self.vector_size), self.vectors.dtype)
-        rows[found >= 0] = ngrams.matrix[found[found >= 0]]
-        texts = ngrams.ngrams.texts(text)[: len(found)]
+        row_numbers = ngrams.rows_of(ngrams.ngrams.buckets([text])[1])
+        rows = np.zeros((len(row_numbers), self.vector_size), self.vectors.dtype)
+        rows[row_numbers >= 0] = ngrams.matrix[row_numbers[row_numbers >= 0]]
+        texts = ngrams.ngrams.texts(text)[: len(row_numbers)]
         if index < 0:
             return texts, rows
         own = vector * np.float64(len(rows) + 1) - rows.sum(axis=0, dtype=np.float64)
@@ -1411,8 +1411,8 @@ class KeyedVectors:
 
         """
         words = sentence.split() if isinstance(sentence, str) else list(sentence)
-        found = [self._find(word, norm=True) for word in words]
-        units = [row for row in found if row is not None and not np.isnan(row).any()]  # NaN: a zero vector
+        rows = [self._find(word, norm=True) for word in words]
+        units = [row for row in rows if row is not None and not np.isnan(row).any()]  # NaN: a zero vector
         if words and not units:
             raise MissingKey(f"no word of the sentence has a vector: {shown(' '.join(map(str, words)))}")
         return self.get_mean_vector(units)

@@ -105,10 +105,10 @@ def nearest_others(matrix: NDArray[np.float32], asked: int, k: int) -> NDArray[n
     """Return the k rows (asked, k) nearest to each of the first `asked` rows of `matrix` (V, d), without that row."""
     norms = row_norms(matrix)
     units = matrix[:asked] / norms[:asked, None]
-    found = np.empty((asked, k), np.int64)
+    nearest = np.empty((asked, k), np.int64)
     for row, (near, _) in enumerate(nearest_rows(matrix, norms, units, k + 1)):
-        found[row] = near[near != row][:k]
-    return found
+        nearest[row] = near[near != row][:k]
+    return nearest
 
 
 def stability(

@@ -71,7 +71,7 @@ def evaluate_all(
             note = str(error).removeprefix(f"{path}: ")
             rows.append(Row(name, kind, measure, None, None, 0, None, note))
             continue
-        found = report.total if kind == "analogies" else report
-        score = getattr(found, attribute)
-        rows.append(Row(name, kind, measure, score, found.interval, found.answered, found.asked))
+        result = report.total if kind == "analogies" else report
+        score = getattr(result, attribute)
+        rows.append(Row(name, kind, measure, score, result.interval, result.answered, result.asked))
     return rows

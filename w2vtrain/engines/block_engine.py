@@ -105,7 +105,7 @@ def gather(
     arrays = Examples(
         work.array("contexts", (room + ROW,), np.int32),
         work.array("starts", (most,), np.int64),
-        *(work.array(name, (most,), np.int32) for name in ("sizes", "lefts", "numbers", "targets", "before")),
+        *(work.array(name, (most,), np.int32) for name in ("sizes", "lefts", "indices", "targets", "previous")),
     )
     sentence = work.array("sentence", (last - first + windows.pads + ROW,), np.int32)
     rng, place = np.zeros(1, np.uint64), np.array([first, -1, 0])

@@ -114,11 +114,11 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     if inside and cls.draws is not WindowObjective.draws:  # otherwise it does not say how often
         yield _check_draws(objective)
     start = np.random.default_rng(5).normal(size=(n, limit + 16))
-    window, found = Window(np.array([3, 5, 1], np.int32), n, 2), Candidates(rows, labels, shifts, m)
+    window, candidates = Window(np.array([3, 5, 1], np.int32), n, 2), Candidates(rows, labels, shifts, m)
 
     def loss(logits: np.ndarray, lr: float) -> float:
         with np.errstate(over="ignore"):  # hashes wrap around
-            return float(objective.errors(logits, window, found, lr))
+            return float(objective.errors(logits, window, candidates, lr))
 
     changed = start.copy()
     cells = [i * (limit + 16) + j for i in range(n) for j in range(m)]
@@ -264,8 +264,8 @@ def gradients_of(
     """Return what `gradients` returns or, without it, a step: the changes are per unit of learning rate."""
     arrays = objective.parameters()
     if objective.gradients is not None:
-        loss, dH, found = objective.gradients(H, targets, begun())
-        return loss, dH, {name: _dense(found[name], array) for name, array in arrays.items()}
+        loss, dH, gradients = objective.gradients(H, targets, begun())
+        return loss, dH, {name: _dense(gradients[name], array) for name, array in arrays.items()}
     before = {name: array.copy() for name, array in arrays.items()}
     loss, dH = objective.step(H, targets, LEARNING_RATE, begun())
     return loss, dH, {name: (array - before[name]) / LEARNING_RATE for name, array in arrays.items()}
@@ -290,9 +290,9 @@ def _check_float32(
         loss, dH, changes = gradients_of(wide, H, targets, begun)
         other, other_dH, others = gradients_of(narrow, H.astype(np.float32), targets, begun)
     pairs = [(other, loss), (other_dH, dH), *((others[name], change) for name, change in changes.items())]
-    found = sorted(_close(mine, theirs, 1e-4) for mine, theirs in pairs)
+    comparisons = sorted(_close(mine, theirs, 1e-4) for mine, theirs in pairs)
     right = isinstance(other, float) and other_dH.dtype == np.float32 and other_dH.shape == H.shape
-    return Finding("a step in float32 agrees with one in float64", right and found[0][0], found[0][1])
+    return Finding("a step in float32 agrees with one in float64", right and comparisons[0][0], comparisons[0][1])
 
 
 def _check_scorer(

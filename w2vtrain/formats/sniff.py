@@ -44,9 +44,9 @@ def sniff(path: str | Path) -> Sniff:
     """
     if os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, it accepts names that are too long
         return _sniff_folder(Path(path))
-    found = sniff_head(*read_head(path))
-    known = formats().get(found.kind)
-    return found._replace(**known.look(path)._asdict()) if known and known.look else found
+    sniffed = sniff_head(*read_head(path))
+    known = formats().get(sniffed.kind)
+    return sniffed._replace(**known.look(path)._asdict()) if known and known.look else sniffed
 
 
 def is_vector_folder(path: Path) -> bool:

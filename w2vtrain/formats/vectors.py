@@ -44,13 +44,13 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
         why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
         raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")
     inner, compression = unpacked(path)
-    suffixes = {suffix: name for name, form in formats().items() for suffix in form.suffixes}
+    suffixes = {suffix: name for name, member in formats().items() for suffix in member.suffixes}
     suffixes |= {suffix: name for name, ends in MODELS.items() for suffix in ends if models}
     is_plain = str(path) == STDOUT or (compression and not inner.suffix)
-    found = format or (DEFAULT if is_plain else suffixes.get(inner.suffix.lower()))
-    if found:
-        check_suffix(path, found not in MODELS and formats()[found].compressible, found)
-        return found
+    form = format or (DEFAULT if is_plain else suffixes.get(inner.suffix.lower()))
+    if form:
+        check_suffix(path, form not in MODELS and formats()[form].compressible, form)
+        return form
     known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
     other = "" if Path(path).suffix.lower() in OTHER_SUFFIXES else f", or {spelled('format', *names())}"
     raise UsageError(f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress")

@@ -45,12 +45,12 @@ class Tables(NamedTuple):
 class RetrievalBuffers(NamedTuple):
     """Working memory of `retrieve`.
 
-    hits (V,): the number of tables in which each row was found; zeros before and after. found (V,): the distinct rows
-    found. levels (tables + 1,): how many rows have each number of hits.
+    hits (V,): the number of tables in which each row was found; zeros before and after. distinct_rows (V,): the rows
+    found, each once. levels (tables + 1,): how many rows have each number of hits.
     """
 
     hits: np.ndarray
-    found: np.ndarray
+    distinct_rows: np.ndarray
     levels: np.ndarray
 
 
@@ -92,7 +92,7 @@ def retrieve(tables, h, target, scratch, candidates):
         for at in range(tables.starts[t, code], tables.starts[t, code + 1]):
             r = tables.rows[t, at]
             if scratch.hits[r] == 0:
-                scratch.found[m] = r
+                scratch.distinct_rows[m] = r
                 m += 1
             scratch.hits[r] += 1
     return choose(tables.limit, m, target, scratch, candidates)
@@ -106,7 +106,7 @@ def choose(limit, m, target, scratch, candidates):
         levels = scratch.levels
         levels[:] = 0
         for i in range(m):
-            levels[scratch.hits[scratch.found[i]]] += 1
+            levels[scratch.hits[scratch.distinct_rows[i]]] += 1
         least, above = len(levels) - 1, 0
         while above + levels[least] < limit:
             above += levels[least]
@@ -114,7 +114,7 @@ def choose(limit, m, target, scratch, candidates):
         ties = limit - above
     candidates[0] = target
     for i in range(m):
-        r = scratch.found[i]
+        r = scratch.distinct_rows[i]
         hits = scratch.hits[r]
         scratch.hits[r] = 0
         if hits < least:
@@ -244,7 +244,7 @@ def retrieval_buffers(work: Workspace, tables: Tables) -> RetrievalBuffers:
     count, size = tables.rows.shape
     scratch = RetrievalBuffers(
         work.array("hits", (size,), np.int32),
-        work.array("found", (size,), np.int32),
+        work.array("distinct_rows", (size,), np.int32),
         work.array("levels", (count + 1,), np.int32),
     )
     scratch.hits[:] = 0

@@ -52,12 +52,12 @@ def read_falling_counts(path: str | Path) -> Counts:
         return Vocabulary.load(path).counts
     remedy = f"name a model, or a file that `w2vtrain vocab` wrote with {spelled('min_count', 1)}"
     try:
-        found = read_vectors(path).counts
+        counts = read_vectors(path).counts
     except DataError as error:
         raise DataError(f"{error}: {remedy}") from error
-    if found is None or not len(found) or not found.max():
+    if counts is None or not len(counts) or not counts.max():
         raise DataError(f"{path}: has no counts: {remedy}")
-    return np.sort(np.maximum(found, 1))[::-1]
+    return np.sort(np.maximum(counts, 1))[::-1]
 
 
 def spaced_ranks(size: int) -> NDArray[np.int64]:

@@ -75,23 +75,23 @@ def spread_words(words: Sequence[str]) -> list[str]:
 
 def neighbors_of(keyed: KeyedVectors, words: Iterable[str]) -> list[Neighbors]:
     """Return the NEAREST neighbors of each word, also of unknown ones if the vectors have n-grams."""
-    found = []
+    neighbors = []
     for word in words:
         if word in keyed or keyed.ngrams is not None:
-            found.append(Neighbors(word, keyed.most_similar(word, topn=NEAREST)))
+            neighbors.append(Neighbors(word, keyed.most_similar(word, topn=NEAREST)))
         else:
-            found.append(Neighbors(word, [], close_words(keyed.index_to_key, word)))
-    return found
+            neighbors.append(Neighbors(word, [], close_words(keyed.index_to_key, word)))
+    return neighbors
 
 
 def _header(subject: Subject, name: str) -> str:
     settings, vectors = subject.settings, subject.vectors
-    what = " with ".join(escaped(settings[key]) for key in ("architecture", "objective") if settings.get(key))
+    method = " with ".join(escaped(settings[key]) for key in ("architecture", "objective") if settings.get(key))
     subwords = " and subwords" if settings.get("subwords") is True else ""
     tokens, files = (subject.fact("corpus", name, of=int) for name in ("tokens", "files"))
     where = f" in {files:,} file{'s' * (files != 1)}" if files else ""
     corpus = f", trained on {tokens:,} words{where}" if tokens else ""
-    line = f'<p class="trained">{what[:1].upper()}{what[1:]}{subwords}{corpus}.</p>' if what else ""
+    line = f'<p class="trained">{method[:1].upper()}{method[1:]}{subwords}{corpus}.</p>' if method else ""
     words, dim = vectors.matrix.shape if vectors else (None, settings.get("vector_size"))
     tiles = [
         ("words", f"{words:,}" if words else None),
@@ -140,7 +140,7 @@ def _scores(subject: Subject, scores: Sequence[Score]) -> str:
         if score.low is not None and score.high is not None:
             form = "{:.1%} to {:.1%}" if score.measure == "accuracy" else "{:.3f} to {:.3f}"
             interval = form.format(score.low, score.high)
-        name = f'<span class="part">{escaped(score.name)}</span>' if score.part else escaped(Path(score.name).name)
+        name = f'<span class="part">{escaped(score.name)}</span>' if score.is_part else escaped(Path(score.name).name)
         remark = f'<div class="remark">{escaped(score.remark)}</div>' if score.remark else ""
         covered = f"{score.answered:,} of {score.asked:,}"
         title = f'{name} <span class="muted">{score.measure}</span>{remark}'

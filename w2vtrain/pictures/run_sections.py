@@ -44,8 +44,8 @@ def verdict(subject: Subject) -> str:
 
 def heldout(epoch: Mapping[str, Any]) -> float | None:
     """Return the held-out perplexity of an epoch, if it has one."""
-    found = epoch.get("heldout")
-    value = found.get("perplexity") if isinstance(found, Mapping) else None
+    score = epoch.get("heldout")
+    value = score.get("perplexity") if isinstance(score, Mapping) else None
     return value if isinstance(value, float) and math.isfinite(value) else None
 
 

@@ -32,7 +32,7 @@ class Score(NamedTuple):
     answered: int
     asked: int
     remark: str = ""
-    part: bool = False
+    is_part: bool = False
 
 
 def scores_of(vectors: Vectors, questions: Sequence[str] = (), pairs: Sequence[str] = ()) -> list[Score]:
@@ -64,11 +64,11 @@ def _scores(vectors: Vectors, name: str, kind: Kind, path: str) -> list[Score]:
 
 
 def _score(
-    name: str, measure: str, value: float | None, found: AnalogyScore | SimilarityReport, part: bool = False
+    name: str, measure: str, value: float | None, report: AnalogyScore | SimilarityReport, is_part: bool = False
 ) -> Score:
-    low, high = found.interval or (None, None)
-    remark = remark_on(found.answered, found.asked)
-    return Score(name, measure, value, low, high, found.answered, found.asked, remark, part)
+    low, high = report.interval or (None, None)
+    remark = remark_on(report.answered, report.asked)
+    return Score(name, measure, value, low, high, report.answered, report.asked, remark, is_part)
 
 
 def remark_on(answered: int, asked: int) -> str:

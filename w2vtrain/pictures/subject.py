@@ -82,12 +82,12 @@ def subject_of(path: str, log: str | None = None) -> Subject:
         raise InputMissing(f"{file} does not exist: {path} is the record beside these vectors")
     facts, vectors = describe(file), read_vectors(file)
     beside = record or _record_beside(file)
-    settings, found = (beside or facts).get("settings"), (beside or facts).get("record")
+    settings, run_record = (beside or facts).get("settings"), (beside or facts).get("record")
     kind = f"{facts['kind']}, with the record of its run" if beside else str(facts["kind"])
     return Subject(
         path, kind, vectors,
         settings if isinstance(settings, dict) else {},
-        found if isinstance(found, dict) else {},
+        run_record if isinstance(run_record, dict) else {},
         command=str((beside or {}).get("repeat", "")), log=events, curves=log or str((beside or facts)["path"]),
     )  # fmt: skip
 
@@ -97,8 +97,8 @@ def _record_beside(path: str) -> dict[str, Any] | None:
     beside = f"{path}.json"
     if not Path(beside).is_file():
         return None
-    found = describe_record(beside)
-    return found if found and found["kind"] != "run folder" else None
+    description = describe_record(beside)
+    return description if description and description["kind"] != "run folder" else None
 
 
 def _unfinished(path: str, log: str | None) -> Subject:

@@ -58,12 +58,12 @@ def make_map(
     Raise ConfigError if the method's package is not installed, and UsageError for too few words.
     """
     shown, rows = chosen or (words[:count], vectors[:count])
-    found = project(rows, method, seed)
+    projection = project(rows, method, seed)
     which = f"{len(shown):,} {'chosen' if chosen else 'most frequent'} of {len(words):,} words"
     if not chosen and len(shown) == len(words):
         which = f"All {len(words):,} words"
     near = _neighbors(words, vectors, shown, rows, neighbors) if neighbors else [[] for _ in shown]
-    return WordMap(list(shown), _fitted(found.points), near, f"{which}. {found.method}.")
+    return WordMap(list(shown), _fitted(projection.points), near, f"{which}. {projection.method}.")
 
 
 def _neighbors(

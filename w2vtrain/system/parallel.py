@@ -150,15 +150,15 @@ def _reports(
             raise Stalled.after(silence.seconds, thread, silence.message)
 
 
-def in_order(work: Callable[[int], T], number: int, threads: int, name: str) -> Iterator[T]:
-    """Yield work(0), ..., work(number - 1), computed on several threads, of which none is far ahead of the caller.
+def in_order(work: Callable[[int], T], count: int, threads: int, name: str) -> Iterator[T]:
+    """Yield work(0), ..., work(count - 1), computed on several threads, of which none is far ahead of the caller.
 
     At most two results per thread wait. It raises the first exception of any thread.
     """
     turn, ready, done = threading.Condition(), dict[int, T](), 0
 
     def follow(thread: int, ended: threading.Event) -> Iterator[int]:
-        for index in range(thread, number, threads):
+        for index in range(thread, count, threads):
             with turn:
                 while index >= done + 2 * threads and not ended.is_set():
                     turn.wait(TICK_SECONDS)
@@ -167,7 +167,7 @@ def in_order(work: Callable[[int], T], number: int, threads: int, name: str) -> 
             ready[index] = work(index)
             yield index
 
-    with parallel(follow, min(threads, max(1, number)), name) as reports:
+    with parallel(follow, min(threads, max(1, count)), name) as reports:
         for _ in reports:
             while done in ready:
                 yield ready.pop(done)

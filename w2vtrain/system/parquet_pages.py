@@ -73,22 +73,22 @@ def chunks(file: BinaryIO, size: int) -> Iterator[Chunk]:
     file.seek(max(0, size - TAIL.size - length))
     for place, group in enumerate(_list(_Structure(file, length).read(), 4)):
         for number, column in enumerate(_list(group, 1)):
-            about = column.get(3) if isinstance(column, dict) else None
-            if not isinstance(about, dict):
+            metadata = column.get(3) if isinstance(column, dict) else None
+            if not isinstance(metadata, dict):
                 raise ValueError("the footer is damaged")
-            values, taken, start = (about.get(field, -1) for field in (5, 7, 9))
-            if not all(isinstance(found, int) and found >= 0 for found in (values, taken, start)):
+            values, taken, start = (metadata.get(field, -1) for field in (5, 7, 9))
+            if not all(isinstance(amount, int) and amount >= 0 for amount in (values, taken, start)):
                 raise ValueError("the footer is damaged")
-            first = about.get(11)  # of the dictionary's page
+            first = metadata.get(11)  # of the dictionary's page
             start = min(start, first) if isinstance(first, int) and first > 0 else start
             yield Chunk(place, number, values, taken, start)
 
 
-def _list(fields: Any, number: int) -> list[Any]:
-    found = fields.get(number) if isinstance(fields, dict) else None
-    if not isinstance(found, list):
+def _list(fields: Any, field: int) -> list[Any]:
+    values = fields.get(field) if isinstance(fields, dict) else None
+    if not isinstance(values, list):
         raise ValueError("the footer is damaged")
-    return found
+    return values
 
 
 def pages(file: BinaryIO, chunk: Chunk) -> Iterator[Page]:
@@ -99,11 +99,11 @@ def pages(file: BinaryIO, chunk: Chunk) -> Iterator[Page]:
         header = _Structure(file, MAX_HEADER_BYTES).read()
         size, packed = header.get(2), header.get(3)
         kind: Any = header.get(1)
-        about = header.get(HEADER_FIELDS.get(kind, 0), {})  # of other kinds, pyarrow reads nothing
-        if not isinstance(about, dict):
+        data_header = header.get(HEADER_FIELDS.get(kind, 0), {})  # of other kinds, pyarrow reads nothing
+        if not isinstance(data_header, dict):
             raise ValueError("the header of a page is damaged")
-        values, encoding = about.get(1, 0), about.get(4 if kind == 3 else 2, 0)
-        if not all(isinstance(number, int) and number >= 0 for number in (size, packed, values, encoding)):
+        values, encoding = data_header.get(1, 0), data_header.get(4 if kind == 3 else 2, 0)
+        if not all(isinstance(amount, int) and amount >= 0 for amount in (size, packed, values, encoding)):
             raise ValueError("the header of a page is damaged")
         seen += 0 if kind == DICTIONARY else values
         at = file.tell() + packed  # type: ignore[operator]

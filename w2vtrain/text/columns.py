@@ -37,12 +37,12 @@ class Batch(NamedTuple):
     at: int | None = None  # the byte of the file, if it is known, up to which it was read before this batch
 
 
-def pyarrow(what: str) -> Any:
+def pyarrow(needed_by: str) -> Any:
     """Return the module pyarrow. Raise InputMissing, which names the extra, if it is not installed."""
     try:
         import pyarrow
     except ImportError as error:
-        raise InputMissing(f"{what} needs the package pyarrow: pip install 'w2vtrain[table]'") from error
+        raise InputMissing(f"{needed_by} needs the package pyarrow: pip install 'w2vtrain[table]'") from error
     return pyarrow
 
 

@@ -36,8 +36,8 @@ class Lines:
 
     def stretches(self, size: int) -> list[tuple[int, int]]:
         """Return places that divide the ids into stretches of about equal size, which may end inside a line."""
-        number = max(1, -(-self.ids.size // max(1, size)))
-        bounds = [self.ids.size * i // number for i in range(number + 1)]
+        count = max(1, -(-self.ids.size // max(1, size)))
+        bounds = [self.ids.size * i // count for i in range(count + 1)]
         return list(pairwise(bounds))
 
 
@@ -92,9 +92,9 @@ def keys_of(size: int) -> phrase_kernels.UInt64:
     return keys
 
 
-def slots_for(number: int) -> phrase_kernels.UInt64:
-    """Return an empty table for up to `number` keys, which fill at most half of it."""
-    return np.zeros((1 << max(4, (2 * number).bit_length()), 4), np.uint64)
+def slots_for(count: int) -> phrase_kernels.UInt64:
+    """Return an empty table for up to `count` keys, which fill at most half of it."""
+    return np.zeros((1 << max(4, (2 * count).bit_length()), 4), np.uint64)
 
 
 def join_once(

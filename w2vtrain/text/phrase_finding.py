@@ -47,13 +47,13 @@ def find_in(
     folder: where files are created, 4 bytes per word and pass; table_bytes: memory for counting pairs, about, which
     affects no result. Besides this, memory holds the words, and the pairs that occur min_count times.
     """
-    found: list[tuple[Phrase, ...]] = []
+    passes: list[tuple[Phrase, ...]] = []
     for number in range(1, scoring.passes + 1):
         phrases = _Pass(lines, scoring, threads, table_bytes).run()
-        found.append(tuple(sorted(phrases, key=lambda phrase: (-phrase.score, phrase.words))))
-        table = PhraseTable(scoring, tuple(found))
+        passes.append(tuple(sorted(phrases, key=lambda phrase: (-phrase.score, phrase.words))))
+        table = PhraseTable(scoring, tuple(passes))
         if join_last or number < scoring.passes:
-            lines = join_once(lines, [phrase.words for phrase in found[-1]], table, folder, threads)
+            lines = join_once(lines, [phrase.words for phrase in passes[-1]], table, folder, threads)
     return table, lines
 
 
@@ -110,10 +110,10 @@ class _Pass:
     def _count_partition(self, prefix: int, bits: int) -> Iterator[None]:
         """Count the pairs of a partition, which shrinks if it does not fit."""
         slots, state, at = slots_for(max(1 << 12, 2 * self.several.size)), np.zeros(phrase_kernels.STATES, np.uint64), 0
-        part = np.uint64(prefix), np.uint64(bits)
-        phrase_kernels.count_words(self.several, self.words, self.lines.counts, *part, slots, state)
+        partition = np.uint64(prefix), np.uint64(bits)
+        phrase_kernels.count_words(self.several, self.words, self.lines.counts, *partition, slots, state)
         while True:
-            at = phrase_kernels.count(self.lines.ids, at, self.words, self.flags, *part, slots, state)
+            at = phrase_kernels.count(self.lines.ids, at, self.words, self.flags, *partition, slots, state)
             yield
             if at == self.lines.ids.size:
                 break
@@ -122,11 +122,11 @@ class _Pass:
                 with self._lock:
                     self._partitions.append((2 * prefix + 1, bits + 1))
                 prefix, bits, size = 2 * prefix, bits + 1, len(slots)
-                part = np.uint64(prefix), np.uint64(bits)
+                partition = np.uint64(prefix), np.uint64(bits)
             larger = slots_for(size // 2 - 1)
-            state[phrase_kernels.USED] = phrase_kernels.copied(slots, larger, *part, 1)
+            state[phrase_kernels.USED] = phrase_kernels.copied(slots, larger, *partition, 1)
             slots = larger
-        phrase_kernels.look_up(self.several, self.words, slots, *part, self.counts)
+        phrase_kernels.look_up(self.several, self.words, slots, *partition, self.counts)
         common = slots[slots[:, 2] >= self.scoring.min_count]
         with self._lock:
             self.types += int(state[phrase_kernels.USED])

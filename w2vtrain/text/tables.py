@@ -108,16 +108,16 @@ class TableReader(Reader):
     _corpus: Tables
 
     def __init__(self, corpus: Tables, files: Sequence[File] | None = None) -> None:
-        self._found: Iterator[bytes] = iter(())  # the text of the file that is being read
+        self._file_text: Iterator[bytes] = iter(())  # the text of the file that is being read
         super().__init__(corpus, files)
 
     def _lines(self, file: File) -> Iterator[bytes]:
         before = self.bytes_read
-        found = self._open(file)
+        table = self._open(file)
         self.bytes_read = before  # some formats have read the beginning, and begin again
-        batches = self._counted(found.batches, file, before)
-        if not found.lists:  # text, or no rows
-            self._found = chain.from_iterable(bytes_of(batch, False) for batch in batches)
+        batches = self._counted(table.batches, file, before)
+        if not table.lists:  # text, or no rows
+            self._file_text = chain.from_iterable(bytes_of(batch, False) for batch in batches)
             yield from super()._lines(file)
         else:
             for piece in chain.from_iterable(bytes_of(batch, True) for batch in batches):
@@ -128,7 +128,7 @@ class TableReader(Reader):
             self.bytes_read = before + file.size
 
     def _pieces(self, file: File, name: str) -> Iterator[bytes]:
-        return self._found
+        return self._file_text
 
     def _open(self, file: File) -> Opened:
         return self._corpus.open(file, self.raw)

@@ -89,10 +89,10 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as built-in types, ready for JSON."""
-        found = {name: value for name, value in vars(self).items() if name != "choices"}
+        facts = {name: value for name, value in vars(self).items() if name != "choices"}
         names = ("min_count", "words", "coverage")
         choices = [dict(zip(names, choice, strict=True)) for choice in self.choices]
-        return found | {"vocabularies": choices, "seconds_per_epoch": self.seconds}
+        return facts | {"vocabularies": choices, "seconds_per_epoch": self.seconds}
 
 
 def estimate(
@@ -150,12 +150,12 @@ def vocabularies(counts: Int64) -> list[tuple[int, int, float]]:
 
     counts (n,): of all distinct words.
     """
-    total, found = int(counts.sum()), []
+    total, choices = int(counts.sum()), []
     for least in MIN_COUNTS:
         kept = counts[counts >= least]
         if len(kept) >= 2:
-            found.append((least, len(kept), int(kept.sum()) / total))
-    return found
+            choices.append((least, len(kept), int(kept.sum()) / total))
+    return choices
 
 
 def _known(vocabulary: Vocabulary, words: list[str], counts: Int64) -> int:
@@ -214,7 +214,7 @@ def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
     times, words = np.array(steady, np.float64).T
     marks = np.linspace(times[0], times[-1], SPEED_PARTS + 1)
     learned = np.diff(np.interp(marks, times, words))
-    return [float(part / (marks[1] - marks[0])) for part in learned if part > 0]
+    return [float(count / (marks[1] - marks[0])) for count in learned if count > 0]
 
 
 def _memory(

@@ -237,13 +237,13 @@ class _Learner:
         if self.early_stopping.text:
             self.pause(milestone=True)
         try:
-            found = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
+            score = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
         except Interrupted:
             self.pause()  # raises Stopped
             raise
-        self.early_stopping.finish(epoch, found, weights)
-        self.record.add(epoch, state.spent, found)
-        self.events.epoch(epoch, found)
+        self.early_stopping.finish(epoch, score, weights)
+        self.record.add(epoch, state.spent, score)
+        self.events.epoch(epoch, score)
         return replace(state, is_over=state.is_over or self.early_stopping.is_out_of_patience())
 
     def give_up(self) -> None:

@@ -162,9 +162,9 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     """
     try:
         there, missing = folder.is_dir(), not folder.exists()
-    except OSError as found:
-        raise_if_passing(folder, found)
-        raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(found)}") from found
+    except OSError as failure:
+        raise_if_passing(folder, failure)
+        raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(failure)}") from failure
     if missing:
         raise InputMissing(f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command")
     journal = Journal.read(folder, require_trust(folder, error)) if there else None

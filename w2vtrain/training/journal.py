@@ -189,12 +189,12 @@ def changes(
 
     free: settings that may differ; fields: those of the request to compare, by default all that affect the result.
     """
-    found = []
+    changed = []
     for group, names in (("settings", now["settings"]), ("request", fields)):
         old, new = before.get(group), now.get(group)
         if isinstance(old, dict) and isinstance(new, dict):
-            found += differences(old, new, (name for name in names if name not in free))
-    return found
+            changed += differences(old, new, (name for name in names if name not in free))
+    return changed
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]) -> list[str]:

@@ -95,8 +95,8 @@ def score_parts(
     parts = None
     if not (work.by_word or work.sampled):  # the units are parts of chunks, chunk by chunk
         parts = np.stack([sums[:, 0], sums[:, 3] - sums[:, 1]], axis=1).reshape(len(text.words), -1, 2).sum(axis=1)
-    found = PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
-    return found, parts
+    score = PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
+    return score, parts
 
 
 def perplexity(
@@ -207,7 +207,7 @@ class _Work:
         for block in self.blocks(chunk, work, part, parts):
             check()
             scores = self.given(block.contexts).scores
-            raw, log_z = (found.astype(np.float64) for found in _quietly(scores, block.H, block.targets))
+            raw, log_z = (values.astype(np.float64) for values in _quietly(scores, block.H, block.targets))
             _add(sums, len(raw), _sum(raw), len(raw), _sum(log_z), _sum(log_z**2))
         return sums
 

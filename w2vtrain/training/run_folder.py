@@ -127,7 +127,7 @@ class RunFolder(Run):
         """The folder in which the ranks of a job share the encoded corpus."""
         return self.cache.resolve() / f"{NAME}-{self.journal.run}" if self.cache else self.folder.resolve() / CORPUS
 
-    def read(self, settings: Settings, about: dict[str, Any], anew: bool = False) -> None:
+    def read(self, settings: Settings, description: dict[str, Any], anew: bool = False) -> None:
         """Find out which run the folder belongs to, and load the checkpoint to resume from. Nothing is changed yet.
 
         Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
@@ -136,7 +136,7 @@ class RunFolder(Run):
         """
         trusted = require_trust(self.folder, OutputError)
         # As JSON would be read again: `changes` compares it with what was, and a tuple is no list.
-        now = json.loads(json.dumps({**about, "settings": asdict(settings)}))
+        now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
         before = None
         try:
             before = Journal.read(self.folder, trusted)

@@ -27,10 +27,10 @@ def handled(handlers: Mapping[str, Handler]) -> Iterator[None]:
     if "SIGHUP" in handlers and hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         del numbers[signal.SIGHUP]
 
-    def unraisable(found: Any) -> None:
+    def unraisable(unraised: Any) -> None:
         # An exception that a handler raises during a compiler callback ends up here. Drop Stopped, which is requested.
-        if not isinstance(found.exc_value, Stopped):
-            hook(found)
+        if not isinstance(unraised.exc_value, Stopped):
+            hook(unraised)
 
     before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
     hook, sys.unraisablehook = sys.unraisablehook, unraisable

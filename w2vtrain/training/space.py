@@ -119,7 +119,7 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     )
 
 
-def check_disk(needs: Iterable[tuple[Path, int]], what: str = RESULTS_NEED) -> None:
+def check_disk(needs: Iterable[tuple[Path, int]], purpose: str = RESULTS_NEED) -> None:
     """Raise WriteError if the bytes that each folder will take do not fit on its disk.
 
     The sum counts for folders on the same disk, and the first of them is named. A folder that does not exist is on the
@@ -133,11 +133,11 @@ def check_disk(needs: Iterable[tuple[Path, int]], what: str = RESULTS_NEED) -> N
         free = shutil.disk_usage(_existing(folder)).free
         if needed > free:
             advice = f"choose another folder with {spelled('cache_dir')}"
-            if what == RESULTS_NEED:
+            if purpose == RESULTS_NEED:
                 sizes = f"{spelled('max_vocab')} or {spelled('vector_size')}"
                 advice = f"choose another folder with {spelled('run')} or -o, or reduce {sizes}"
             raise WriteError(
-                f"{folder}: {what} {size_text(needed)} of disk space, but only {size_text(free)} are free: {advice}"
+                f"{folder}: {purpose} {size_text(needed)} of disk space, but only {size_text(free)} are free: {advice}"
             )
 
 

@@ -104,10 +104,10 @@ class WarmStart:
             known, checked = self.model.settings, validated(self.model.settings)
         except ConfigError as error:
             raise DataError(f"{self.name}: the model's settings: {error}") from error
-        found = {name: getattr(checked, name) for name in FIELDS if name in known and name not in RUN_SETTINGS}
+        kept = {name: getattr(checked, name) for name in FIELDS if name in known and name not in RUN_SETTINGS}
         if checked.architecture in members("architectures") and checked.shrink_windows == shrinks(checked):
-            found.pop("shrink_windows", None)  # it is chosen again, because it depends on the window
-        return {name: value for name, value in found.items() if value is not None} | size
+            kept.pop("shrink_windows", None)  # it is chosen again, because it depends on the window
+        return {name: value for name, value in kept.items() if value is not None} | size
 
     def resolve(
         self, flags: Mapping[str, Any], environment: Mapping[str, str], config: str | Path | None = None
@@ -229,13 +229,15 @@ class WarmStart:
         }
 
 
-def union(mine: Vocabulary, found: Mapping[str, int], min_count: int, max_vocab: int | None = None) -> Vocabulary:
-    """Return a vocabulary with the sums of both counts, and with the words of `found` that `mine` lacks.
+def union(
+    mine: Vocabulary, corpus_counts: Mapping[str, int], min_count: int, max_vocab: int | None = None
+) -> Vocabulary:
+    """Return a vocabulary with the sums of both counts, and with the words of `corpus_counts` that `mine` lacks.
 
     Of these, only words with `min_count` join, the most frequent first, while there are fewer than `max_vocab` words.
     """
-    sums = [number + found.get(word, 0) for word, number in zip(mine.words, mine.counts.tolist(), strict=True)]
-    new = {word: number for word, number in found.items() if number >= min_count and word not in mine.index}
+    sums = [count + corpus_counts.get(word, 0) for word, count in zip(mine.words, mine.counts.tolist(), strict=True)]
+    new = {word: count for word, count in corpus_counts.items() if count >= min_count and word not in mine.index}
     joining = _sorted(list(new), np.array(list(new.values()), np.int64))
     room = len(joining) if max_vocab is None else max(0, max_vocab - len(mine))
     counts = np.concatenate([np.array(sums, np.int64), joining.counts[:room]])

@@ -26,8 +26,8 @@ DTYPES = ("float32", "float16", "int8")
 
 def names() -> list[str]:
     """Return the names of all formats, DEFAULT first, without importing their modules."""
-    found = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")} - {"contract"}
-    return sorted(found, key=lambda name: (name != DEFAULT, name))
+    modules = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")} - {"contract"}
+    return sorted(modules, key=lambda name: (name != DEFAULT, name))
 
 
 def formats() -> "dict[str, VectorFormat]":

@@ -120,13 +120,13 @@ def read_table(
 
     try:
         justify(dim or 1)
-        found = all_blocks()
-        first = next(found, None)
+        blocks = all_blocks()
+        first = next(blocks, None)
         if first is None:
             raise DataError(f"{path} contains no vectors")
         width = first[1].shape[1]
         justify(width)
-        same = (_same(block, width, path) for block in chain([first], found))
+        same = (_same(block, width, path) for block in chain([first], blocks))
         vectors = collected(path, kind, (rows, width), same, lenient, limit, size)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise damaged(path, error) from error

@@ -158,8 +158,8 @@ class Folder(NamedTuple):
 
     def is_ours(self, path: Path) -> bool:
         """Return whether w2vtrain wrote a folder, which has MARK then, and nobody has added files."""
-        found = {inner.relative_to(path).as_posix() for inner in path.rglob("*") if not inner.is_dir()}
-        return MARK in found and found <= {*self.files, MARK}
+        names = {inner.relative_to(path).as_posix() for inner in path.rglob("*") if not inner.is_dir()}
+        return MARK in names and names <= {*self.files, MARK}
 
 
 MARK = "w2vtrain.json"

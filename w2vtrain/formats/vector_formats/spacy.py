@@ -73,13 +73,13 @@ def hash64(data: bytes) -> int:
 @cache
 def separators() -> str:
     """Return a regular expression for one character that is not part of a word of letters and combining marks."""
-    found = [
+    codes = [
         code
         for code in range(LAST_CHARACTER + 1)
         if unicodedata.category(chr(code))[0] in "NPS"
     ]  # fmt: skip
     ranges: list[list[int]] = []
-    for code in found:
+    for code in codes:
         if ranges and ranges[-1][1] == code - 1:
             ranges[-1][1] = code
         else:

@@ -83,9 +83,9 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
                 f"{path}: {lines.count:,} vectors, but {METADATA.beside(path)} has {len(words):,} words"
             )
 
-    found = read_rows(path, sniffed, lenient, limit, parse, lambda dim: 2 * dim)
-    kept = None if counts is None else counts[: len(found.words)]
-    return Vectors(found.words, found.matrix, "tensorboard", skipped=found.skipped, counts=kept)
+    vectors = read_rows(path, sniffed, lenient, limit, parse, lambda dim: 2 * dim)
+    kept = None if counts is None else counts[: len(vectors.words)]
+    return Vectors(vectors.words, vectors.matrix, "tensorboard", skipped=vectors.skipped, counts=kept)
 
 
 class _Lines:

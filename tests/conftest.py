@@ -138,7 +138,7 @@ def _no_wait_for_the_disk():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _python_twins_may_overflow():
+def _python_versions_may_overflow():
     """Silence overflow warnings: uint64 arithmetic wraps around, and NumPy scalars warn but compiled code does not."""
     with np.errstate(over="ignore"):
         yield

@@ -1,7 +1,7 @@
 """Zero, constant, tiny and huge vectors: every query and command answers without a warning of NumPy.
 
-Warnings are errors in tests, but conftest.py silences overflow for the twins of kernels; here, all of NumPy's warnings
-are on.
+Warnings are errors in tests, but conftest.py silences overflow for the Python versions of kernels; here, all of
+NumPy's warnings are on.
 """
 
 import math

@@ -1,6 +1,6 @@
 """A context word that occurs twice in a window: which values its updates use, pinned at a large learning rate.
 
-The kernels run as plain Python in float64; tests/kernels compares the compiled operations with their Python twins.
+The kernels run as plain Python in float64; tests/kernels compares the compiled operations with their Python versions.
 """
 
 from types import SimpleNamespace

@@ -35,7 +35,7 @@ def means(subwords, rows):
 
 
 class Composed:
-    """An architecture of tests/references/architectures.py, on words whose vectors are means of their rows."""
+    """An architecture of tests/references/architectures, on words whose vectors are means of their rows."""
 
     def __init__(self, base, subwords):
         self.base, self.subwords, self.pairs = base, subwords, base.pairs

@@ -1,4 +1,4 @@
-"""Vector operations on short arrays of indices, compared with their Python twins."""
+"""Vector operations on short arrays of indices, compared with their Python versions."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def same_before(fast, slow, end):
 
 @SIZES
 @pytest.mark.parametrize(("at", "first"), [(0, 0), (5, 3)])
-def test_copy_indices_agrees_with_its_twin(ids, n, at, first):
+def test_copy_indices_agrees_with_its_python_version(ids, n, at, first):
     @kernel()
     def call(to, at, source, first, n):
         indices.copy_indices(to, at, source, first, n)
@@ -58,7 +58,7 @@ def test_copy_shifted_shifts_only_indices_in_the_range(rng, n, first, size, shif
 
 
 @SIZES
-def test_unpack_indices_agrees_with_its_twin(ids, n):
+def test_unpack_indices_agrees_with_its_python_version(ids, n):
     @kernel()
     def call(halves, bits, packed, first, n):
         indices.unpack_indices(halves, bits, packed, first, n)

@@ -39,13 +39,13 @@ def test_logistic_errors_agree_with_the_definition(values, m, bits, shift):
             x, y = float(np.float32(g[i, j] - np.float32(shift))), float(labels[j])
             naive_loss += reference.softplus(x) - y * x
             naive[i, j] = 0.1 * (y - reference.sigmoid(x))
-    twin = g.astype(np.float64)
+    in_python = g.astype(np.float64)
     loss = fast(g, len(g), m, labels, shifts, np.float32(0.1))
-    twin_loss = logistic_errors(twin, len(g), m, labels, shifts, 0.1)
+    python_loss = logistic_errors(in_python, len(g), m, labels, shifts, 0.1)
     np.testing.assert_allclose(g[:, :m], naive, atol=2e-7)
-    np.testing.assert_allclose(twin[:, :m], naive, atol=2e-6)
+    np.testing.assert_allclose(in_python[:, :m], naive, atol=2e-6)
     assert loss == pytest.approx(naive_loss, rel=1e-5, abs=1e-5 * max(1, len(g)))
-    assert twin_loss == pytest.approx(naive_loss, rel=1e-5, abs=1e-5)
+    assert python_loss == pytest.approx(naive_loss, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("m", [1, 6, 16, 17])

@@ -1,4 +1,4 @@
-"""Sums and updates of rows of any length and alignment, compared with their NumPy twins; aligned matrices."""
+"""Sums and updates of rows of any length and alignment, compared with reference implementations; aligned matrices."""
 
 import os
 import subprocess

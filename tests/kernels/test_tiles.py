@@ -1,4 +1,4 @@
-"""Products and gradient steps on tiles of rows, compared with their NumPy twins, also for other processors."""
+"""Products and gradient steps on tiles of rows, compared with reference implementations, also for other processors."""
 
 import os
 import platform

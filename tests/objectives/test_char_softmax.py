@@ -11,9 +11,8 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives import char_softmax
 from w2vtrain.objectives.char_softmax import ADAGRAD_DAMPING, CharScorer, CharSoftmax
-from w2vtrain.probability import characters as speller
-from w2vtrain.probability.characters import MAX_SPELLED_BYTES, spell, tries
-from w2vtrain.probability.characters import CharacterDecoder as Speller
+from w2vtrain.probability import characters
+from w2vtrain.probability.characters import MAX_SPELLED_BYTES, CharacterDecoder, spell, tries
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 
@@ -22,7 +21,7 @@ WORDS = ["the", "a", "n√©", "x" * 40, "x" * 50, "then", "nation", "national", "Ê
 COUNTS = np.arange(len(WORDS), 0, -1)
 SIZE, DIM, BLOCK = len(WORDS), 5, 9
 SMALL = {"units": 7, "char_dim": 3}
-CHILDREN = Speller._children
+CHILDREN = CharacterDecoder._children
 CELLS = pytest.mark.parametrize("cell", list(UNITS))
 LAYERS = ["start", "embeddings", "inputs", "recurrent", "offsets", "readout", "prior"]
 
@@ -38,7 +37,7 @@ def built(rng, words=WORDS, bias=True, dtype=np.float64, **options):
 
 def scorer_of(objective, words):
     """Return a scorer with the network of an objective for another vocabulary with the same letters."""
-    return CharScorer(Speller(objective.network.unit, objective.theta, spell(words)))
+    return CharScorer(CharacterDecoder(objective.network.unit, objective.theta, spell(words)))
 
 
 def block(rng, width, dtype=np.float64, size=SIZE):
@@ -154,7 +153,7 @@ def test_scores_do_not_depend_on_the_sizes_of_pieces_and_batches(rng, monkeypatc
     objective = built(rng)
     H, targets = block(rng, DIM + 1)
     expected = objective.log_probs(H), objective.scores(H, targets), objective.log_prob(H, targets)
-    monkeypatch.setattr(speller, "WORDS_PER_TRIE", piece)
+    monkeypatch.setattr(characters, "WORDS_PER_TRIE", piece)
     monkeypatch.setattr(char_softmax, "HIDDEN_VECTORS_AT_ONCE", batch)
     monkeypatch.setattr(char_softmax, "TARGETS_AT_ONCE", batch)
     again = scorer_of(objective, WORDS)
@@ -279,7 +278,7 @@ def test_an_lstm_starts_by_remembering():
 def test_log_z_of_fewer_examples_is_affordable_for_more_words(rng, monkeypatch):
     objective, spelled = built(rng), []
     monkeypatch.setattr(
-        Speller,
+        CharacterDecoder,
         "_children",
         lambda self, states, level, *rest: spelled.append(level) or CHILDREN(self, states, level, *rest),
     )

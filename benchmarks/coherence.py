@@ -17,10 +17,10 @@ from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import emitter_of
 from w2vtrain.kernels.rows import apart_zeros
 
-FAR = 100e-9
+FAR_SECONDS = 100e-9
 """Seconds of a round trip above which two cores are called far from each other."""
 
-SPINS = 40_000_000
+MAX_SPINS = 40_000_000
 """Looks at the cell after which a thread gives up, about 10 ms. On a busy machine both threads may get the same core,
 where each answer takes a time slice."""
 
@@ -78,9 +78,9 @@ def round_trip(turns: int = 1000, tries: int = 9) -> float | None:
 def _round_trip(other: ThreadPoolExecutor, turns: int) -> float | None:
     """Return the mean of the seconds of all turns but two, None if a thread gave up."""
     cell = apart_zeros((1,), np.int64)
-    answers = other.submit(bounce, cell, 1, 0, turns, SPINS)
-    answered = bounce(cell, 0, 0, 2, SPINS)  # at its second turn, the other thread runs
+    answers = other.submit(bounce, cell, 1, 0, turns, MAX_SPINS)
+    answered = bounce(cell, 0, 0, 2, MAX_SPINS)  # at its second turn, the other thread runs
     started = time.perf_counter()
-    answered = answered and bounce(cell, 0, 2, turns, SPINS)
+    answered = answered and bounce(cell, 0, 2, turns, MAX_SPINS)
     seconds = time.perf_counter() - started
     return seconds / (turns - 2) if answers.result() and answered else None

@@ -160,7 +160,7 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
         yield run_ranks(2, cycle)[0]
 
 
-BYTES, COPYING = 3.33e6, 17e-3
+EXCHANGED_BYTES, COPYING_SECONDS = 3.33e6, 17e-3
 """What `exchange` prints for enwiki8: bytes of an exchange, and seconds that one core takes for it at most."""
 HOSTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -171,8 +171,8 @@ def predicted(hosts: int, cores: int, speed: float, words: float, gigabits: floa
     cores: of each host; speed: words per second of one host; words: learned by all hosts between two exchanges. A round
     takes the time to learn its words, to combine the rows on all cores, and to send and receive 2 (K - 1) / K of them.
     """
-    line = 2 * (hosts - 1) / hosts * BYTES / (gigabits * 1e9 / 8)
-    exchange = COPYING / cores + line if hosts > 1 else 0.0
+    line = 2 * (hosts - 1) / hosts * EXCHANGED_BYTES / (gigabits * 1e9 / 8)
+    exchange = COPYING_SECONDS / cores + line if hosts > 1 else 0.0
     return words / (words / (hosts * speed) + exchange)
 
 

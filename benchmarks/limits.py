@@ -27,8 +27,8 @@ from w2vtrain.training.inputs import CHUNK_WORDS
 
 CHAINS = 12
 """Number of independent sums: more than latency times throughput, and fewer than SSE has registers."""
-ROUNDS = 7
-AHEAD = 8
+TIMED_CALLS = 7
+ROWS_AHEAD = 8
 """Number of rows between prefetching a row and using it."""
 
 
@@ -85,16 +85,16 @@ def triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, s: float) -> None:
 def change_rows(matrix: np.ndarray, order: np.ndarray, row: np.ndarray) -> None:
     """Add half of `row` (1, width) to the rows `order` (n,) of a matrix, one at a time."""
     for k in range(len(order)):
-        if k + AHEAD < len(order):
-            prefetch(matrix, order[k + AHEAD])
+        if k + ROWS_AHEAD < len(order):
+            prefetch(matrix, order[k + ROWS_AHEAD])
         add_to_rows(matrix, order[k:], 1, row, float32(0.5))
 
 
 def fastest(act: Callable[[], Any]) -> float:
-    """Return the shortest time of ROUNDS calls in seconds; a first call, which may compile, does not count."""
+    """Return the shortest of TIMED_CALLS times in seconds; a first call, which may compile, does not count."""
     act()
     seconds = []
-    for _ in range(ROUNDS):
+    for _ in range(TIMED_CALLS):
         started = time.perf_counter()
         act()
         seconds.append(time.perf_counter() - started)

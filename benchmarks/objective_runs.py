@@ -30,7 +30,7 @@ from w2vtrain.system.machine import cores_of_process
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
 COMMAND = re.compile(r"^```sh\n# takes [^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-HELD_OUT, CURVE = 300_000, 30_000
+HELD_OUT_BYTES, CURVE_BYTES = 300_000, 30_000
 """Bytes at the end of a text that are held out for testing, and bytes before them for the curves."""
 KEPT = (
     "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes", "vocabulary", "corpus_words",
@@ -64,10 +64,11 @@ def divide(folder: Path, name: str, text: Path) -> None:
     if (folder / f"{name}.end.txt").exists():
         return
     whole = text.read_bytes()
-    test = whole.rfind(b"\n", 0, max(0, len(whole) - HELD_OUT)) + 1
-    curve = whole.rfind(b"\n", 0, max(0, test - CURVE)) + 1
-    if curve < HELD_OUT:
-        sys.exit(f"{text}: a text of at least {2 * (HELD_OUT + CURVE):,} bytes, with a paragraph per line, is needed")
+    test = whole.rfind(b"\n", 0, max(0, len(whole) - HELD_OUT_BYTES)) + 1
+    curve = whole.rfind(b"\n", 0, max(0, test - CURVE_BYTES)) + 1
+    if curve < HELD_OUT_BYTES:
+        least = 2 * (HELD_OUT_BYTES + CURVE_BYTES)
+        sys.exit(f"{text}: a text of at least {least:,} bytes, with a paragraph per line, is needed")
     parts = {name: whole[:curve], f"{name}.curve": whole[curve:test], f"{name}.end": whole[test:]}
     for part_name, part in parts.items():
         (folder / "part").write_bytes(part)

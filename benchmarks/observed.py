@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import programs
-from coherence import FAR, round_trip
+from coherence import FAR_SECONDS, round_trip
 from limits import needed
 from numpy.typing import NDArray
 
@@ -43,7 +43,7 @@ class Observed(Measurement):
         before, after = self.round_trips
         if before is None or after is None:
             return None
-        return "near" if max(before, after) < FAR else "far" if min(before, after) >= FAR else "mixed"
+        return "near" if max(before, after) < FAR_SECONDS else "far" if min(before, after) >= FAR_SECONDS else "mixed"
 
     @property
     def round_trip(self) -> float | None:

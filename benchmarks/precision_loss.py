@@ -18,7 +18,7 @@ from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.formats.precision import mean_cosine
 from w2vtrain.formats.vector_formats import DTYPES
 
-NEIGHBORS, QUERIES = 10, 10_000
+NEIGHBORS, MAX_QUERIES = 10, 10_000
 
 
 def neighbors(matrix: NDArray[np.float32], queries: int) -> NDArray[np.int64]:
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--pairs", required=True)
     given = parser.parse_args()
     exact = read_vectors(given.vectors)
-    queries = min(QUERIES, len(exact.words))
+    queries = min(MAX_QUERIES, len(exact.words))
     near = neighbors(exact.matrix, queries)
     print("dtype     bytes        cosine    same neighbors  analogies  pairs")
     for dtype in DTYPES:

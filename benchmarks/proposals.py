@@ -34,7 +34,7 @@ from w2vtrain.probability.sampling import log_uniform, noise_distribution
 from w2vtrain.training.inputs import heldout_text
 from w2vtrain.training.predictor import model_predictor, problem_of
 
-BATCH, ESS, CAP = 32, 25, 4096
+DRAWS_PER_BATCH, ESS, CAP = 32, 25, 4096
 """As `is` with the bigram proposal draws: batches of draws, until an effective sample size, at most this many draws."""
 CHAINS = 8
 """Runs of draws per example that measure how many draws reach the effective sample size."""
@@ -174,9 +174,9 @@ def drawn(q: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
 
 def needed(r: Array) -> tuple[float, float]:
     """Return how many draws reach the effective sample size, and the share of runs that do not; r (runs, CAP)."""
-    totals, squares = (np.cumsum(x, axis=1)[:, BATCH - 1 :: BATCH] for x in (r, r**2))
+    totals, squares = (np.cumsum(x, axis=1)[:, DRAWS_PER_BATCH - 1 :: DRAWS_PER_BATCH] for x in (r, r**2))
     enough = totals**2 >= ESS * squares
-    first = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, CAP // BATCH) * BATCH
+    first = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, CAP // DRAWS_PER_BATCH) * DRAWS_PER_BATCH
     return float(first.mean()), float((~enough.any(axis=1)).mean())
 
 

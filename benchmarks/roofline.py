@@ -13,12 +13,12 @@ from observed import Observed
 
 from w2vtrain.system.amounts import counted
 
-LIMITING = 0.5
+LIMITING_SHARE = 0.5
 """Share of the machine's arithmetic or row bandwidth from which it is called the limit."""
 
-LOSING = 0.25
+LOST_SHARE = 0.25
 """Share of their speed that threads lose, from which that is called the limit: two threads then do the work of 1.5. It
-is lower than LIMITING because the loss is measured, where the other shares are the least that a job can need."""
+is lower than LIMITING_SHARE because the loss is measured, where the other shares are the least that a job can need."""
 
 Groups = dict[tuple[int, str | None], list[Observed]]
 """The measurements of one job by (threads, how far apart the cores are)."""
@@ -41,7 +41,11 @@ class Shares(NamedTuple):
     def limit(self) -> str:
         """Return what limits the job, in words: the largest share, if it is large enough."""
         loss = "coherence" if 2 * self.lost_cpu >= self.lost else "waiting for a free core"
-        shares = {"arithmetic": (self.arithmetic, LIMITING), "rows": (self.rows, LIMITING), loss: (self.lost, LOSING)}
+        shares = {
+            "arithmetic": (self.arithmetic, LIMITING_SHARE),
+            "rows": (self.rows, LIMITING_SHARE),
+            loss: (self.lost, LOST_SHARE),
+        }
         if large := [(share, name) for name, (share, least) in shares.items() if share >= least]:
             return f"limited by {max(large)[1]}"
         return "limited by none of these alone; the rest is drawing, finding windows and waiting"

@@ -27,12 +27,12 @@ def test_a_thread_gives_up_if_nobody_answers():
 
 
 def test_a_round_trip_is_a_time(monkeypatch):
-    monkeypatch.setattr(coherence, "SPINS", PATIENT)
+    monkeypatch.setattr(coherence, "MAX_SPINS", PATIENT)
     assert 1e-9 < coherence.round_trip(turns=10, tries=1) < 1
 
 
 def test_a_round_trip_without_answers_is_unknown(monkeypatch):
-    monkeypatch.setattr(coherence, "SPINS", 0)
+    monkeypatch.setattr(coherence, "MAX_SPINS", 0)
     before = threading.active_count()
     assert coherence.round_trip() is None
     assert threading.active_count() == before

@@ -69,6 +69,6 @@ def test_bias_and_error_of_multinomial_draws_are_those_of_theory(rng):
 
 def test_draws_until_the_effective_sample_size_come_in_batches():
     r = np.ones((2, proposals.CAP))
-    assert proposals.needed(r) == (proposals.BATCH, 0)
+    assert proposals.needed(r) == (proposals.DRAWS_PER_BATCH, 0)
     r[:, 0] = 1e6
     assert proposals.needed(r) == (proposals.CAP, 1)

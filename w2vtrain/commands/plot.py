@@ -35,7 +35,7 @@ picture_options: Any = all_of(
     quiet_option,
 )  # fmt: skip
 """Options of all pictures."""
-MOST_MISSING = 5
+MAX_NAMED_WORDS = 5
 """Unknown words that a warning names."""
 MAX_WORD_BYTES = 65_536
 """Longest word that is asked for, in bytes."""
@@ -178,7 +178,7 @@ def _write(
 
     missing = write_picture(output, force, drawing, web)
     if missing:
-        some = " ".join(missing[:MOST_MISSING]) + " ..." * (len(missing) > MOST_MISSING)
+        some = " ".join(missing[:MAX_NAMED_WORDS]) + " ..." * (len(missing) > MAX_NAMED_WORDS)
         warning(
             f"{output}: no installed font has the characters {some}, which are drawn as boxes: install a font of their"
             " script, or write .svg or .html, which take the reader's fonts"
@@ -218,6 +218,6 @@ def _chosen(loaded: Vectors, asked: Sequence[str], vectors: str) -> tuple[list[s
     if not rows:
         raise DataError(f"{vectors}: has none of the {len(missing):,} words")
     if missing:
-        some = ", ".join(missing[:MOST_MISSING]) + ", ..." * (len(missing) > MOST_MISSING)
+        some = ", ".join(missing[:MAX_NAMED_WORDS]) + ", ..." * (len(missing) > MAX_NAMED_WORDS)
         warning(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
     return list(rows), np.array(list(rows.values()))

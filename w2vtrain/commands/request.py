@@ -16,7 +16,7 @@ from w2vtrain.system.files import STDOUT
 
 Export = Literal["auto", "in", "out", "in+out", "blend"]
 """Which vectors of a model to write: see formats.transforms.exported."""
-LONGEST_NAME = 200
+MAX_LOCK_NAME_BYTES = 200
 """Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
 RANGES: dict[str, Number] = {
@@ -129,7 +129,7 @@ def lock_path(output: str) -> Path:
     """Return the path of the lock file beside an output, with symbolic links resolved."""
     target = Path(os.path.realpath(output))
     name = os.fsencode(target.name)
-    if len(name) > LONGEST_NAME:  # drop a partial character: some file systems reject it
-        start = name[:LONGEST_NAME].decode("utf-8", "ignore")
+    if len(name) > MAX_LOCK_NAME_BYTES:  # drop a partial character: some file systems reject it
+        start = name[:MAX_LOCK_NAME_BYTES].decode("utf-8", "ignore")
         return target.parent / f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock"
     return target.parent / f".{target.name}.lock"

@@ -26,7 +26,7 @@ from w2vtrain.text.encoded import EncodedCorpus, make_room, naming
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import Int32, Int64
 
-MAX_NUMBER = 1 << 50
+MAX_MANIFEST_NUMBER = 1 << 50
 """In a manifest: no corpus has as many bytes."""
 MAX_MANIFEST_BYTES = 1 << 20
 _PIECE_IDS = 1 << 20  # ids that are copied or checked at a time
@@ -169,7 +169,7 @@ def _valid(data: bytes, identity: str) -> Manifest | None:
     stats, numbers = manifest.stats, [*manifest.sizes, *manifest.checksums, *astuple(manifest.stats)]
     entries = stats.tokens - stats.out_of_vocabulary + stats.sentences
     fits = len(manifest.sizes) == len(manifest.checksums) and 0 < sum(manifest.sizes) == entries
-    is_valid = manifest.identity == identity and fits and min(numbers) >= 0 and max(numbers) < MAX_NUMBER
+    is_valid = manifest.identity == identity and fits and min(numbers) >= 0 and max(numbers) < MAX_MANIFEST_NUMBER
     return manifest if is_valid else None
 
 

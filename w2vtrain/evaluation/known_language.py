@@ -20,7 +20,7 @@ from w2vtrain.probability.problem import Problem
 from w2vtrain.training.trainer import make_engine, train
 
 WORDS = ["the", "of", "and", "in", "to", "a", "was", "is", "for", "on", "as", "by", "with", "he", "at", "it"]
-CONTEXTS, EACH, EPOCHS, SENTENCES, DIM = 8, 128, 40, 64, 16
+CONTEXTS, SENTENCES_EACH, EPOCHS, SENTENCES, DIM = 8, 128, 40, 64, 16
 """Contexts, sentences per context, passes over the text, sentences per chunk, and dimensions: enough for any P(w|h)."""
 
 
@@ -52,17 +52,17 @@ def language() -> Language:
     """Return the language: words of very different frequencies, in contexts that differ much."""
     rng = np.random.default_rng(3)
     weights = np.exp(2 * rng.standard_normal((CONTEXTS, len(WORDS)))) / np.arange(1, len(WORDS) + 1)
-    counts = 1 + np.floor((EACH - len(WORDS)) * weights / weights.sum(axis=1, keepdims=True)).astype(np.int64)
-    counts[np.arange(CONTEXTS), counts.argmax(axis=1)] += EACH - counts.sum(axis=1)
+    counts = 1 + np.floor((SENTENCES_EACH - len(WORDS)) * weights / weights.sum(axis=1, keepdims=True)).astype(np.int64)
+    counts[np.arange(CONTEXTS), counts.argmax(axis=1)] += SENTENCES_EACH - counts.sum(axis=1)
     first = 2 * np.arange(CONTEXTS)
-    order = np.argsort(-(counts.sum(axis=0) + EACH * np.isin(np.arange(len(WORDS)), first)), kind="stable")
+    order = np.argsort(-(counts.sum(axis=0) + SENTENCES_EACH * np.isin(np.arange(len(WORDS)), first)), kind="stable")
     counts, contexts = counts[:, order], np.argsort(order)[first]
     pairs = np.repeat([[c, w] for c in contexts for w in range(len(WORDS))], counts.reshape(-1), axis=0)
     ends = np.full((len(pairs), 1), -1)
     tokens = np.concatenate([rng.permutation(pairs), ends], axis=1).reshape(-1).astype(np.int32)
     starts = np.arange(0, len(tokens) + 1, 3 * SENTENCES)
     text = Chunks(tokens, starts, np.diff(starts) // 3 * 2, np.bincount(pairs.reshape(-1)))
-    return Language(text, contexts, counts / EACH)
+    return Language(text, contexts, counts / SENTENCES_EACH)
 
 
 def trained_on_language(name: str, architecture: str, options: dict[str, Any], bias: bool = False) -> Scored:

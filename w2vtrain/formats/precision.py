@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.safetensors import row_blocks
 
-LARGEST_INT8 = 127
+MAX_INT8 = 127
 
 
 def scales_of(matrix: Any) -> NDArray[np.float32]:
     """Return the (V,) scales of the rows of a matrix (V, d) for int8; 1 for rows of zeros."""
     scales = np.empty(len(matrix), np.float32)
     for rows in row_blocks(matrix):
-        largest = np.abs(matrix[rows]).max(axis=1) / np.float32(LARGEST_INT8)
+        largest = np.abs(matrix[rows]).max(axis=1) / np.float32(MAX_INT8)
         scales[rows] = np.where(largest > 0, largest, 1)
     return scales
 
@@ -32,7 +32,7 @@ def rounded(block: NDArray[Any], dtype: str, scales: NDArray[np.float32] | None 
     if dtype == "int8":
         assert scales is not None
         # Subnormal scales lose precision, so that a quotient may exceed 127.
-        values = np.clip(np.rint(block / scales[:, None]), -LARGEST_INT8, LARGEST_INT8)
+        values = np.clip(np.rint(block / scales[:, None]), -MAX_INT8, MAX_INT8)
         return np.ascontiguousarray(values, dtype=np.int8)
     return np.ascontiguousarray(block, dtype=np.dtype(dtype).newbyteorder("<"))
 

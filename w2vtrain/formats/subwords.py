@@ -102,7 +102,7 @@ class Subwords:
     def steps(self) -> NDArray[np.float32]:
         """Return for each word (V,) float32 what a row changes by per occurrence in the word.
 
-        It is 1, unless so many n-grams of the word share a row that the mean would change by more than MOST_GRADIENTS:
+        It is 1, unless so many n-grams of the word share a row that the mean would change by more than MAX_GRADIENTS:
         those of "==========" do.
         """
         from w2vtrain.kernels.ngrams import measure_steps

@@ -18,7 +18,7 @@ from w2vtrain.formats.safetensors import row_blocks
 EXPORTS = ("in", "out", "in+out", "blend")
 """The choices of `exported`."""
 
-LARGEST_DIM = 4096
+MAX_COVARIANCE_DIM = 4096
 """Maximum d for principal components: the time for them grows with d³, and is about 15 s for this d."""
 
 
@@ -153,8 +153,9 @@ def transform(
     Raises
     ------
     UsageError
-        If `remove_top` is d or more, or if d is larger than V or LARGEST_DIM. The covariance thus takes at most twice
-        the memory of `matrix`; computing its eigenvectors takes five times that for a moment, but less than 1 GiB.
+        If `remove_top` is d or more, or if d is larger than V or MAX_COVARIANCE_DIM. The covariance thus takes at most
+        twice the memory of `matrix`; computing its eigenvectors takes five times that for a moment, but less than
+        1 GiB.
     DataError
         If a result is too large for float32.
 
@@ -175,9 +176,9 @@ def check_components(shape: tuple[int, ...], count: int, where: str | Path) -> N
     V, d = shape
     if count >= d:
         raise UsageError(f"{where}: {spelled('remove_top', count)} would leave nothing of vectors of {d:,} dimensions")
-    if d > LARGEST_DIM:
+    if d > MAX_COVARIANCE_DIM:
         raise UsageError(
-            f"{where}: {spelled('remove_top')} takes vectors of at most {LARGEST_DIM:,} dimensions, not {d:,}"
+            f"{where}: {spelled('remove_top')} takes vectors of at most {MAX_COVARIANCE_DIM:,} dimensions, not {d:,}"
         )
     if d > V:
         raise UsageError(

@@ -21,7 +21,7 @@ from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_sa
 from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, readers, sniff
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD, collect_rows
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import MARK, Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
@@ -189,8 +189,10 @@ def _checked(
     if counts is not None and len(counts) != len(words):
         raise UsageError(f"{path}: {len(counts):,} counts cannot be written for {len(words):,} words")
     encoded = encode_words(words, path).split(b"\n")
-    if len(longest := max(encoded, key=len)) > MAX_WORD:
-        raise DataError(f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD:,}")
+    if len(longest := max(encoded, key=len)) > MAX_WORD_BYTES:
+        raise DataError(
+            f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD_BYTES:,}"
+        )
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
     check_range(matrix, words, dtype, path)
@@ -315,7 +317,7 @@ def _promised(path: str | Path, is_binary: bool, no_header: bool) -> Sniff:
 def read_counts(path: str | Path, coding: Coding) -> dict[str, int]:
     """Return the counts in a vocabulary file, one word and its count per line."""
     counts = {}
-    for number, line in read_lines(path, MAX_WORD):
+    for number, line in read_lines(path, MAX_WORD_BYTES):
         fields = line.split()
         if len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > 18:
             raise DataError(f"{path}:{number}: expected a word and its count, got {line[:60]!r}")

@@ -10,7 +10,7 @@ from w2vtrain.kernels.rows import sum_rows
 
 OFFSET = 2166136261
 """The hash of no bytes."""
-MOST_GRADIENTS = 2
+MAX_GRADIENTS = 2
 """How many gradients a word's vector moves by at most if n-grams of it share rows. For nearly all words, it is 1 to 1.4
 gradients, as in fastText."""
 
@@ -75,7 +75,7 @@ def compose(starts, rows, matrix, vectors):
 
 @kernel()
 def measure_steps(starts, rows, times, steps):
-    """Set steps[i] to MOST_GRADIENTS n / (sum of m^2), but at most 1, for the n rows of word i.
+    """Set steps[i] to MAX_GRADIENTS n / (sum of m^2), but at most 1, for the n rows of word i.
 
     A row that occurs m times counts once in the sum, which is n if none is repeated. times (one per row) int32: zeros,
     before and after.
@@ -88,4 +88,4 @@ def measure_steps(starts, rows, times, steps):
         for k in range(starts[word], starts[word + 1]):
             times[rows[k]] = int32(0)
         n = starts[word + 1] - starts[word]
-        steps[word] = min(float32(1), float32(MOST_GRADIENTS * n) / float32(squares))
+        steps[word] = min(float32(1), float32(MAX_GRADIENTS * n) / float32(squares))

@@ -17,7 +17,7 @@ from w2vtrain.probability.sampling import keep_probabilities
 from w2vtrain.text.vocabulary import Vocabulary
 
 Counts = NDArray[np.int64]
-POINTS = 400
+MAX_POINTS = 400
 """Ranks that are fitted and drawn, evenly spaced on the logarithmic axis."""
 
 
@@ -61,8 +61,8 @@ def read_falling_counts(path: str | Path) -> Counts:
 
 
 def spaced_ranks(size: int) -> NDArray[np.int64]:
-    """Return up to POINTS distinct ranks from 1 to `size`, evenly spaced on a logarithmic axis."""
-    return np.unique(np.geomspace(1, size, POINTS).round().astype(np.int64))
+    """Return up to MAX_POINTS distinct ranks from 1 to `size`, evenly spaced on a logarithmic axis."""
+    return np.unique(np.geomspace(1, size, MAX_POINTS).round().astype(np.int64))
 
 
 def fit_law(counts: Counts) -> ZipfMandelbrot:

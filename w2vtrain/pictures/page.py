@@ -30,7 +30,7 @@ DARK = {
 }  # fmt: skip
 """The same colors on a dark background."""
 
-LONGEST_WORD = 60
+MAX_WORD_CHARACTERS = 60
 """Characters of a word that a page shows; the whole word is its title."""
 
 
@@ -77,9 +77,9 @@ def embedded(value: Any) -> str:
 
 def word_html(word: str) -> str:
     """Return a word, which may be of any script, as HTML; a very long one is cut in the middle."""
-    if len(word) <= LONGEST_WORD:
+    if len(word) <= MAX_WORD_CHARACTERS:
         return f"<bdi>{escaped(word)}</bdi>"
-    half = LONGEST_WORD // 2
+    half = MAX_WORD_CHARACTERS // 2
     return f'<bdi title="{escaped(word[:1000])}">{escaped(word[:half])}…{escaped(word[-half:])}</bdi>'
 
 

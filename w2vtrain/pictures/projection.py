@@ -16,7 +16,7 @@ from w2vtrain.errors import ConfigError, UsageError
 
 Points = NDArray[np.float64]
 INSTALL = "pip install 'w2vtrain[map]'"
-FEWEST = 5
+MIN_WORDS = 5
 """Fewest words that UMAP and t-SNE accept."""
 ROUNDING = 1e-12
 """Differences of unit vectors below this are errors of rounding."""
@@ -37,8 +37,8 @@ def project(matrix: NDArray[Any], method: str = "pca", seed: int = 1) -> Project
     Raise ConfigError if the method's package is not installed, and UsageError for too few words or an unknown method.
     """
     check_method(method)
-    if method != "pca" and len(matrix) < FEWEST:
-        raise UsageError(f"the method {method} needs at least {FEWEST} words, not {len(matrix)}: use pca")
+    if method != "pca" and len(matrix) < MIN_WORDS:
+        raise UsageError(f"the method {method} needs at least {MIN_WORDS} words, not {len(matrix)}: use pca")
     return METHODS[method](unit_rows(matrix), seed)
 
 

@@ -19,7 +19,7 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import LINE_END, Int32, Int64
 
-STRETCH = 1 << 20
+STRETCH_IDS = 1 << 20
 """Entries that one thread joins at a time."""
 
 
@@ -119,7 +119,7 @@ def join_once(
     bounds = [0]
     while bounds[-1] < lines.ids.size:
         bounds.append(
-            join_kernels.cut_after(lines.ids, min(bounds[-1] + STRETCH, lines.ids.size), single, flags, slots)
+            join_kernels.cut_after(lines.ids, min(bounds[-1] + STRETCH_IDS, lines.ids.size), single, flags, slots)
         )
 
     def join(number: int) -> Int32:
@@ -148,7 +148,7 @@ class JoinedNumbers:
         self.closed, self._counting, self._ids = False, counting, lines.ids
         self.workers = [self] * len(counting.workers)
         self.spooled: dict[int, SpooledBlock] = {}
-        for index, (first, last) in enumerate(lines.stretches(STRETCH)):
+        for index, (first, last) in enumerate(lines.stretches(STRETCH_IDS)):
             ends = np.flatnonzero(self._ids[first:last] == LINE_END)
             tail = last - first - 1 - int(ends[-1]) if ends.size else last - first
             self.spooled[index] = SpooledBlock(0, first, last - first, ends.size, tail, 0)

@@ -31,7 +31,7 @@ ENTRY_BYTES = 32
 """Bytes of an entry of a table of pairs, of which at most 3/4 are in use."""
 TABLE_BYTES = 1 << 31
 """Bytes of all threads' tables of pairs together, by default."""
-_SMALLEST, _LONGEST = 1 << 20, 1 << 24  # entries of a stretch that one thread searches
+_MIN_STRETCH_IDS, _MAX_STRETCH_IDS = 1 << 20, 1 << 24  # entries of a stretch that one thread searches
 
 
 def find_in(
@@ -167,7 +167,7 @@ class _Pass:
         slots = slots_for(sum(map(len, self.common)))
         for common in self.common:
             phrase_kernels.copied(common, slots, np.uint64(0), np.uint64(0), 1)
-        size = min(_LONGEST, max(_SMALLEST, lines.ids.size // (4 * self.threads)))
+        size = min(_MAX_STRETCH_IDS, max(_MIN_STRETCH_IDS, lines.ids.size // (4 * self.threads)))
         stretches = lines.stretches(size)
 
         def find(number: int) -> Int64:

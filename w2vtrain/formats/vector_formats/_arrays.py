@@ -22,7 +22,7 @@ from w2vtrain.formats.vector_formats.contract import Table, Vectors
 
 Rows = tuple[Sequence[bytes], NDArray[Any]]
 """n words and their (n, d) values."""
-MAX_HEADER = 10_000
+MAX_HEADER_BYTES = 10_000
 """Maximum bytes of the header of a NumPy array."""
 HEADER_ERRORS = (
     ValueError, TypeError, KeyError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError, TokenError,
@@ -54,7 +54,7 @@ def read_header(file: Any, where: str | Path) -> tuple[tuple[int, ...], bool, np
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers from Python 2, which are valid
-            shape, fortran, dtype = read(file, max_header_size=MAX_HEADER)
+            shape, fortran, dtype = read(file, max_header_size=MAX_HEADER_BYTES)
     except HEADER_ERRORS as error:
         message = " ".join(str(error).split())[:100]
         raise DataError(f"{where}: the header of the NumPy array is damaged: {message}") from error

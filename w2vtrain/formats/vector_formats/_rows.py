@@ -21,7 +21,7 @@ from w2vtrain.system.reading import justified, open_input
 # Larger dimensions and longer words (in bytes) count as garbage, so that a malicious header or a file without line ends
 # cannot exhaust the memory.
 MAX_DIM = 1_000_000
-MAX_WORD = 1 << 16
+MAX_WORD_BYTES = 1 << 16
 # Numbers of values and of rows parsed at a time. The values are 256 KiB, which stay in the cache, and about 700 kB of
 # text; the rows are about 20 MB of objects.
 VALUES_AT_ONCE, ROWS_AT_ONCE = 1 << 16, 1 << 16

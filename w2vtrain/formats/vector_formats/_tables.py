@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, blocks, collected
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Table, Vectors
 from w2vtrain.system.reading import justified
 
@@ -25,7 +25,7 @@ ROWS_AT_ONCE_BYTES = 1 << 24
 READ_AT_ONCE_BYTES = 1 << 20
 """Bytes of vectors that are read from a row group at a time."""
 WORDS_AT_ONCE = 256
-"""Words that are decoded at a time. Each has at most MAX_WORD bytes, so they take at most 16 MiB."""
+"""Words that are decoded at a time. Each has at most MAX_WORD_BYTES, so they take at most 16 MiB."""
 
 
 def check() -> None:
@@ -181,8 +181,8 @@ def _words(word: Any, path: str | Path) -> list[bytes]:
         texts.buffers()[1], np.int64 if pa.types.is_large_string(texts.type) else np.int32
     )
     longest = int((offsets[1:][rows] - offsets[:-1][rows]).max())
-    if longest > MAX_WORD:
-        raise DataError(f"{path}: a word of {longest:,} bytes, more than {MAX_WORD:,}")
+    if longest > MAX_WORD_BYTES:
+        raise DataError(f"{path}: a word of {longest:,} bytes, more than {MAX_WORD_BYTES:,}")
     if texts is not word:
         word = texts.take(word.indices)
     return word.cast(pa.large_binary() if pa.types.is_large_string(word.type) else pa.binary()).to_pylist()  # type: ignore[no-any-return]

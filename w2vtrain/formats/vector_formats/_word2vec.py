@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD
+from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Promise
 
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t]*\r?\n")
@@ -111,7 +111,7 @@ def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[
         begin = at
         while begin < size and data[begin] == NEWLINE:
             begin += 1
-        space = data.find(b" ", begin, begin + MAX_WORD + 1)
+        space = data.find(b" ", begin, begin + MAX_WORD_BYTES + 1)
         if space < 0 or space + 1 + width > size:
             break
         names.append(data[begin:space])

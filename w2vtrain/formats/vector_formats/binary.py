@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from w2vtrain.errors import DataError, TruncatedFile
-from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of, split_binary
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 
@@ -66,13 +66,13 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             block = np.frombuffer(b"".join(values), "<f4").astype(np.float32, copy=False).reshape(-1, rows.dim)
             rows.add(names, block, lambda i, at=start, offsets=starts: f", byte {at + offsets[i]:,}")  # type: ignore[misc]
         total, start, data = total + len(names), start + used, data[used:]
-        if not names and len(data) > MAX_WORD + width:
-            raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD:,} bytes")
+        if not names and len(data) > MAX_WORD_BYTES + width:
+            raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD_BYTES:,} bytes")
         if not more:
             break
     if rows.missing(1) == 0:
         return
-    data += file.read(2 + MAX_WORD)
+    data += file.read(2 + MAX_WORD_BYTES)
     if data not in (b"", b"\n"):
         if promised is not None and total == promised:
             rows.refuse(f", byte {start:,}", f"more bytes than the {promised:,} vectors that the header promises")

@@ -19,7 +19,7 @@ from w2vtrain.formats.vector_formats._arrays import (
     stream_rows,
     write_array,
 )
-from w2vtrain.formats.vector_formats._rows import MAX_WORD
+from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.reading import open_input, read_lines, regular_size
 
@@ -49,7 +49,7 @@ def companion_lines(path: str | Path, companion: Companion, rows: int) -> list[b
     except InputMissing as error:
         raise DataError(f"{path} has no words, which are expected one per line beside it: {error}") from error
     lines = []
-    for number, line in read_lines(beside, 2 * MAX_WORD):
+    for number, line in read_lines(beside, 2 * MAX_WORD_BYTES):
         if number > rows:
             break
         lines.append(line.rstrip(b"\r\n"))

@@ -18,7 +18,7 @@ from w2vtrain.formats.vector_formats._rows import Collector, float_blocks, read_
 from w2vtrain.formats.vector_formats._word2vec import DECIMAL, first_lines_are, only_numbers
 from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.formats.vector_formats.npy import companion_lines
-from w2vtrain.formats.vector_formats.text import MAX_NUMBER
+from w2vtrain.formats.vector_formats.text import MAX_NUMBER_BYTES
 from w2vtrain.system.reading import stream_of
 
 COLUMNS = b"word\tcount"
@@ -75,7 +75,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
             raise DataError(f"{METADATA.beside(path)}:{number}: the word {word[:60]!r} {problem}")
 
     def parse(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
-        lines = _Lines(file, path, words, lenient, MAX_NUMBER * rows.dim)
+        lines = _Lines(file, path, words, lenient, MAX_NUMBER_BYTES * rows.dim)
         with stream_of(iter(lines)) as stream:
             text.parse_text(stream, rows, None, 0)
         if not lenient and rows.missing(1) and lines.count < len(words):

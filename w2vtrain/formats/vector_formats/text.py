@@ -16,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.vector_formats._rows import MAX_WORD, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import (
     DECIMAL,
     first_lines_are,
@@ -29,7 +29,7 @@ from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, Vect
 from w2vtrain.system.machine import automatic_threads
 
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
-MAX_NUMBER = 64
+MAX_NUMBER_BYTES = 64
 DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL)
 BLOCK_BYTES = 1 << 20
 """Bytes of text that are parsed at a time."""
@@ -114,7 +114,7 @@ def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDA
 
     Compiled code parses large files, on all cores, while the rows of earlier blocks are added.
     """
-    longest = MAX_WORD + MAX_NUMBER * rows.dim
+    longest = MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim
 
     def read() -> bytes:
         block = file.read(BLOCK_BYTES)
@@ -141,12 +141,12 @@ def _compiled(block: bytes, dim: int) -> tuple[list[bytes], NDArray[np.float32],
     text = np.frombuffer(block, np.uint8)[: block.rfind(b"\n") + 1]
     most = len(text) // (2 * dim + 2)
     bounds, values = np.empty((most, 2), np.int64), np.empty((most, dim), np.float32)
-    count, used = text_rows(text, MAX_WORD, POWERS, bounds, values)
+    count, used = text_rows(text, MAX_WORD_BYTES, POWERS, bounds, values)
     return [block[first:end] for first, end in bounds[:count].tolist()], values[:count], block[used:]
 
 
 def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
-    longest = MAX_WORD + MAX_NUMBER * rows.dim
+    longest = MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim
     for i, line in enumerate(lines):
         if len(line) >= longest:
             raise DataError(f"{rows.name}:{line_number + i}: a line of more than {longest:,} bytes")

@@ -7,7 +7,7 @@ import json
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
+from dataclasses import asdict, astuple, dataclass
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -40,6 +40,21 @@ class Division(NamedTuple):
     identity: str
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """How rank 0 reads the corpus, and how it divides it.
+
+    options: all that the words depend on besides the files; files: paths and sizes, in order; identity: see Division;
+    stretches: the arguments of each `File`, for each rank; samples: digests of blocks, by path.
+    """
+
+    options: list[Any]
+    files: list[list[Any]]
+    identity: str
+    stretches: list[list[list[Any]]]
+    samples: dict[str, str]
+
+
 def divided(comm: Communicator, corpus: Corpus) -> Division:
     """Divide a corpus into one stretch of about equal size for each rank. The ranks agree: rank 0 divides.
 
@@ -49,17 +64,16 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
     Raise UsageError for standard input and pipes, which several processes cannot read; InputMissing or DataError if a
     rank sees other files than rank 0, other sizes, or other bytes in the blocks that are compared.
     """
-    description = b""
+    sent = b""
     with together(comm) as gathering:
         _require_files(corpus)
         samples = _samples(corpus.files, gathering)
         if comm.rank == 0:
-            stretches = [list(map(astuple, files)) for files in stretched(corpus.files, comm.size, corpus.ends)]
-            description = json_text({**_description(corpus), "stretches": stretches, "samples": samples}).encode()
-    layout = json.loads(broadcast_bytes(comm, description))
+            sent = json_text(asdict(_proposal(corpus, comm.size, samples))).encode()
+    proposal = Proposal(**json.loads(broadcast_bytes(comm, sent)))
     with together(comm):
-        _compare(corpus, layout, samples, comm.rank)
-    return Division([File(*file) for file in layout["stretches"][comm.rank]], layout["identity"])
+        _compare(corpus, proposal, samples, comm.rank)
+    return Division([File(*file) for file in proposal.stretches[comm.rank]], proposal.identity)
 
 
 def stretched(files: Sequence[File], ranks: int, ends: Ends = line_ends) -> list[list[File]]:
@@ -129,8 +143,8 @@ def _options(corpus: Corpus) -> list[Any]:
     return [__version__, unicodedata.unidata_version, *options]
 
 
-def _description(corpus: Corpus) -> dict[str, Any]:
-    """Describe the corpus for the other ranks."""
+def _proposal(corpus: Corpus, ranks: int, samples: dict[str, str]) -> Proposal:
+    """Divide the corpus for all ranks. samples: of this rank."""
     options, files = _options(corpus), []
     try:
         for file in corpus.files:
@@ -138,20 +152,24 @@ def _description(corpus: Corpus) -> dict[str, Any]:
             files.append([str(Path(file.path).absolute()), state.st_size, state.st_mtime_ns, *astuple(file)[1:]])
     except OSError as error:
         raise InputMissing(f"{error.filename}: cannot be read: {reason(error)}") from error
-    listed = [[file.path, file.size] for file in corpus.files]
-    return {"options": options, "files": listed, "identity": json_digest([options, files])}
+    stretches = [[[*astuple(file)] for file in stretch] for stretch in stretched(corpus.files, ranks, corpus.ends)]
+    return Proposal(options, _listed(corpus), json_digest([options, files]), stretches, samples)
 
 
-def _compare(corpus: Corpus, layout: dict[str, Any], samples: dict[str, str], rank: int) -> None:
+def _listed(corpus: Corpus) -> list[list[Any]]:
+    return [[file.path, file.size] for file in corpus.files]
+
+
+def _compare(corpus: Corpus, proposal: Proposal, samples: dict[str, str], rank: int) -> None:
     """Raise an error if rank 0 sees other files, or reads them in another way. samples: by this rank."""
-    if layout["options"] != _options(corpus):
+    if proposal.options != _options(corpus):
         raise DataError(
-            f"rank {rank} reads text as {_options(corpus)}, and rank 0 as {layout['options']} (version, version of"
+            f"rank {rank} reads text as {_options(corpus)}, and rank 0 as {proposal.options} (version, version of"
             " Unicode, tokenizer, encoding errors, NUL, column, phrases): start all ranks with the same program and"
             " settings"
         )
     mine = {file.path: file.size for file in corpus.files}
-    theirs = dict(map(tuple, layout["files"]))
+    theirs = dict(map(tuple, proposal.files))
     for path in theirs:
         if path not in mine:
             raise InputMissing(
@@ -164,10 +182,10 @@ def _compare(corpus: Corpus, layout: dict[str, Any], samples: dict[str, str], ra
                 f"{path} has {size:,} bytes on rank {rank}, and {other}: all ranks must read the same files, which must"
                 " not change during training"
             )
-    if [[file.path, file.size] for file in corpus.files] != layout["files"]:
+    if _listed(corpus) != proposal.files:
         raise DataError(f"rank {rank} sees the files of the corpus in another order than rank 0: name each file")
     for path, digest in samples.items():
-        if digest != layout["samples"][path]:
+        if digest != proposal.samples[path]:
             raise DataError(
                 f"{path} has other bytes on rank {rank} than on rank 0: all ranks must read the same files, which must"
                 " not change during training"

@@ -1,6 +1,6 @@
-"""Reference implementations of what the package computes fast: losses, trees, samplers, windows.
+"""Reference implementations of what the package computes fast: losses, trees, windows, training.
 
-Tests compare the package with them. They compute in float64, one step at a time.
+Tests compare the package with them. They compute in float64, one step at a time, and take what the package draws.
 """
 
 import heapq
@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from w2vtrain.engines.window_kernel import Windows, reach_of, read_sentence
 from w2vtrain.evaluation import objective_steps
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import draw_words
+from w2vtrain.probability.sampling import draw_words, seed_stream
 from w2vtrain.training import trainer
 from w2vtrain.training.team import Team
 
-MASK = 2**64 - 1
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 """The counts of a small vocabulary."""
@@ -81,53 +81,6 @@ def hidden_vectors(rng, size, width, lengths=1.0):
     H = rng.normal(size=(size, width)) * np.reshape(lengths, (-1, 1))
     H[:, -1] = 1
     return H
-
-
-class Stream:
-    """The random stream of the kernels, splitmix64, in Python integers."""
-
-    def __init__(self, state=0):
-        self.state = state
-
-    @staticmethod
-    def mix(z):
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
-        return z ^ (z >> 31)
-
-    @classmethod
-    def of_chunk(cls, seed, epoch, chunk):
-        state = 0
-        for part in (seed, epoch, chunk):
-            state = cls.mix(state + part + 0x9E3779B97F4A7C15 & MASK)
-        return cls(state)
-
-    def draw(self):
-        self.state = self.state + 0x9E3779B97F4A7C15 & MASK
-        return self.mix(self.state)
-
-    @classmethod
-    def hashed(cls, words, n):
-        """Return the number in [0, n) that these words, in this order, hash to."""
-        state = 0
-        for word in words:
-            state = cls.mix(state + int(word) + 0x9E3779B97F4A7C15 & MASK)
-        return ((state >> 32) * n) >> 32
-
-    def below(self, n):
-        return ((self.draw() >> 32) * n) >> 32
-
-    def alias(self, accept, alias):
-        bits = self.draw()
-        i = ((bits >> 32) * len(accept)) >> 32
-        return i if bits & 0xFFFFFFFF < int(accept[i]) else int(alias[i])
-
-
-def pooled(stream, pool):
-    """Yield the words that one target draws from a pool: five per draw, from 12 bits each, the lowest first."""
-    while True:
-        bits = stream.draw()
-        yield from (pool[bits >> 12 * k & len(pool) - 1] for k in range(5))
 
 
 def sigmoid(x):
@@ -250,68 +203,71 @@ def learn_window(architecture, objective, window, found, rows, output, lr, bias=
     return loss, len(numbered)
 
 
-class Ahead:
-    """A stream that draws window sizes for `contexts`, and the candidates of each target in advance.
+def candidates_of(objective, sentence, position, rng):
+    """Return the candidates (row, label, shift) of the target at a position of a sentence, as the objective draws them.
 
-    As in the window engine, the candidates of the next target are drawn before the window size of the current one. If
-    windows do not shrink, `contexts` draws nothing, and all candidates are drawn at the start, in order.
+    As in the engine, the labels hold what earlier targets left.
     """
+    m = objective.candidate_limit
+    arrays = np.zeros(m, np.int32), np.full(m, 9, np.float32), np.zeros(m, np.float32)
+    m = objective.candidates(np.array(sentence, np.int32), position, rng, *arrays)
+    return list(zip(*(array[:m].tolist() for array in arrays), strict=True))
 
-    def __init__(self, stream, objective, kept, windows):
-        self.stream, self.objective = stream, objective
-        ended = windows.end >= 0
-        targets = kept + [windows.end] * ended
-        previous = [windows.end if ended and windows.pads else -1, *targets]
-        both = list(zip(targets, previous, strict=False))
-        self.coming = iter([*both[1:], None])
-        self.found = [objective.candidates(target, stream, before) for target, before in both[:1]]
-        if not windows.shrink:
-            self.found += [objective.candidates(target, stream, before) for target, before in both[1:]]
 
-    def below(self, n):
-        if (coming := next(self.coming)) is not None:
-            target, before = coming
-            self.found.append(self.objective.candidates(target, self.stream, before))
-        return self.stream.below(n)
+def drawn(sentences, keep, windows, stream, objective=None):
+    """Return what the package draws for one chunk, by running the helpers of its kernels as plain Python.
+
+    stream: (seed, epoch, chunk). For each sentence, return the words that subsampling keeps, with sentence ends; and
+    for each target, the reach of its window, and its candidates. The candidates of the next target are drawn before the
+    reach of this one, as in the window engine; without an objective, there are none.
+    """
+    rng, found = np.zeros(2, np.uint64), []
+    seed_stream(rng, *stream)
+    if objective is not None:
+        objective.begin(rng)
+        rng[1] = rng[0]
+    for words in sentences:
+        kept, ended = np.zeros(len(words), np.int32), [windows.end] * (windows.end >= 0)
+        _, n = read_sentence(np.array(words, np.int32), 0, len(words), keep, Windows(), rng, kept)
+        padded, reaches, candidates = [windows.end] * windows.pads + kept[:n].tolist() + ended, [], []
+        for position in range(windows.pads, len(padded) + 1):
+            if objective is not None and position < len(padded):
+                candidates.append(candidates_of(objective, padded, position, rng))
+            if position > windows.pads:
+                reaches.append(reach_of(windows, rng))
+        found.append((padded, reaches, candidates))
+    return found
 
 
 def train(architecture, objective, sentences, keep, windows, rows, output, lr, stream, bias=False):
-    """Train on one chunk, with the same draws in the same order as the window engine. Return (loss, examples)."""
+    """Train on one chunk, with what the window engine draws for it. Return (loss, examples)."""
     loss = count = 0
-    if hasattr(objective, "begin"):
-        objective.begin(stream)
-    for words in sentences:
-        kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
-        ahead = Ahead(stream, objective, kept, windows)
-        for _, context, left, _ in contexts(kept, windows, ahead):
-            found = ahead.found.pop(0)
+    for words, reaches, candidates in drawn(sentences, keep, windows, stream, objective.objective):
+        for (_, context, left, _), found in zip(contexts(words, windows, reaches), candidates, strict=True):
             part = learn_window(architecture, objective, (context, left), found, rows, output, lr, bias)
             loss, count = loss + part[0], count + part[1]
     return loss, count
 
 
-def contexts(words, windows, stream):
+def contexts(words, windows, reaches):
     """Yield for each target of a sentence: (target, context words, how many come before it, word before it or -1)."""
-    pads = [windows.end] * windows.pads if windows.end >= 0 else []
-    padded = pads + words + [windows.end] * (windows.end >= 0)
-    for t in range(windows.pads, len(padded)):
-        reach = windows.size - stream.below(windows.size) if windows.shrink else windows.size
-        before = padded[max(0, t - reach) : t] if windows.left else []
-        after = padded[t + 1 : t + 1 + reach] if windows.right else []
-        yield padded[t], before + after, len(before), padded[t - 1] if t else -1
+    for t, reach in enumerate(reaches, windows.pads):
+        before = words[max(0, t - reach) : t] if windows.left else []
+        after = words[t + 1 : t + 1 + reach] if windows.right else []
+        yield words[t], before + after, len(before), words[t - 1] if t else -1
 
 
 def examples(sentences, keep, windows, architecture, stream):
-    """Return all examples in the order of the block engine.
+    """Return all examples of a chunk in the order of the block engine.
 
     Each is (target, context words, how many come before the target, number, word before the target or -1).
     """
-    found = []
-    for words in sentences:
-        kept = [w for w in words if stream.draw() >> 32 <= keep[w]]
-        for target, context, left, before in contexts(kept, windows, stream):
-            found += [(target, context, left, number, before) for number, _ in parts(architecture, context, left)]
-    return found
+    return [
+        (target, context, left, number, before)
+        for words, reaches, _ in drawn(sentences, keep, windows, stream)
+        for target, context, left, before in contexts(words, windows, reaches)
+        for number, _ in parts(architecture, context, left)
+    ]
 
 
 def topics(rng, sentences=1500, groups=6, words=8, length=12):

@@ -122,8 +122,7 @@ def test_the_window_engine_agrees_with_the_naive_trainer_on_shared_rows(rng, nam
         2, scratch,
     )  # fmt: skip
     naive = Reference(architecture.letters), reference.implementation_of("objectives", objective)(ref)
-    stream = reference.Stream.of_chunk(5, 2, 0)
-    expected = reference.train(*naive, lines, keep, Windows(3), slow_in, slow_out, 1e-4, stream)
+    expected = reference.train(*naive, lines, keep, Windows(3), slow_in, slow_out, 1e-4, (5, 2, 0))
     assert examples == expected[1] > 0
     change = np.abs(slow_in - before)
     assert change[SIZE:].min() > 0

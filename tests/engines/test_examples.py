@@ -56,8 +56,7 @@ def test_gather_agrees_with_the_naive_version(sentences, windows, name, keep, da
     ends = [0, *(np.flatnonzero(tokens < 0) + 1).tolist()]
     a, b = sorted((data.draw(st.integers(0, len(sentences))), data.draw(st.integers(0, len(sentences)))))
     (found,) = gather(tokens, ends[a], ends[b], KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK)
-    ref = reference.Stream.of_chunk(*stream)
-    expected = reference.examples(sentences[a:b], KEEPS[keep], windows, REFERENCES[name](4, {}), ref)
+    expected = reference.examples(sentences[a:b], KEEPS[keep], windows, REFERENCES[name](4, {}), stream)
     assert listed(found) == expected
     if name == "skipgram":
         assert found.words(slice(1, None)).tolist() == [context[k] for _, context, _, k, _ in expected[1:]]
@@ -74,8 +73,7 @@ def test_wide_windows_give_the_same_examples_in_parts_of_bounded_size(sentences,
         for part in gather(tokens, 0, len(tokens), KEEPS[keep], windows, ARCHITECTURES[name], stream, WORK):
             assert len(part.contexts) <= bound
             found += listed(part)
-    ref = reference.Stream.of_chunk(*stream)
-    assert found == reference.examples(sentences, KEEPS[keep], windows, REFERENCES[name](4, {}), ref)
+    assert found == reference.examples(sentences, KEEPS[keep], windows, REFERENCES[name](4, {}), stream)
 
 
 def test_a_text_may_end_without_a_sentence_end():

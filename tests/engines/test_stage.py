@@ -85,8 +85,7 @@ def test_the_window_engine_agrees_with_a_trainer_without_a_stage(rng, architectu
     learned = {name: array[:, :DIM].astype(float) for name, array in fast_architecture.learned().items()}
     base = reference.implementation_of("architectures", architecture)(3, learned)
     naive = Composed(base, subwords), reference.implementation_of("objectives", objective)(ref)
-    stream = reference.Stream.of_chunk(5, 2, 0)
-    expected = reference.train(*naive, lines, keep, Windows(3), slow_in, slow_out, 1e-5, stream, bias)
+    expected = reference.train(*naive, lines, keep, Windows(3), slow_in, slow_out, 1e-5, (5, 2, 0), bias)
     assert examples == expected[1] > 0
     change = np.abs(slow_in - before)
     assert change.min() > 0

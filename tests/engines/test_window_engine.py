@@ -8,6 +8,7 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import problem_of
+from scipy import stats
 
 from w2vtrain import objectives
 from w2vtrain.api import train
@@ -16,7 +17,15 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.contract import read_only
 from w2vtrain.engines.window_engine import Extent, hot_rows, make_scratch
-from w2vtrain.engines.window_kernel import Matrices, Windows, gather_context, read_sentence, train_chunks, words_at_once
+from w2vtrain.engines.window_kernel import (
+    Matrices,
+    Windows,
+    gather_context,
+    reach_of,
+    read_sentence,
+    train_chunks,
+    words_at_once,
+)
 from w2vtrain.engines.window_kernel import train_window as learn
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
@@ -190,10 +199,9 @@ def test_kernel_agrees_with_the_naive_trainer(rng, model, name, options, bias):
             built_architecture(model, bias, learned, size), fast, windows, tokens, bounds, one, np.array([lr]),
             Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2, scratch,
         )  # fmt: skip
-        stream = reference.Stream.of_chunk(5, 2, 0)
         naive = reference.implementation_of("architectures", model)(size, {key: slow[key] for key in learned})
         matrices = slow["input"], slow["output"]
-        expected = reference.train(naive, ref, lines, keep, windows, *matrices, lr, stream, bias)
+        expected = reference.train(naive, ref, lines, keep, windows, *matrices, lr, (5, 2, 0), bias)
         assert examples == expected[1] > 0, windows
         in_turn = architecture_class(model).pairs() and not architecture_class(model).in_place()
         tolerance = 1e-3 if in_turn else 1e-4  # the reference computes all examples of a window from the old values
@@ -227,13 +235,9 @@ def test_skipgram_biases_learn_the_same_in_every_tile(rng):
         SkipGram(WINDOW), objective, windows, text, np.array([0, 3]), one, np.array([lr]), Matrices(w_in, w_out), DIM,
         keep, 0.0, 5, 2, scratch,
     )  # fmt: skip
-    stream = reference.Stream.of_chunk(5, 2, 0)
-    for _ in range(2):
-        stream.draw()
-    ref = reference.implementation_of("objectives", "nce")(objective)
-    ref.candidates(3, stream)
+    ((_, _, (_, found)),) = reference.drawn([[3, 7]], keep, windows, (5, 2, 0), objective)
     h, expected = np.append(rows[3, :DIM].astype(np.float64), 1), out.copy()
-    for r, y, s in ref.candidates(7, stream):
+    for r, y, s in found:
         expected[r] += lr * (y - reference.sigmoid(out[r] @ h - s)) * h
     np.testing.assert_allclose(w_out[:SIZE, DIM] - out[:, DIM], expected[:, DIM] - out[:, DIM], atol=2e-6)
 
@@ -256,11 +260,8 @@ def test_windows_of_more_words_than_are_learned_at_once_agree_with_the_naive_tra
         Matrices(w_in, w_out), DIM, keep, 0.0, 5, 2,
         make_scratch(w_in, w_out, 0, 1, Extent(len(words), fast.candidate_limit, len(words), together)),
     )  # fmt: skip
-    stream, naive = (
-        reference.Stream.of_chunk(5, 2, 0),
-        reference.implementation_of("architectures", "skipgram")(len(words), {}),
-    )
-    expected = reference.train(naive, ref, [words], keep, windows, slow_in, slow_out, lr, stream)
+    naive = reference.implementation_of("architectures", "skipgram")(len(words), {})
+    expected = reference.train(naive, ref, [words], keep, windows, slow_in, slow_out, lr, (5, 2, 0))
     assert examples == expected[1] == len(words) * (len(words) - 1)
     assert loss == pytest.approx(expected[0], rel=1e-3)
     for fast_w, slow_w, start in ((w_in[:SIZE, :DIM], slow_in, start_in), (w_out[:rows, :DIM], slow_out, start_out)):
@@ -280,27 +281,14 @@ def test_repeated_words_keep_all_their_updates(rng, architecture):
     one, keep = np.zeros(1, np.int64), keep_thresholds(counts, 0)
     bounds = np.array([0, len(tokens)])
     train_chunks(
-        make(5),
-        objective,
-        Windows(),
-        tokens,
-        bounds,
-        one,
-        np.array([1e-6]),
-        Matrices(w_in, w_out),
-        DIM,
-        keep,
-        0.0,
-        1,
-        0,
-        scratch,
-    )
+        make(5), objective, Windows(), tokens, bounds, one, np.array([1e-6]), Matrices(w_in, w_out), DIM, keep, 0.0, 1,
+        0, scratch,
+    )  # fmt: skip
     references = (
         reference.implementation_of("architectures", model)(5, {}),
         reference.implementation_of("objectives", "neg")(objective),
     )
-    stream = reference.Stream.of_chunk(1, 0, 0)
-    reference.train(*references, lines, keep, Windows(), slow_in, slow_out, 1e-6, stream)
+    reference.train(*references, lines, keep, Windows(), slow_in, slow_out, 1e-6, (1, 0, 0))
     for fast, slow, before in ((w_in, slow_in, start[0]), (w_out, slow_out, start[1])):
         change = np.abs(slow - before).max()
         np.testing.assert_allclose(fast[:3, :DIM] - before, slow - before, atol=0.02 * change)
@@ -317,6 +305,15 @@ def test_gather_context_copies_the_words_within_reach_on_each_side(words, data):
         expected = words[max(0, position - reach) : position] if before else []
         assert left == len(expected)
         assert context[:n].tolist() == expected + (words[position + 1 : position + 1 + reach] if after else [])
+
+
+def test_windows_shrink_to_every_size_equally_often():
+    rng = np.array([8], np.uint64)
+    assert reach_of(Windows(5, shrink=False), rng) == 5
+    assert rng[0] == 8, "a fixed size must not use the random stream"
+    seen = np.bincount([reach_of(Windows(5), rng) for _ in range(2000)], minlength=6)
+    assert (seen[0], len(seen)) == (0, 6)
+    assert stats.chisquare(seen[1:]).pvalue > 1e-4
 
 
 def test_read_sentence_stops_at_sentence_ends_and_drops_words():

@@ -1,14 +1,14 @@
 """Noise-contrastive estimation with bigram noise: its draws, its shifts, and its ties to nce."""
 
-from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from reference import COUNTS, Stream, implementation_of, problem_of
+from reference import COUNTS, candidates_of, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
+from w2vtrain.probability.sampling import draw_alias, draw_below
 
 SIZE = 11
 LONELY = 9
@@ -31,29 +31,31 @@ def built(text, counts=COUNTS, **options):
 
 def drawn(objective, sentence, position, state):
     """Return the candidates as rows, labels and shifts, and the state of the stream after them."""
-    m, rng = objective.candidate_limit, np.array([state, state], np.uint64)
-    rows, labels, shifts = np.zeros(m, np.int32), np.full(m, 9, np.float32), np.zeros(m, np.float32)
-    with np.errstate(over="ignore"):  # the random stream wraps around
-        assert objective.candidates(np.array(sentence, np.int32), position, rng, rows, labels, shifts) == m
+    rng = np.array([state, state], np.uint64)
+    found = candidates_of(objective, sentence, position, rng)
+    assert len(found) == objective.candidate_limit
+    rows, labels, shifts = (np.array(part) for part in zip(*found, strict=True))
     return rows, labels, shifts, int(rng[0])
 
 
 @pytest.mark.parametrize("options", [{}, {"negative": 1, "bigrams": 0}, {"negative": 7, "bigrams": 6}])
 @pytest.mark.parametrize("previous", [0, 4, 10, LONELY, None])
-def test_candidates_agree_with_the_reference_implementation(text, options, previous):
+def test_candidates_are_the_target_then_followers_of_the_previous_word_then_other_words(text, options, previous):
+    """The shifts are the logarithms of how often each word is expected among the noise words."""
     objective = built(text, **options)
-    ref = implementation_of("objectives", "bigram-nce")(objective)
-    assert ref.followers(-1 if previous is None else previous) == Counter(
-        after for word, after in pairwise(text.tolist()) if word == previous and after >= 0
-    )
+    after = sorted(b for a, b in pairwise(text.tolist()) if a == previous and b >= 0)
+    m, k = objective.bigrams if after else 0, objective.negative
+    noise = (k - m) * COUNTS / COUNTS.sum() + m * np.bincount(after, minlength=SIZE) / max(1, len(after))
     for target in range(0, SIZE, 3):
         sentence = [target] if previous is None else [5, previous, target]
         rows, labels, shifts, state = drawn(objective, sentence, len(sentence) - 1, 77 + target)
-        stream = Stream(77 + target)
-        expected = ref.candidates(target, stream, -1 if previous is None else previous)
-        assert list(zip(rows.tolist(), labels.tolist(), strict=True)) == [(row, label) for row, label, _ in expected]
-        np.testing.assert_allclose(shifts, [shift for _, _, shift in expected], atol=1e-5)
-        assert state == stream.state
+        rng = np.array([77 + target], np.uint64)
+        followers = [after[draw_below(rng, len(after))] for _ in range(m)]
+        others = [draw_alias(rng, objective.accept, objective.alias) for _ in range(k - m)]
+        assert rows.tolist() == [target, *followers, *others]
+        assert labels.tolist() == [1, *[0] * k]
+        np.testing.assert_allclose(shifts, np.log(noise[rows]), atol=1e-5)
+        assert state == rng[0]
 
 
 @pytest.mark.parametrize("previous", [0, 6, LONELY])

@@ -61,14 +61,6 @@ def test_options_select_the_tree(tmp_path, tree_file, rng):
     assert build(PROBLEM, tree=tree_file).candidate_limit == len(COUNTS) - 1
 
 
-def test_candidates_are_the_nodes_of_the_path(tree_file):
-    objective = build(PROBLEM, tree=tree_file)
-    rows, labels = np.zeros(20, np.int32), np.zeros(20, np.float32)
-    m = objective.candidates(np.array([3], np.int32), 0, np.zeros(1, np.uint64), rows, labels, labels.copy())
-    assert rows[:m].tolist() == [9, 8, 7, 6]
-    assert labels[:m].tolist() == [0, 0, 0, 1]
-
-
 @pytest.mark.parametrize(
     "use", [lambda options: build(PROBLEM, **options), hs.Hierarchical.check], ids=["build", "check"]
 )
@@ -129,6 +121,16 @@ def tree(request, rng, tree_file):
         return tree_from_file(tree_file, PROBLEM.words)
     vectors = rng.normal(size=(len(COUNTS), 4))
     return {"huffman": huffman(COUNTS), "balanced": balanced(11), "cluster": clustered(COUNTS, vectors)}[request.param]
+
+
+def test_candidates_are_the_nodes_of_the_path(tree):
+    """A label is 1 where the path takes the turn 0. No random numbers are drawn."""
+    sentence = [*range(len(COUNTS)), *range(len(COUNTS))]  # long enough for paths to be prefetched
+    for position, word in enumerate(sentence):
+        path = slice(tree.start[word], tree.start[word + 1])
+        expected = zip(tree.nodes[path], 1 - tree.codes[path].astype(int), strict=True)
+        found = reference.candidates_of(hs.Hierarchical.of(tree), sentence, position, None)
+        assert found == [(node, label, 0) for node, label in expected]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,13 +1,11 @@
 """Noise-contrastive estimation: shared noise words; and a learned log Z, per context word or in a hash table."""
 
-import itertools
 import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference
-from reference import COUNTS, problem_of
+from reference import COUNTS, candidates_of, problem_of
 
 import w2vtrain
 from w2vtrain.config import Settings
@@ -34,34 +32,10 @@ def contexts_of(lists):
 
 def test_share_noise_gives_neighboring_targets_the_same_noise_words():
     objective = NCE.build(problem_of(COUNTS), negative=8, share_noise=3)
-    rng, sentence, drawn = np.array([3, 3], np.uint64), np.arange(9, dtype=np.int32), []
-    for position in range(9):
-        rows = np.zeros(30, np.int32)
-        objective.candidates(sentence, position, rng, rows, np.zeros(30), np.zeros(30))
-        drawn.append(rows[1:9].tolist())
+    rng = np.array([3, 3], np.uint64)
+    drawn = [[row for row, _, _ in candidates_of(objective, range(9), at, rng)[1:]] for at in range(9)]
     assert all(drawn[i] == drawn[i - i % 3] for i in range(9))
     assert drawn[0] != drawn[3] != drawn[6]
-
-
-# The hash of a context.
-
-
-def test_hashes_of_contexts_depend_on_the_words_and_their_order():
-    words = np.array([9, *range(1, 5), 9], np.int32)
-    for n in (1, 7, 1000, 2**28):
-        found = {(a, size): hash_words(words, a, size, n) for size in (1, 2, 3, 4) for a in (1, 2)}
-        for (a, size), entry in found.items():
-            assert entry == reference.Stream.hashed(words[a : a + size], n)
-            assert 0 <= entry < n
-    both = [reference.Stream.hashed(pair, 2**28) for pair in ([1, 2], [2, 1], [1], [0, 1], [1, 0])]
-    assert len(set(both)) == 5
-
-
-def test_hashes_of_contexts_are_spread_evenly():
-    n = 50
-    found = [hash_words(np.array(pair, np.int32), 0, 2, n) for pair in itertools.product(range(200), repeat=2)]
-    chi2 = ((np.bincount(found, minlength=n) - 800) ** 2 / 800).sum()
-    assert chi2 < 49 + 5 * np.sqrt(98)
 
 
 # Learning log Z.
@@ -128,7 +102,7 @@ def test_a_table_of_contexts_is_one_log_z_per_word_with_skipgram(tmp_path):
     (words, path), (table, _) = trained(tmp_path, "skipgram"), trained(tmp_path, "skipgram", z_table=10_000)
     assert words.input.tobytes() == table.input.tobytes()
     assert words.output.tobytes() == table.output.tobytes()
-    entries = [reference.Stream.hashed([word], 10_000) for word in range(len(words.words))]
+    entries = [hash_words([word], 0, 1, 10_000) for word in range(len(words.words))]
     assert len(set(entries)) == len(words.words)
     np.testing.assert_array_equal(table.arrays["log_z"][entries], words.arrays["log_z"])
     assert words.arrays["log_z"].all()
@@ -163,7 +137,7 @@ def test_log_prob_needs_no_normalization(rng, options):
     expected = (H[:4] * output[targets]).sum(axis=1)
     constants = np.zeros(4)
     if options:
-        places = [[reference.Stream.hashed(words, 20)] if "z_table" in options else words for words in CONTEXTS]
+        places = [[hash_words(words, 0, len(words), 20)] if "z_table" in options else words for words in CONTEXTS]
         constants = np.array([log_z[place].mean() for place in places])
         assert len(set(constants)) == (4 if "z_table" in options else 3)
     scorer = NCE.scorer(problem, {**option_defaults("nce"), **options}, output, {"log_z": log_z})

@@ -1,22 +1,41 @@
-"""Negative sampling: its noise words."""
+"""Negative sampling: its noise words, beside those of nce."""
+
+import itertools
 
 import numpy as np
-from reference import problem_of
+import pytest
+from reference import COUNTS, candidates_of, problem_of
 
 from w2vtrain.objectives import objective_class
-from w2vtrain.probability.sampling import noise_distribution
+from w2vtrain.probability.sampling import draw, draw_alias, noise_distribution
 
 
-def test_noise_words_exclude_the_target_with_neg_but_not_with_nce():
-    for name, expected in (("neg", False), ("nce", True)):
-        objective = objective_class(name).build(problem_of(np.array([5, 3, 2])), negative=50)
-        rng, rows = np.array([3], np.uint64), np.zeros(70, np.int32)
-        m = objective.candidates(
-            np.array([0], np.int32), 0, rng, rows, np.zeros(70, np.float32), np.zeros(70, np.float32)
-        )
-        assert m == 51
-        assert rows[0] == 0
-        assert (0 in rows[1:51]) is expected
+def noise_words(objective, rng):
+    """Yield the words that one target draws from the alias table or, five per draw, from the pool of a chunk."""
+    while True:
+        if len(objective.pool) == 0:
+            yield draw_alias(rng, objective.accept, objective.alias)
+        else:
+            bits = int(draw(rng))
+            yield from (int(objective.pool[bits >> 12 * k & len(objective.pool) - 1]) for k in range(5))
+
+
+@pytest.mark.parametrize("pool", [0, 8])
+@pytest.mark.parametrize("name", ["neg", "nce"])
+def test_noise_words_exclude_the_target_with_neg_but_not_with_nce(name, pool):
+    """They are the next words drawn, except that neg skips the target. The shifts of nce are log kQ."""
+    objective = objective_class(name).build(problem_of(COUNTS), negative=7, pool=pool)
+    log_kq = np.log(7 * COUNTS / COUNTS.sum())
+    rng, same = np.array([3, 3], np.uint64), np.array([3, 3], np.uint64)
+    objective.begin(rng)
+    assert objective.pool.tolist() == [draw_alias(same, objective.accept, objective.alias) for _ in range(pool)]
+    for target in [*range(len(COUNTS)), *objective.pool.tolist()]:
+        rows, labels, shifts = zip(*candidates_of(objective, [1, target, 2], 1, rng), strict=True)
+        noise = (word for word in noise_words(objective, same) if name == "nce" or word != target)
+        assert rows == (target, *itertools.islice(noise, 7))
+        assert labels == (1, *[0] * 7)
+        np.testing.assert_allclose(shifts, log_kq[list(rows)] if name == "nce" else 0, rtol=1e-6)
+        assert rng[0] == same[0]
 
 
 def test_neg_gives_up_redrawing_if_nearly_all_noise_is_the_target():

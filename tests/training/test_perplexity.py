@@ -110,7 +110,7 @@ def naive(model, path):
     keep = np.full(len(index), 2**32 - 1)
     arrays = {k: model.arrays[k].astype(float) for k in model.arrays if k == "context_weights"}
     architecture = reference.implementation_of("architectures", s["architecture"])(s["window"], arrays)
-    found = reference.examples([k for k in known if k], keep, windows, architecture, reference.Stream())
+    found = reference.examples([k for k in known if k], keep, windows, architecture, (0, 0, 0))
     output = model.output.astype(float)
     if s["bias"]:
         output = np.column_stack([output, model.arrays["bias"].astype(float)])
@@ -206,7 +206,7 @@ def pairs_of(layer, windows, text, first=0, last=None):
     sentences = [[int(word) for word in line if word >= 0] for line in sentences]
     keep, windows = np.full(len(text.counts), 2**32 - 1), windows._replace(shrink=False)
     ref = reference.implementation_of("architectures", "skipgram")(windows.size, {})
-    found = reference.examples([line for line in sentences if line], keep, windows, ref, reference.Stream())
+    found = reference.examples([line for line in sentences if line], keep, windows, ref, (0, 0, 0))
     H = layer.rows[[context[number] for _, context, _, number, _ in found], : layer.dim]
     return np.column_stack([H, *[np.ones(len(H), H.dtype)] * layer.bias]), np.array([t for t, *_ in found], np.int32)
 

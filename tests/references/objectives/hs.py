@@ -1,4 +1,4 @@
-"""Naive hierarchical softmax: the candidates of one target are the nodes of its path."""
+"""Naive hierarchical softmax: the candidates of a target are the nodes of its path."""
 
 from reference import logistic_loss
 
@@ -6,12 +6,6 @@ from reference import logistic_loss
 class Reference:
     def __init__(self, objective):
         self.objective, self.learned = objective, {}
-
-    def candidates(self, target, stream, previous=-1):
-        o = self.objective
-        tree = o.arrays()
-        path = range(o.start[target], o.start[target + 1])
-        return [(int(tree["tree.nodes"][p]), 1.0 - int(tree["tree.codes"][p]), 0.0) for p in path]
 
     def loss(self, scores, found, words):
         return logistic_loss(scores, found)

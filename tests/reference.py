@@ -139,7 +139,7 @@ def logistic_loss(scores, found):
 
     x = score - shift; scores (..., m).
     """
-    _, labels, shifts = (np.array(part) for part in zip(*found, strict=True))
+    _, labels, shifts = np.transpose(found)
     x = scores - shifts
     return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - labels * x).sum(axis=-1)
 
@@ -150,11 +150,14 @@ def line_of(h, rows, found, objective, words):
 
 
 def slopes_of_line(h, rows, found, objective, words, step=1e-5):
-    """Return dL/dscore (m,) of one vector h, and dL/d(learned array) by (array name, index), by central differences."""
+    """Return the loss L of one hidden vector, dL/dscore (m,), and dL/d(learned array) by (array name, index).
+
+    The slopes are central differences.
+    """
     scores = rows[[r for r, _, _ in found]] @ h
     moves = step * np.eye(len(scores))
-    above, below = (objective.loss(scores + move, found, words) for move in (moves, -moves))
-    by_score = (above - below) / (2 * step)
+    losses = objective.loss(scores + np.concatenate([moves, -moves, 0 * moves[:1]]), found, words)
+    by_score = (losses[: len(moves)] - losses[len(moves) : -1]) / (2 * step)
     learned = {}
     for name, array in objective.learned.items():
         for place in set(getattr(objective, "places", list)(words)):
@@ -164,7 +167,7 @@ def slopes_of_line(h, rows, found, objective, words, step=1e-5):
                 values.append(float(objective.loss(scores, found, words)))
             array[place] = kept
             learned[name, place] = (values[0] - values[1]) / (2 * step)
-    return by_score, learned
+    return float(losses[-1]), by_score, learned
 
 
 def parts(architecture, context, left):
@@ -189,8 +192,8 @@ def learn_window(architecture, objective, window, found, rows, output, lr, bias=
     numbered = parts(architecture, context, left)
     for number, words in numbered:
         h = with_bias(architecture.hidden(old_rows, context, left, number), bias)
-        loss += line_of(h, old, found, objective, words)
-        by_score, learned = slopes_of_line(h, old, found, objective, words)
+        part, by_score, learned = slopes_of_line(h, old, found, objective, words)
+        loss += part
         changes.append((number, h, by_score, learned))
     for number, h, by_score, learned in changes:
         dh = np.zeros(len(h))

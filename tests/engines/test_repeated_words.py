@@ -78,7 +78,7 @@ def tile_by_tile(run):
     rows, output = run.before["input"].copy(), run.before["output"].copy()
     old = output.copy()
     candidates = np.array([row for row, _, _ in run.found])
-    g = [-LR * reference.slopes_of_line(rows[w], old, run.found, run.references[1], [w])[0] for w in CONTEXT]
+    g = [-LR * reference.slopes_of_line(rows[w], old, run.found, run.references[1], [w])[1] for w in CONTEXT]
     for tile in TILES:
         for word, coefficients in zip(CONTEXT, g, strict=True):
             h = rows[word].copy()

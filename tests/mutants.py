@@ -186,11 +186,11 @@ MUTANTS = (
     ),
     Mutant(
         "number-of-noise-words", "objectives/nce.py", "np.log(negative * noise)", "np.log(noise)",
-        "objectives/test_objectives.py::test_every_objective_passes_the_checks_of_objectives_check[nce-False]",
+        "objectives/test_neg.py::test_noise_words_exclude_the_target_with_neg_but_not_with_nce",
     ),
     Mutant(
         "turns-of-the-saved-tree", "objectives/hs.py", "(1 - (self.path & 1))", "(self.path & 1)",
-        "objectives/test_objectives.py::test_every_objective_passes_the_checks_of_objectives_check[hs-False]",
+        "objectives/test_hs.py::test_options_select_the_tree",
     ),
     Mutant(
         "gradient-of-bias-in-bands", "objectives/dsoftmax.py", "dH[:, H.shape[1] - self.bias :] +=",

@@ -218,11 +218,11 @@ def candidates_of(objective, sentence, position, rng):
 
 
 def drawn(sentences, keep, windows, stream, objective=None):
-    """Return what the package draws for one chunk, by running the helpers of its kernels as plain Python.
+    """Return what the package draws for one chunk, by running the functions of its kernels as plain Python.
 
-    stream: (seed, epoch, chunk). For each sentence, return the words that subsampling keeps, with sentence ends; and
-    for each target, the reach of its window, and its candidates. The candidates of the next target are drawn before the
-    reach of this one, as in the window engine; without an objective, there are none.
+    stream: (seed, epoch, chunk). For each sentence, return a tuple: the words that subsampling keeps, between sentence
+    ends if there are any; the reach of each target's window; and the candidates of each target, none without an
+    objective. As in the window engine, the candidates of the next target are drawn before the reach of this one.
     """
     rng, found = np.zeros(2, np.uint64), []
     seed_stream(rng, *stream)

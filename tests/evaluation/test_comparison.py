@@ -272,7 +272,7 @@ def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypa
 
 def test_options_of_the_settings_apply_to_their_objective(tmp_path):
     settings = Settings(objective="nce", options={"negative": 25, "ns_exponent": 0.5})
-    asked = comparison(
+    asked = small_comparison(
         tmp_path, settings=settings, seeds=1, contenders=contenders("nce, nce(negative=7), neg, is(samples=9)")
     )
     nce, seven, neg, sampled = [trial.settings["options"] for trial in comparison.trials(asked, {})]

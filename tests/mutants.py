@@ -237,6 +237,10 @@ MUTANTS = (
         "record-of-the-last-epoch", "training/record.py", "[*records[:-1:2], records[-1]]", "[*records[:-1:2]]",
         "training/test_run_record.py::test_epoch_records_are_bounded_and_keep_the_first_and_the_last",
     ),
+    Mutant(
+        "threshold-of-a-word", "engines/window_kernel.py", "<= keep[word])", "<= keep[tokens[position]])",
+        "engines/test_window_engine.py::test_read_sentence_stops_at_sentence_ends_and_drops_words",
+    ),
     # training
     Mutant(
         "checkpoints-kept", "training/checkpoint.py", "KEPT_CHECKPOINTS = 2", "KEPT_CHECKPOINTS = 1",

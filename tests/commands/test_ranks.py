@@ -2,6 +2,10 @@
 
 import pytest
 
+from w2vtrain.commands.plan import check_ranks
+from w2vtrain.commands.request import FitRequest
+from w2vtrain.errors import ConfigError, UsageError
+
 
 @pytest.mark.parametrize(("option", "value"), [("--sync-words", "2000"), ("--sync-timeout", "5")])
 def test_options_for_several_ranks_are_refused_without_them(tmp_path, w2vtrain_here, option, value):
@@ -9,3 +13,11 @@ def test_options_for_several_ranks_are_refused_without_them(tmp_path, w2vtrain_h
     code, _, said = w2vtrain_here(["fit", "text.txt", "-o", "v.txt", option, value], tmp_path)
     assert (code, said) == (2, f"w2vtrain: error: {option[2:]}: has no effect without --distributed mpi\n")
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_what_several_ranks_cannot_do_is_refused():
+    check_ranks(FitRequest(["text.txt"], {}, "v.txt"))
+    with pytest.raises(ConfigError, match="several ranks cannot add words to a model"):
+        check_ranks(FitRequest(["text.txt"], {}, "v.txt", grow_vocabulary=True))
+    with pytest.raises(UsageError, match="the ranks need a run folder: name an output file"):
+        check_ranks(FitRequest(["text.txt"], {}, "-"))

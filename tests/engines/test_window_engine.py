@@ -334,6 +334,7 @@ def test_read_sentence_stops_at_sentence_ends_and_drops_words():
     never = everything.copy()
     never[1] = 0
     assert read(tokens, 0, 8, never, Windows(), rng, sentence) == (4, 2)
+    assert sentence[:2].tolist() == [0, 2], "each word has its own threshold"
 
 
 def test_subsampling_keeps_the_expected_fraction_of_words():

@@ -100,6 +100,14 @@ BROKEN = {
         "has no class method build(cls, problem, **options); has no step(self, H, targets, lr, work);"
         " has no parameters(self)",
     ),
+    "candidate_limit is a method": (
+        changed(RANKING, ("    @property\n", "")),
+        "has a method candidate_limit, which must be a property",
+    ),
+    "an optional method with too few arguments": (
+        changed(RANKING, (FIELD, f"{FIELD}\n    def hot_rows(self):\n        return range(0)\n\n")),
+        "needs hot_rows(self, rows), but has hot_rows(self)",
+    ),
     "errors with a renamed argument": (
         changed(RANKING, (ARGUMENTS, "errors(self, logits, window, found, lr)")),
         f"needs {ARGUMENTS}, but has errors(self, logits, window, found, lr)",

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from w2vtrain.system.children import run_child
+from w2vtrain.system.children import run_child, tell
 
 PARENT = """
 import sys
@@ -24,6 +24,12 @@ def answers(task):
     """Print the task in two lines."""
     print(task.decode())
     print(task.decode().upper(), flush=True)
+
+
+def prints_and_tells(task):
+    """Print as other code may, and send a message."""
+    print("a warning of another library")
+    tell({"task": task.decode()})
 
 
 def fails(task):
@@ -51,6 +57,13 @@ def test_a_child_gets_its_task_and_its_output_is_heard(tmp_path):
     task = b"word" * 100_000  # more than a pipe holds
     assert run_child(answers, task, str(tmp_path), heard.append) == (0, task.upper() + b"\n")
     assert heard == [task + b"\n", task.upper() + b"\n"]
+
+
+def test_what_else_a_child_prints_comes_before_its_message(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    heard = []
+    assert run_child(prints_and_tells, b"a", str(tmp_path), heard.append) == (0, b'{"task":"a"}\n')
+    assert heard[0] == b"a warning of another library\n"
 
 
 def test_the_exit_code_of_a_child_is_returned(tmp_path):

@@ -137,7 +137,7 @@ def _wrapped(text: str, indent: int) -> list[str]:
 
 
 def print_findings(name: str, options: dict[str, Any]) -> None:
-    """Check gradients, probabilities and learning, with and without biases. Raise BelowThreshold if a check fails."""
+    """Check an objective with and without biases, and print each finding. Raise BelowThreshold if one fails."""
     from w2vtrain.evaluation.objective_checks import findings
     from w2vtrain.objectives import checked_options
     from w2vtrain.system.json_text import json_text

@@ -122,7 +122,9 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
     It names the settings that are not defaults, and the files that decide what is learned and written.
     """
     words = [NAME, "fit", *request.sources, "-o", request.output]
-    for name in [name for name in (*DECIDING_FIELDS, *WRITTEN) if name not in ("sources", "output")]:
+    for name in (*DECIDING_FIELDS, *WRITTEN):
+        if name in ("sources", "output"):
+            continue
         value, flag = getattr(request, name), f"--{option(name.rstrip('_'))}"
         for each in value if isinstance(value, (list, tuple)) else [value]:
             if each not in (None, False, "auto"):

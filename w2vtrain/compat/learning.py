@@ -47,7 +47,7 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
     total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
     """
     is_whole = model.window == WHOLE_SENTENCE
-    architecture, objective = names_of(model)
+    architecture, objective = method_of(model)
     settings = {
         "architecture": architecture,
         "objective": objective,
@@ -70,14 +70,14 @@ def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: 
         raise InvalidSettings(str(error)) from None
 
 
-def names_of(model: Any) -> tuple[str, str]:
+def method_of(model: Any) -> tuple[str, str]:
     """Return the names of the architecture and the objective of a model."""
     return ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
 
 
 def default_rate(model: Any) -> float:
     """Return the best measured learning rate for the architecture and the objective of a model."""
-    architecture, objective = names_of(model)
+    architecture, objective = method_of(model)
     return float(effective(Settings(architecture=architecture, objective=objective)).alpha or 0.025)
 
 

@@ -129,7 +129,7 @@ class Synchronizer:
         self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(comm, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
         self.exchanged: list[ExchangedArray] = []
-        of_role: dict[Role, ExchangedArray] = {}
+        scored: dict[Role, ExchangedArray] = {}
         padded, learned = {Role.INPUT, *updates}, engine.architecture.learned()
         for name, role, array in engine.trained():
             comm.broadcast(array)
@@ -138,11 +138,11 @@ class Synchronizer:
                 columns = engine.problem.width if role in padded or name in learned else matrix.shape[1]
                 rates = updates.get(role, np.full(len(matrix), np.inf))
                 limit = OUTPUT_UPDATES if role is Role.OUTPUT else INPUT_UPDATES
-                of_role[role] = ExchangedArray(rows_of(matrix, rates, columns), limit, words)
-                self.exchanged.append(of_role[role])
+                self.exchanged.append(ExchangedArray(rows_of(matrix, rates, columns), limit, words))
+                if role in updates:
+                    scored[role] = self.exchanged[-1]
         if shares_direction(engine, updates):
-            input_rows, output_rows = of_role[Role.INPUT], of_role[Role.OUTPUT]
-            input_rows.other, output_rows.other = output_rows, input_rows
+            scored[Role.INPUT].other, scored[Role.OUTPUT].other = scored[Role.OUTPUT], scored[Role.INPUT]
         longest = max((one.rows.common.shape[1] for one in self.exchanged), default=0)
         # Of a message: new memory each time would be slow.
         self._values = np.empty(max(VALUES_PER_MESSAGE, longest), np.float32)

@@ -211,7 +211,7 @@ class WindowEngine:
             self.w_in[rows] = values
         return loss, examples
 
-    def trained(self) -> list[Array]:  # without the other arrays, which take time, such as the paths of a tree
+    def trained(self) -> list[Array]:  # without the others: the paths of a tree take time
         rows, outputs = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
         learned = {**self.architecture.learned(), **self.objective.learned()}
         return [

@@ -37,7 +37,7 @@ def check_architecture(name: str) -> list[Finding]:
 
     Returns
     -------
-    list of Finding
+    list
         The result of each check: ``claim`` says what was checked, ``figure`` is what was measured, and ``holds`` is
         True.
 

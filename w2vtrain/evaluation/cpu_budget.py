@@ -14,9 +14,9 @@ from w2vtrain.training.trainer import Clock, SliceReport, train
 
 
 class CpuBudget(Team):
-    """This process alone; the schedule's `seconds` are CPU seconds of all learning threads.
+    """This process alone; the schedule's `seconds` are CPU seconds of all training threads.
 
-    cpu: the CPU seconds of learning so far, without waiting and scoring, including those before a run was resumed; also
+    cpu: the CPU seconds of training so far, without waiting and scoring, including those before a run was resumed; also
     counted if there is no limit.
     """
 
@@ -30,7 +30,7 @@ class CpuBudget(Team):
 
 
 class CpuClock(Clock):
-    """Counts the CPU seconds of learning, and lets no slice begin that would take the run farther from its limit.
+    """Counts the CPU seconds of training, and lets no slice begin that would take the run farther from its limit.
 
     learned, dealt: the words that threads have learned, and those that they were given; ended: a slice was refused.
     """

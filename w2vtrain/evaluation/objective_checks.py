@@ -45,7 +45,7 @@ def check_objective(name: str, options: Mapping[str, Any] | None = None) -> list
 
     Returns
     -------
-    list of Finding
+    list
         The result of each check: ``claim`` says what was checked, ``figure`` is what was measured, and ``holds`` is
         True, or None if the objective does not say what it converges to.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from w2vtrain.errors import W2VError
+from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.system.amounts import counted
 from w2vtrain.system.children import tell
 from w2vtrain.system.machine import peak_memory
@@ -164,7 +164,8 @@ def tell_measurements(train: Callable[[Any, str], dict[str, Any]], job: Any, out
     """Train and tell the parent process the measurements, or {"failed": the error} with an exit code."""
     clock = Clock()
     try:
-        done = train(job, output)
+        with shell_spelling():  # `bench` shows the message
+            done = train(job, output)
     except W2VError as error:
         tell({"failed": str(error)})
         sys.exit(error.exit_code)

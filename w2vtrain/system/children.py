@@ -109,6 +109,7 @@ def follow() -> bytes:
 
 def tell(message: dict[str, Any]) -> None:
     """Write a line of JSON to the standard output of a child, for its parent, in UTF-8 in every locale."""
+    sys.stdout.flush()  # what other code of this process has printed comes before
     sys.stdout.buffer.write(json_text(message).encode() + b"\n")
     sys.stdout.buffer.flush()
 

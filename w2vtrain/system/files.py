@@ -138,7 +138,7 @@ def temporary_name(target: Path) -> Path:
     return target.with_name(f".{name}.tmp-{os.getpid()}-{process_space()}{secrets.token_hex(4)}")
 
 
-def temporary_names(name: str) -> str:
+def temporary_pattern(name: str) -> str:
     """Return a pattern of all names that `temporary_name` gives for a name; group 1: the process, 2: its space."""
     return rf"\.{re.escape(name)}\.tmp-(\d{{1,9}})-([0-9a-f]{{8}})?[0-9a-f]{{8}}"
 
@@ -148,7 +148,7 @@ def sweep(target: Path) -> None:
 
     A symbolic link is never one of them. See MIN_SWEEP_SECONDS.
     """
-    pattern = re.compile(temporary_names(temporary_name(target).name[1:].rsplit(".tmp-", 1)[0]))
+    pattern = re.compile(temporary_pattern(temporary_name(target).name[1:].rsplit(".tmp-", 1)[0]))
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             parts = pattern.fullmatch(entry.name)

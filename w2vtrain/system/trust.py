@@ -24,7 +24,7 @@ LASTING_ERRORS = (
 )  # fmt: skip
 """Error numbers that will occur again if the call is repeated; None is that of this module's own PermissionErrors.
 Others, such as ESTALE and EIO of a network disk, may be temporary."""
-PROBE_NAMES = r"\.probe-[0-9a-f]{16}"
+PROBE_PATTERN = r"\.probe-[0-9a-f]{16}"
 """Pattern of the names of the files that `new_files_in` creates."""
 FILE_MODE = 0o664
 """Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""

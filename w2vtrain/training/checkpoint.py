@@ -33,7 +33,7 @@ SCHEMA = 1
 KEPT_CHECKPOINTS = 2
 STATE, MANIFEST = "state.safetensors", "manifest.json"
 CHECKPOINT_NAME = re.compile(r"ckpt-(\d{6})")
-PARTIAL_NAMES = r"\.(?:tmp|del)-\d{6}-\d+"
+PARTIAL_PATTERN = r"\.(?:tmp|del)-\d{6}-\d+"
 """Pattern of the names of checkpoints while they are written or deleted."""
 MAX_MANIFEST_BYTES = 16 << 20
 BEST = "best."
@@ -64,12 +64,6 @@ class Checkpoint:
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any]
     skipped: list[str]
-
-    def weights(self, best: bool) -> dict[str, np.ndarray]:
-        """Return the arrays of the best epoch or the current ones, by their names in the model."""
-        if not best:
-            return {name: array for name, array in self.arrays.items() if not name.startswith(BEST)}
-        return {name.removeprefix(BEST): array for name, array in self.arrays.items() if name.startswith(BEST)}
 
     @property
     def invalid(self) -> str:

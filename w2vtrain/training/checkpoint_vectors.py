@@ -16,7 +16,7 @@ from w2vtrain.formats.transforms import LazyRows, exported
 from w2vtrain.objectives import objective_class
 from w2vtrain.registry import CodeNotAllowed, is_code, placed
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.checkpoint import Checkpoint, load, numbers
+from w2vtrain.training.checkpoint import BEST, Checkpoint, load, numbers
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.folder import kept_vocabulary
 from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
@@ -79,26 +79,27 @@ def exported_from(
 def vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: Sequence[str]) -> np.ndarray:
     """Return the word vectors (V, d) of a checkpoint: of the best epoch, or the current ones."""
     if best:
-        return _rows(checkpoint, best, "input", len(words), settings.vector_size)
+        return _rows(checkpoint, f"{BEST}input", len(words), settings.vector_size)
     composed = composer_of(settings, words)
     size = composed.input_rows(len(words)) if composed else len(words)
-    rows = _rows(checkpoint, best, "input", size, settings.vector_size)
+    rows = _rows(checkpoint, "input", size, settings.vector_size)
     return np.asarray(composed.vectors(rows) if composed else rows)
 
 
 def output_vectors_of(checkpoint: Checkpoint, best: bool, settings: Settings, words: int) -> np.ndarray:
     """Return the output vectors (V, d) that belong to `vectors_of`; DataError if the checkpoint has none."""
-    if "output" in checkpoint.weights(best):
-        return _rows(checkpoint, best, "output", words, settings.vector_size)
+    name = f"{BEST}output" if best else "output"
+    if name in checkpoint.arrays:
+        return _rows(checkpoint, name, words, settings.vector_size)
     raise DataError(
         f"checkpoint {checkpoint.number}: objective {settings.objective} computes its output vectors only at the end of"
         f" training; use {spelled('export', 'in')}"
     )
 
 
-def _rows(checkpoint: Checkpoint, best: bool, name: str, size: int, dim: int) -> np.ndarray:
+def _rows(checkpoint: Checkpoint, name: str, size: int, dim: int) -> np.ndarray:
     """Return an array of a checkpoint as (size, dim), without padding; DataError if its shape or dtype is wrong."""
-    rows = checkpoint.weights(best).get(name, np.empty(0))
+    rows = checkpoint.arrays.get(name, np.empty(0))
     if rows.ndim != 2 or len(rows) != size or rows.shape[1] < dim or rows.dtype != np.float32:
         raise DataError(
             f"checkpoint {checkpoint.number}: its array {name} does not hold {size:,} vectors of {dim} dimensions"

@@ -107,11 +107,11 @@ class EarlyStopping:
         return best_arrays(self.best) if self.best else {}
 
     def restore(self, saved: Saved, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restore what a checkpoint stores for this object. arrays: the best weights, by their names in the model."""
+        """Restore what a checkpoint stores for this object. arrays: those of `arrays`."""
         self.waited, self.finished, self.seconds = saved.waited, saved.finished, saved.scoring
         self.lowest = math.inf if saved.lowest is None else saved.lowest
         if saved.best:
-            kept = dict(arrays)
+            kept = {name.removeprefix(BEST): array for name, array in arrays.items()}
             self.best = Weights(kept.pop("input"), kept.pop("output"), kept)
 
 

@@ -207,7 +207,7 @@ def _score(engine: Engine, text: Chunks, settings: Settings, vocabulary: Vocabul
 def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
     """Return the words per second in each of SPEED_PARTS equal parts of the time of reports of (seconds, words so far).
 
-    A thread reports words only when it has learned a slice of them, so the first and the last report of each thread are
+    A thread reports words only when it has trained on a slice, so the first and the last report of each thread are
     left out if there are enough: too few words have been reported at first, and too many are reported at the end.
     """
     steady = reports[threads:-threads] if len(reports) > 2 * threads * SPEED_PARTS else reports

@@ -28,9 +28,9 @@ class Events:
     started(facts): the weights were copied from a trained model; the facts are the new model's ``record["init_from"]``.
     resumed(state): training continues from a checkpoint.
     ready(seconds): the weights are initialized and the kernels compiled, which took this long.
-    training(progress): a slice of an epoch has been learned; several times per second per thread.
+    training(progress): a thread has trained on a slice of an epoch; several times per second per thread.
     scoring(parts done, parts): a part of the held-out text has been scored.
-    epoch(epoch, score): an epoch has been learned and, if there is held-out text, scored; otherwise score is None.
+    epoch(epoch, score): an epoch has ended and, if there is held-out text, was scored; otherwise score is None.
 
     By default, each callback does nothing.
 
@@ -60,7 +60,7 @@ class Events:
 
     def followed_by(self, other: "Events") -> "Events":
         """Return events that call each of these callbacks, and then that of `other`."""
-        names = (field.name for field in fields(self))
+        names = (field.name for field in fields(Events))
         return Events(**{name: _both(getattr(self, name), getattr(other, name)) for name in names})
 
 

@@ -115,9 +115,9 @@ def _read(
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
     compiling = Announcement("the reader", events.compiling)
-    told = Events(reading=lambda *_: compiling.deliver()).followed_by(events)
+    announcing = Events(reading=lambda *_: compiling.deliver()).followed_by(events)
     with on_compilation(compiling):
-        ids = inputs.encoded or team.read(inputs, corpus, settings, told)
+        ids = inputs.encoded or team.read(inputs, corpus, settings, announcing)
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
@@ -309,7 +309,7 @@ class _Learner:
         if state.epoch and (state.last is None or state.last.epoch != state.epoch):
             raise DataError(f"{checkpoint.invalid}: the last epoch has no record")
         self.record.epochs = saved.epochs
-        self.early_stopping.restore(saved, checkpoint.weights(best=True))
+        self.early_stopping.restore(saved, {name: checkpoint.arrays[name] for name in best})
 
     def model(self) -> Model:
         """Return the model: the best weights, or the last without held-out text, and the record of the run."""

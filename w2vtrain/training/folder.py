@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, W2VError, reason, shown, spelled
-from w2vtrain.system.files import temporary_name, temporary_names
+from w2vtrain.system.files import temporary_name, temporary_pattern
 from w2vtrain.system.locks import Lock, check_lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
-from w2vtrain.system.trust import PROBE_NAMES, Trusted, answering, open_trusted, raise_if_passing, require_trust
+from w2vtrain.system.trust import PROBE_PATTERN, Trusted, answering, open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.journal import (
@@ -29,7 +29,7 @@ from w2vtrain.training.journal import (
 
 LOCK = "lock"
 LEFTOVER = re.compile(
-    "|".join([checkpoint.PARTIAL_NAMES, PROBE_NAMES, *map(temporary_names, (CONFIG, VOCABULARY, HEARTBEAT))])
+    "|".join([checkpoint.PARTIAL_PATTERN, PROBE_PATTERN, *map(temporary_pattern, (CONFIG, VOCABULARY, HEARTBEAT))])
 )
 """Names of what a killed run leaves in its folder."""
 

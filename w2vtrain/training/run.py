@@ -40,11 +40,11 @@ class Phase(Enum):
 class Run:
     """A run that keeps nothing on disk: that of a caller in Python, or of a rank other than 0.
 
-    folder, every: where checkpoints are saved, None if they are not, and the seconds between them; wait_for_disk:
-    whether the run waits for space on a full disk; id: in the log and in lock files, empty without a folder; results:
-    the sizes of what the run will write; warn: called with lines about storage problems; stop_requested,
-    save_requested: what signals have asked for; checkpoint: the state to resume from, or None; allow_changed: start
-    over if the corpus has changed since then.
+    folder: where checkpoints are saved, or None; every: the seconds between them; wait_for_disk: whether the run waits
+    for space on a full disk; id: in the log and in lock files, empty without a folder; results: the sizes of what the
+    run will write; warn: called with lines about storage problems; stop_requested, save_requested: what signals have
+    asked for; checkpoint: the state to resume from, or None; allow_changed: start over if the corpus has changed since
+    then.
     """
 
     folder: Path | None = None
@@ -94,8 +94,8 @@ class Run:
     def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
         """Wait for disk space after the results did not fit, and return True if the caller should try again.
 
-        Return False for other errors, without `wait_for_disk`, or if a signal stops the run. alarm: called once, with a
-        line.
+        Return False for other errors, without `wait_for_disk`, or if a signal stops the run. Save before waiting.
+        alarm: called once, with a line.
         """
         return False
 

@@ -93,11 +93,13 @@ class RunFolder(Run):
             try:
                 yield
             except BaseException as error:
-                if isinstance(error, Exception):
-                    self.settle(SLOW_SECONDS)
-                if isinstance(error, DataError) and self._journal:
-                    self.remove_shared()
-                self.tidy()
+                try:
+                    if isinstance(error, Exception):
+                        self.settle(SLOW_SECONDS)
+                    if isinstance(error, DataError) and self._journal:
+                        self.remove_shared()
+                finally:
+                    self.tidy()
                 raise
             self.remove_shared()
             self.finish()
@@ -132,10 +134,11 @@ class RunFolder(Run):
 
         Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
         checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
-        start over if `anew`, else raise ConfigError; and OtherSchema for a config.json of another schema.
+        start over if `anew`, else raise ConfigError. Raise OtherSchema for a config.json of another schema, unless
+        `anew`.
         """
         trusted = require_trust(self.folder, OutputError)
-        # As JSON would be read again: `changes` compares it with what was, and a tuple is no list.
+        # Convert tuples to lists, as JSON does: `changes` compares this with a description that was read.
         now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
         before = None
         try:

@@ -222,11 +222,11 @@ class Course:
                 for report in reports:
                     done += report.words
                     tally.add(report)
-                    self.report(order, done, report, on_progress)
+                    self.announce(order, done, report, on_progress)
             self.close(order, tally, done)
             yield self.state
 
-    def report(self, order: Order, done: int, report: SliceReport, on_progress: Callable[[Progress], None]) -> None:
+    def announce(self, order: Order, done: int, report: SliceReport, on_progress: Callable[[Progress], None]) -> None:
         """Report a slice, after `done` words of the run. Raise Diverged if its loss is not finite."""
         if not math.isfinite(report.loss):
             raise diverged(self.schedule.alpha, order.epoch + 1)

@@ -120,13 +120,13 @@ def read_table(
 
     try:
         justify(dim or 1)
-        blocks = all_blocks()
-        first = next(blocks, None)
+        parsed = all_blocks()
+        first = next(parsed, None)
         if first is None:
             raise DataError(f"{path} contains no vectors")
         width = first[1].shape[1]
         justify(width)
-        same = (_same(block, width, path) for block in chain([first], blocks))
+        same = (_same(block, width, path) for block in chain([first], parsed))
         vectors = collected(path, kind, (rows, width), same, lenient, limit, size)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise damaged(path, error) from error

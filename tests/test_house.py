@@ -112,6 +112,13 @@ def test_links_and_names_on_the_architecture_page_exist():
             assert re.search(rf"\b(def|class) {part}\b", text), f"{module}.py has no {name}"
 
 
+def test_modules_in_the_figure_of_the_data_flow_exist():
+    figure = (ROOT / "docs/data-flow.svg").read_text(encoding="utf-8")
+    named = re.findall(r'<text class="module"[^>]*>([\w/.]+)</text>', figure)
+    assert len(named) > 8
+    assert not [name for name in named if not (ROOT / "w2vtrain" / name).exists()]
+
+
 def numbers(cell):
     return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d)", "", cell))]
 

@@ -14,9 +14,9 @@ from w2vtrain.errors import ConfigError, UsageError
 
 def in_this_process(function, task, folder):
     """Run a job in this process; another test covers separate processes."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
+    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as printed:
         function(task)
-    return 0, printed.getvalue().encode()
+    return 0, printed.buffer.getvalue()
 
 
 @pytest.mark.slow

@@ -192,7 +192,7 @@ def test_signals_save_and_stop_all_ranks(folder, expected, number, whom):
 @pytest.mark.parametrize("rank", [0, 1])
 @pytest.mark.parametrize(
     ("module", "owner", "name"),
-    [("w2vtrain.distributed", "job", "encode_together"), ("w2vtrain.training", "fit", "compile_engine")],
+    [("w2vtrain.distributed", "team_of_ranks", "encode_together"), ("w2vtrain.training", "fit", "compile_engine")],
 )
 def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, owner, name):
     ended = run(folder, 2, WORDS, BEFORE.format(rank=rank, module=module, owner=owner, name=name, act=STOP))
@@ -214,8 +214,8 @@ def test_signal_after_the_results_are_written_changes_nothing(folder):
 @pytest.mark.slow
 def test_rank_that_ends_before_it_has_joined_ends_the_job(folder):
     ended = run(folder, 3, [*WORDS, "--sync-timeout", "4"], different=["false"])
-    assert (ended.code, ended.orphans) == (signal.SIGALRM, [])
-    assert names(folder) == ["c.txt"]
+    assert ended.code in (signal.SIGALRM, signal.SIGALRM | signal.SIGTERM)  # by which the launcher may end the last
+    assert (ended.orphans, names(folder)) == ([], ["c.txt"])
 
 
 @real
@@ -231,7 +231,9 @@ def test_rank_may_prepare_for_longer_than_the_time_limit(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("others", [True, False])
 def test_command_finishes_a_run_that_was_killed_after_its_results_were_written(folder, expected, others):
-    ended = run(folder, 2, WORDS, BEFORE.format(rank=0, module="w2vtrain.commands", owner="fit", name="tidy", act=KILL))
+    name = "RunFolder.remove_shared"
+    before = BEFORE.format(rank=0, module="w2vtrain.training", owner="run_folder", name=name, act=KILL)
+    ended = run(folder, 2, WORDS, before)
     assert ended.code != 0
     assert (folder / "v.txt.run" / "corpus").is_dir()
     (folder / "mine").mkdir()
@@ -281,7 +283,7 @@ def _runs(process):
         (["-o", "none/v.txt"], 73, "none/v.txt cannot be created: there is no folder none"),
         (["-o", "there.txt"], 73, "there.txt exists"),
         (["--heldout", "none.txt"], 66, "none.txt"),
-        (["--alpha", "1e30"], 76, "training diverged in epoch 1 at learning rate 1e+30"),
+        (["--alpha", "1000"], 76, "training diverged in epoch 1 at learning rate 1000"),
         (["--alpha", "-1"], 78, "alpha: expected a number"),
     ],
 )
@@ -348,7 +350,7 @@ def test_ranks_with_different_requests_are_named(folder, change, difference):
 @pytest.mark.slow
 def test_results_that_cannot_be_written_are_written_by_the_next_start(folder, expected):
     act = "from w2vtrain.errors import WriteError; raise WriteError('disk full')"
-    broken = BEFORE.format(rank=0, module="w2vtrain.commands", owner="fit", name="write_results", act=act)
+    broken = BEFORE.format(rank=0, module="w2vtrain.commands", owner="run", name="write_results", act=act)
     ended = run(folder, 2, WORDS, broken)
     assert (ended.code, ended.orphans, len(ended.errors)) == (74, [], 1)
     assert "what was learned is saved" in ended.errors[0]

@@ -86,6 +86,11 @@ def test_line_of_1_gib_is_trained_on_and_counted(tmp_path):
     assert len(out.splitlines()) == 1000
 
 
+def test_a_command_that_imports_in_two_places_needs_the_space_once(tmp_path):
+    (tmp_path / "text").write_text("a b " * 9)
+    assert limited(1 << 30, "vocab", tmp_path / "text", "-q", "-o", tmp_path / "words")[0] == 0
+
+
 @pytest.mark.slow
 def test_word_of_1_gib_is_skipped(tmp_path):
     data = itertools.chain([b"a b a b "], itertools.repeat(b"x" * (1 << 20), 1 << 10), [b" a b a b a b"])

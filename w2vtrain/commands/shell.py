@@ -36,7 +36,8 @@ def imports() -> Iterator[None]:
     A signal ends the process with one line. Raise ResourceError if the address space is too small for the imports.
     """
     with signals_end_imports():
-        check_address_space()
+        if "numpy" not in sys.modules:  # a second guard of a command must not ask for the same space again
+            check_address_space()
         yield
 
 

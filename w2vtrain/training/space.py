@@ -21,6 +21,7 @@ from w2vtrain.errors import ResourceError, WriteError, spelled
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
 from w2vtrain.system.amounts import size_text
 from w2vtrain.system.machine import available_memory
+from w2vtrain.system.trust import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
 from w2vtrain.training.predictor import window_size
@@ -120,17 +121,19 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
 
 
 def check_disk(needs: Iterable[tuple[Path, int]], purpose: str = RESULTS_NEED) -> None:
-    """Raise WriteError if the bytes that each folder will take do not fit on its disk.
+    """Raise WriteError if the bytes that each folder will take do not fit on its disk, ReadError if it does not answer.
 
     The sum counts for folders on the same disk, and the first of them is named. A folder that does not exist is on the
     disk of its parent.
     """
     disks: dict[int, list[tuple[Path, int]]] = defaultdict(list)
     for folder, size in needs:
-        disks[_existing(folder).stat().st_dev].append((folder, size))
+        with answering(folder):
+            disks[_existing(folder).stat().st_dev].append((folder, size))
     for entries in disks.values():
         folder, needed = entries[0][0], sum(size for _, size in entries)
-        free = shutil.disk_usage(_existing(folder)).free
+        with answering(folder):
+            free = shutil.disk_usage(_existing(folder)).free
         if needed > free:
             advice = f"choose another folder with {spelled('cache_dir')}"
             if purpose == RESULTS_NEED:

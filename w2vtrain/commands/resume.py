@@ -65,7 +65,7 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     """
     from w2vtrain.architectures import architecture_class
     from w2vtrain.commands.plan import without_effect
-    from w2vtrain.system.json_text import record
+    from w2vtrain.system.json_text import typed
     from w2vtrain.training.journal import CONFIG, REMEDY
 
     damaged = f"{run}: its {CONFIG} is damaged"
@@ -81,7 +81,7 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
         raise DataError(f"{damaged}: {error}{REMEDY}") from error
-    request = record(given, FitRequest, damaged, REMEDY)
+    request = typed(given, FitRequest, damaged, REMEDY)
     for name, value in vars(request).items():
         if not _is_possible_name(value) or not _in_range(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")

@@ -18,7 +18,7 @@ from w2vtrain.distributed.shared_folder import await_shared, not_shared
 from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.errors import DataError, OutputError, WriteError, reason
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.json_text import json_object, json_text, record
+from w2vtrain.system.json_text import json_object, json_text, typed
 from w2vtrain.system.storage import remove_file, sync
 from w2vtrain.system.trust import Trusted, open_trusted, read_trusted
 from w2vtrain.text.counting import CorpusStats, append
@@ -163,7 +163,7 @@ class SharedIds:
 def _valid(data: bytes, identity: str) -> Manifest | None:
     """Return a manifest, or None if it is invalid or describes other ids."""
     try:
-        manifest = record(json_object(data, "the manifest is"), Manifest, "the manifest is damaged")
+        manifest = typed(json_object(data, "the manifest is"), Manifest, "the manifest is damaged")
     except DataError:
         return None
     stats, numbers = manifest.stats, [*manifest.sizes, *manifest.checksums, *astuple(manifest.stats)]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from msgspec import Meta
 
 from w2vtrain.errors import DataError
-from w2vtrain.system.json_text import record
+from w2vtrain.system.json_text import typed
 
 Positive = Annotated[float, Meta(gt=0.0)]
 Size = Annotated[int, Meta(ge=1, le=2**63 - 1)]
@@ -87,6 +87,6 @@ class Failed(TypedDict):
 
 def check_result(values: dict[str, Any], start: str, remedy: str) -> None:
     """Raise DataError, which begins with `start` and names the field at fault, unless parsed JSON is a result."""
-    record(values, Finished if "test" in values or "failed" not in values else Failed, start, remedy)
+    typed(values, Finished if "test" in values or "failed" not in values else Failed, start, remedy)
     if "failed" in values and "test" in values:
         raise DataError(f"{start}: it has both `failed` and `test`{remedy}")

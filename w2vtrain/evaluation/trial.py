@@ -25,7 +25,7 @@ from w2vtrain.evaluation.result import CurvePoint, CurveSoFar
 from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
 from w2vtrain.system.files import write_json
-from w2vtrain.system.json_text import json_object, record
+from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
@@ -111,7 +111,7 @@ class Curve:
         self.budget.cpu = state.cpu
         with suppress(W2VError):  # a curve with a gap is better than no result
             kept = json_object(read_small(self.file, MAX_CURVE_BYTES), f"{self.file} is")
-            points = record(kept, CurveSoFar, str(self.file))["points"]
+            points = typed(kept, CurveSoFar, str(self.file))["points"]
             self.points = [point for point in points if 0 < point["seconds"] <= state.cpu]
         scored = max((point["seconds"] for point in self.points), default=0.0)
         self.coming = [moment for moment in self.coming if moment > scored]

@@ -15,7 +15,7 @@ from w2vtrain.errors import DataError
 from w2vtrain.formats.model_file import MODEL, settings_and_record
 from w2vtrain.formats.safetensors import open_safetensors
 from w2vtrain.formats.sniff import sniff
-from w2vtrain.system.json_text import json_object, record
+from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import open_input, read_lines
 from w2vtrain.training import checkpoint
 from w2vtrain.training.folder import stored
@@ -164,7 +164,7 @@ def _add_json(run: RunLog, path: str | Path) -> None:
 
 def _add_record(run: RunLog, values: dict[str, Any], where: str) -> None:
     """Add the epochs of a record, parsed from JSON."""
-    known = record(values, RunRecord, where, REMEDY)
+    known = typed(values, RunRecord, where, REMEDY)
     _add_epochs(run, known["settings"], known["record"]["epochs"])
 
 
@@ -191,9 +191,9 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     for where, facts in events:
         kind = facts.get("event")
         if kind == "start":
-            settings = record(facts, Start, where, REMEDY)["settings"]
+            settings = typed(facts, Start, where, REMEDY)["settings"]
         elif kind == "progress":
-            report = record(facts, ProgressFacts, where)
+            report = typed(facts, ProgressFacts, where)
             words, planned = report["words"], settings.get("epochs")
             if planned is None:
                 raise DataError(f"{where}: no event `start` before it has the number of epochs{REMEDY}")
@@ -206,8 +206,8 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
             finished = [entry for entry in finished if entry[1].get("epoch") != facts.get("epoch")]
             finished.append((where, facts))
         elif kind == "done" and isinstance(facts.get("record"), dict):
-            finished = [(where, entry) for entry in record(facts["record"], Done, where)["epochs"]]
-    epochs = [record({"words": per_epoch, **facts}, EpochFacts, where) for where, facts in finished]
+            finished = [(where, entry) for entry in typed(facts["record"], Done, where)["epochs"]]
+    epochs = [typed({"words": per_epoch, **facts}, EpochFacts, where) for where, facts in finished]
     for entry in epochs:
         seconds += entry["seconds"]
         entry.setdefault("elapsed", seconds)

@@ -52,7 +52,7 @@ def json_object(text: bytes | str, start: str, remedy: str = "") -> dict[str, An
     return parsed
 
 
-def record(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
+def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
     """Return parsed JSON as a `kind`; raise DataError, which names the field that does not fit.
 
     kind: a dataclass, which has all fields, or a TypedDict, which has those that must fit.

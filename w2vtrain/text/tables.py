@@ -11,7 +11,7 @@ from typing import Any, NotRequired, TypedDict
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, shown, spelled
 from w2vtrain.system.compression import unpacked
-from w2vtrain.system.json_text import json_object, record
+from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.columns import Batch, bytes_of, column_of
 from w2vtrain.text.sentences import Sentences
@@ -186,7 +186,7 @@ def _tables_below(folder: str) -> list[str]:
 def _listed(state: Path) -> list[str]:
     """Return the files that the state.json of a dataset lists, which must be beside it."""
     start = f"{state}: not the state of a dataset that save_to_disk wrote"
-    dataset = record(json_object(read_small(state, MAX_STATE_BYTES), f"{start}: it is"), DatasetState, start)
+    dataset = typed(json_object(read_small(state, MAX_STATE_BYTES), f"{start}: it is"), DatasetState, start)
     if dataset.get("_indices_data_files"):
         raise DataError(f"{state}: the dataset selects rows by an index: flatten_indices() and save it again")
     names = [entry["filename"] for entry in dataset["_data_files"]]

@@ -24,7 +24,7 @@ from w2vtrain.errors import DataError, InputMissing, ReadError, W2VError, WriteE
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.folders import checksum
-from w2vtrain.system.json_text import json_digest, json_object, json_text, record
+from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
 from w2vtrain.system.storage import patiently, remove_tree, sync_folder
 from w2vtrain.system.trust import answering, open_trusted, raise_if_passing, read_trusted, require_trust
 from w2vtrain.training.state import Saved
@@ -195,7 +195,7 @@ def _manifest(folder: Path, number: int) -> _Manifest:
         raise DataError(f"{path}: {reason(error)}") from error
     if values.get("schema") != SCHEMA:
         raise DataError(f"{place}: has schema {values.get('schema')}; this version of w2vtrain reads schema {SCHEMA}")
-    manifest = record(values, _Manifest, f"{path}: damaged")
+    manifest = typed(values, _Manifest, f"{path}: damaged")
     if manifest.number != number or manifest.digest != _seal(values):
         raise DataError(f"{path}: damaged: its digest does not match")
     return manifest

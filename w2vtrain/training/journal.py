@@ -18,7 +18,7 @@ from typing import Any
 from w2vtrain.errors import DataError, ReadError, reason, shown, spelled
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.folders import checksum
-from w2vtrain.system.json_text import json_digest, json_object, record
+from w2vtrain.system.json_text import json_digest, json_object, typed
 from w2vtrain.system.locks import run_of
 from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_passing, read_trusted
 
@@ -97,7 +97,7 @@ class Journal:
                 f" {SCHEMA}: finish the run with the version that started it, or start over with"
                 f" {spelled('force', True)}"
             )
-        config = record(values, _Config, f"{path} is damaged", REMEDY)
+        config = typed(values, _Config, f"{path} is damaged", REMEDY)
         if not (config.run.isalnum() and len(config.run) <= 64):
             raise DataError(f"{path}: has no valid run id{REMEDY}")
         description = {"cwd": config.cwd, "request": config.request, "settings": config.settings}

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from w2vtrain.errors import DataError
-from w2vtrain.system.json_text import record
+from w2vtrain.system.json_text import typed
 from w2vtrain.training.fingerprint import Fingerprint
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -80,7 +80,7 @@ class State:
     @classmethod
     def read(cls, values: Any, start: str) -> "State":
         """Return the state that parsed JSON describes. Raise DataError, which begins with `start`, if none."""
-        return _checked(record(values, cls, start), start)
+        return _checked(typed(values, cls, start), start)
 
     @property
     def current(self) -> int:
@@ -124,7 +124,7 @@ class Saved:
     @classmethod
     def read(cls, values: Any, start: str) -> "Saved":
         """Return what parsed JSON describes. Raise DataError, which begins with `start`, if a field does not fit."""
-        saved = record(values, cls, start)
+        saved = typed(values, cls, start)
         _checked(saved.state, start)
         if not saved.waited <= saved.finished <= saved.state.epoch:
             raise DataError(

@@ -102,7 +102,7 @@ def test_a_module_that_is_no_objective_is_reported_in_one_line(w2vtrain_here, fo
 def inside(tmp_path_factory):
     """Return a copy of the repository with the modules and references of both guides added, as the guides say."""
     copy = tmp_path_factory.mktemp("inside")
-    for name in ("w2vtrain", "tests", "docs", "configs", "data", "examples"):
+    for name in ("w2vtrain", "tests", "docs", "configs", "data", "examples", "benchmarks"):
         if (ROOT / name).exists():
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".*", "corpora"))
     for path in ROOT.glob("*"):

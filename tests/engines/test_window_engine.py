@@ -204,7 +204,7 @@ def test_kernel_agrees_with_the_naive_trainer(rng, model, name, options, bias):
         expected = reference.train(naive, ref, lines, keep, windows, *matrices, lr, (5, 2, 0), bias)
         assert examples == expected[1] > 0, windows
         in_turn = architecture_class(model).pairs() and not architecture_class(model).in_place()
-        tolerance = 1e-3 if in_turn else 1e-4  # the reference computes all examples of a window from the old values
+        tolerance = 3e-3 if in_turn else 1e-4  # the reference computes all examples of a window from the old values
         assert loss == pytest.approx(expected[0], rel=tolerance), windows
         for what, new in after.items():
             change = np.abs(slow[what] - starts[what]).max()

@@ -108,7 +108,7 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     limits: dict[str, Any] = {"epochs": epochs_within(runs[0], words or study.words, seconds)}
     if "weight_decay" in study.settings:
         limits["weight_decay"] = weight_decay(words or study.words)
-    longest = seconds if seconds < math.inf or runs[0].epochs >= 1 else runs[0].cpu
+    longest = seconds if seconds < math.inf or runs[0].epochs >= 1 else math.ceil(runs[0].cpu)
     if longest < math.inf:
         limits |= {"seconds": f"{longest:.3g}", "threads": 1}  # then seconds of the clock are CPU seconds
     elif words:

@@ -10,7 +10,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -25,20 +25,22 @@ if TYPE_CHECKING:
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors
     from w2vtrain.embeddings.neighbors import Answers
 
-Queries = Sequence[list[str]]
-
 
 class Lookup(NamedTuple):
     """How a command answers a query of `size` words, or of one or more if that is 0.
 
-    answer: returns the answer, or None if there is none; line: returns the text of a query and its answer, or None to
-    print nothing; fact: the name of the answer in JSON, and its value.
+    name: of the answer in JSON; answer: returns it; value: returns what JSON has for an answer; line: returns the text
+    of a query and its answer. Without an answer, `none` is the value, and `blank`, with the words in place of {}, the
+    text; None prints no line.
     """
 
     size: int
+    name: str
     answer: Callable[[KeyedVectors, list[str]], Any]
-    line: Callable[[list[str], Any], str | None]
-    fact: Callable[[Any], tuple[str, Any]]
+    value: Callable[[Any], Any]
+    line: Callable[[list[str], Any], str]
+    none: list[Any] | None = None
+    blank: str | None = None
 
 
 @command()
@@ -58,7 +60,7 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
         return keyed.nearest_ngrams(words[0], topn) if ngrams else keyed.most_similar(words[0], topn=topn)
 
-    _print_answers(vectors, asked_words(words, 1, vectors), _ranked(1, answer), as_json, strict)
+    _print_answers(vectors, words, _ranked(1, answer), as_json, strict)
 
 
 @command()
@@ -81,7 +83,7 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
         query = keyed.most_similar_cosmul if method == "3cosmul" else keyed.most_similar
         return query([king, woman], [man], topn=topn)
 
-    _print_answers(vectors, asked_words(words, 3, vectors), _ranked(3, answer), as_json, strict)
+    _print_answers(vectors, words, _ranked(3, answer), as_json, strict)
 
 
 @command()
@@ -97,14 +99,14 @@ def similarity(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool
     if words and words != ("-",) and len(words) != 2:
         raise click.UsageError(f"expected two words, got {len(words)}")
 
-    def line(words: list[str], cosine: float | None) -> str:
-        return f"{' '.join(words)}\t" + ("" if cosine is None else f"{cosine:.3f}")
+    def cosine(keyed: KeyedVectors, words: list[str]) -> float:
+        return float(keyed.similarity(*words))
 
-    def fact(cosine: float | None) -> tuple[str, float | None]:
-        return "similarity", None if cosine is None else round(cosine, 6)
+    def line(words: list[str], cosine: float) -> str:
+        return f"{' '.join(words)}\t{cosine:.3f}"
 
-    lookup = Lookup(2, lambda keyed, words: float(keyed.similarity(*words)), line, fact)
-    _print_answers(vectors, asked_words(words, 2, vectors), lookup, as_json, strict)
+    lookup = Lookup(2, "similarity", cosine, lambda cosine: round(cosine, 6), line, blank="{}\t")
+    _print_answers(vectors, words, lookup, as_json, strict)
 
 
 @command()
@@ -129,41 +131,31 @@ def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool, se
     if sentences and ngrams:
         raise click.UsageError("--sentences and --ngrams: give only one of them")
     lookup = _sentence_lookup(strict) if sentences else _ngrams_lookup() if ngrams else _vector_lookup()
-    asked = asked_words(words, lookup.size or len(words), vectors)
-    _print_answers(vectors, asked, lookup, as_json, strict)
+    _print_answers(vectors, words, lookup, as_json, strict)
 
 
 def _vector_lookup() -> Lookup:
     def answer(keyed: KeyedVectors, words: list[str]) -> Any:
         return keyed.get_vector(words[0])
 
-    def line(words: list[str], row: Any) -> str | None:
-        return None if row is None else _rows(words, row[None])
-
-    return Lookup(1, answer, line, lambda row: ("vector", None if row is None else _numbers(row)))
+    return Lookup(1, "vector", answer, _numbers, lambda words, row: _rows(words, row[None]))
 
 
 def _sentence_lookup(strict: bool) -> Lookup:
     def answer(keyed: KeyedVectors, words: list[str]) -> Any:
         return (strict and keyed[words], keyed.get_sentence_vector(words))[1]  # an unknown word is an error
 
-    def line(words: list[str], row: Any) -> str:
-        return "" if row is None else _rows([""], row[None]).lstrip()
-
-    return Lookup(0, answer, line, lambda row: ("vector", None if row is None else _numbers(row)))
+    return Lookup(0, "vector", answer, _numbers, lambda words, row: _rows([""], row[None]).lstrip(), blank="")
 
 
 def _ngrams_lookup() -> Lookup:
     def answer(keyed: KeyedVectors, words: list[str]) -> Any:
         return keyed.get_ngram_vectors(words[0])
 
-    def line(words: list[str], ngrams: Any) -> str | None:
-        return None if ngrams is None else _rows(*ngrams)
+    def value(ngrams: Any) -> list[list[Any]]:
+        return [[text, _numbers(row)] for text, row in zip(*ngrams, strict=True)]
 
-    def fact(ngrams: Any) -> tuple[str, list[list[Any]]]:
-        return "ngrams", [[text, _numbers(row)] for text, row in zip(*ngrams, strict=True)] if ngrams else []
-
-    return Lookup(1, answer, line, fact)
+    return Lookup(1, "ngrams", answer, value, lambda words, ngrams: _rows(*ngrams), none=[])
 
 
 def _rows(words: list[str], rows: Any) -> str:
@@ -201,21 +193,22 @@ def _ranked(count: int, answer: Callable[[KeyedVectors, list[str]], Answers]) ->
     def finite(keyed: KeyedVectors, words: list[str]) -> Answers:
         return [pair for pair in answer(keyed, words) if not math.isnan(pair[1])]  # NaN: a zero vector
 
-    def line(words: list[str], answers: Answers | None) -> str:
-        return f"{' '.join(words)}\t" + " ".join(f"{word} {value:.3f}" for word, value in answers or [])
+    def value(answers: Answers) -> list[list[Any]]:
+        return [[word, round(cosine, 6)] for word, cosine in answers]
 
-    def fact(answers: Answers | None) -> tuple[str, list[list[Any]]]:
-        return "answers", [[word, round(value, 6)] for word, value in answers or []]
+    def line(words: list[str], answers: Answers) -> str:
+        return f"{' '.join(words)}\t" + " ".join(f"{word} {cosine:.3f}" for word, cosine in answers)
 
-    return Lookup(count, finite, line, fact)
+    return Lookup(count, "answers", finite, value, line, [], "{}\t")
 
 
-def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json: bool, strict: bool) -> None:
-    """Print one line per query as soon as its answer is known. If `asked` is None, the queries are lines of stdin.
+def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json: bool, strict: bool) -> None:
+    """Print one line per query as soon as its answer is known. The queries are `words`, or else lines of stdin.
 
     A query with an unknown word, or without exactly `lookup.size` words, gives a warning and an empty answer; with
-    `strict`, or if it is the only one in `asked`, it is an error. Raise DataError at the end if one of `asked` failed.
+    `strict`, or if it is the only one in `words`, it is an error. Raise DataError at the end if one of `words` failed.
     """
+    asked = asked_words(words, lookup.size or len(words), vectors)
     with imports():
         from w2vtrain.embeddings.keyed_vectors import KeyedVectors
         from w2vtrain.formats.vectors import read_vectors
@@ -238,10 +231,11 @@ def _print_answers(vectors: str, asked: Queries | None, lookup: Lookup, as_json:
             failed += 1
             warning(f"{where}{error}")
         if as_json:
-            name, value = lookup.fact(answer)
-            echo(json_text({"query": query, name: value}))
-        elif (text := lookup.line(query, answer)) is not None:
-            echo(text)
+            echo(json_text({"query": query, lookup.name: lookup.none if answer is None else lookup.value(answer)}))
+        elif answer is not None:
+            echo(lookup.line(query, answer))
+        elif lookup.blank is not None:
+            echo(lookup.blank.format(" ".join(query)))
     if failed and asked:
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: their words are not in the vocabulary")
 

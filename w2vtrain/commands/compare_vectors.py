@@ -3,19 +3,12 @@
 The measures are computed in embeddings/stability.py and embeddings/alignment.py.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import click
 
-from w2vtrain.commands.input_files import readable, refuse_stdin_twice
+from w2vtrain.commands.input_files import refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
-from w2vtrain.commands.shell import imports
+from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.system.terminal import echo
-
-if TYPE_CHECKING:
-    from w2vtrain.formats.vectors import Vectors
 
 SHOWN_NEIGHBORS = 5
 """Neighbors of each kind in a line of `diff`."""
@@ -44,13 +37,13 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
     """
     with imports():
         from w2vtrain.embeddings.stability import stability as measured
-        from w2vtrain.system.json_text import json_text
     if len(vectors) < 2:
         raise click.UsageError("expected two files of vectors or more")
-    loaded = _read(*vectors)
+    refuse_stdin_twice(*vectors)
+    loaded = [vectors_in(file) for file in vectors]
     report = measured(loaded, k=k, words=words or None, restrict_vocab=restrict_vocab or None)
     if as_json:
-        echo(json_text({"files": list(vectors)} | report.to_dict(topn)))
+        echo_json({"files": list(vectors)} | report.to_dict(topn))
         return
     low, high = report.interval
     echo(
@@ -79,10 +72,10 @@ def diff(first: str, second: str, topn: int, k: int, restrict_vocab: int, as_jso
     """
     with imports():
         from w2vtrain.embeddings.alignment import difference
-        from w2vtrain.system.json_text import json_text
-    changes = difference(*_read(first, second), count=topn, k=k, restrict_vocab=restrict_vocab or None)
+    refuse_stdin_twice(first, second)
+    changes = difference(vectors_in(first), vectors_in(second), count=topn, k=k, restrict_vocab=restrict_vocab or None)
     if as_json:
-        echo(json_text({"files": [first, second]} | changes.to_dict()))
+        echo_json({"files": [first, second]} | changes.to_dict())
         return
     for word in changes.moved:
         left, came = word.left[:SHOWN_NEIGHBORS], word.came[:SHOWN_NEIGHBORS]
@@ -93,15 +86,3 @@ def diff(first: str, second: str, topn: int, k: int, restrict_vocab: int, as_jso
         f" {changes.only_first:,} only in {first}, {changes.only_second:,} only in {second}",
         err=True,
     )  # fmt: skip
-
-
-def _read(*paths: str) -> list[Vectors]:
-    """Return the vectors of files, of which one may be stdin."""
-    with imports():
-        from w2vtrain.formats.vectors import read_vectors
-    refuse_stdin_twice(*paths)
-    loaded = []
-    for name in paths:
-        with readable(name) as path:
-            loaded.append(read_vectors(path))
-    return loaded

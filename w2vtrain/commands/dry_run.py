@@ -13,8 +13,8 @@ from w2vtrain.commands.outputs import check_outputs
 from w2vtrain.commands.plan import Plan, plan
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.commands.run import headline, recorded
+from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
-from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import new_files_in
@@ -40,7 +40,7 @@ def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
     expected.warnings += in_the_way
     if as_json:
         epochs = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
-        echo(json_text({"task": "dry-run"} | epochs | expected.to_dict()))
+        echo_json({"task": "dry-run"} | epochs | expected.to_dict())
     else:
         show(planned, expected)
 

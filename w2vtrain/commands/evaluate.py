@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from w2vtrain.commands.input_files import readable, refuse_stdin_twice
+from w2vtrain.commands.input_files import readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import (
     CODES,
     Within,
@@ -22,7 +22,7 @@ from w2vtrain.commands.options import (
     restrict_option,
     scoring_options,
 )
-from w2vtrain.commands.shell import imports
+from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.embeddings.bundled import Kind
 from w2vtrain.embeddings.protocols import ANALOGY_WORDS
@@ -86,15 +86,12 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
         from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
         from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
         from w2vtrain.embeddings.table import evaluate_all
-        from w2vtrain.formats.vectors import read_vectors
-        from w2vtrain.system.json_text import json_text
     sets = [] if no_bundled else bundled_sets()
     for kind in KINDS:
         sets += [EvaluationSet(Path(file).stem, kind, Path(file)) for file in options.pop(kind)]
     if not sets:
         raise click.UsageError("--no-bundled leaves no evaluation set: name one, for example with --similarity FILE")
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
+    loaded = vectors_in(vectors)
     rules, limit = PROTOCOLS[protocol] if protocol else PLAIN, options["restrict_vocab"] or None
     among: int | None = ANALOGY_WORDS
     if _is_given("restrict_vocab"):
@@ -107,7 +104,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
     )  # fmt: skip
     if options["as_json"]:
         facts = {"restrict_vocab": limit, "analogy_words": among, "method": options["method"], "protocol": protocol}
-        echo(json_text({"task": "all", "file": vectors, **facts, "sets": [row._asdict() for row in rows]}))
+        echo_json({"task": "all", "file": vectors, **facts, "sets": [row._asdict() for row in rows]})
         return
     _print_table(rows)
     echo(f"analogies: {options['method']} among {_among(among)}; the others: {_among(limit)}")
@@ -270,8 +267,6 @@ def _evaluated(
     with imports():
         from w2vtrain.embeddings.bundled import located
         from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
-        from w2vtrain.formats.vectors import read_vectors
-        from w2vtrain.system.json_text import json_text
     if unseen and protocol:
         raise click.UsageError("--unseen and --protocol: give only one of them, because these programs know no n-grams")
     limit, facts = restrict_vocab or None, {}  # type: int | None, dict[str, Any]
@@ -281,15 +276,14 @@ def _evaluated(
         if protocol and not _is_given("restrict_vocab"):
             limit = rules.restrict_vocab
     refuse_stdin_twice(vectors, dataset)
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
+    loaded = vectors_in(vectors)
     with readable(dataset) as path:
         if asked and unseen:
             loaded, counts = _extended(loaded, list(asked(path)), limit, not case_sensitive)
             facts, limit = {**facts, "restrict_vocab": limit, **counts}, None
         report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
-        echo(json_text(report.to_dict() | facts))
+        echo_json(report.to_dict() | facts)
     return report
 
 

@@ -10,7 +10,7 @@ import click
 
 from w2vtrain.commands.input_files import readable
 from w2vtrain.commands.options import command, json_option
-from w2vtrain.commands.shell import imports
+from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.terminal import echo, escaped_line
@@ -29,11 +29,9 @@ def info(file: str, as_json: bool) -> None:
     For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
     it.
     """
-    with imports():
-        from w2vtrain.system.json_text import json_text
     facts = described(file)
     if as_json:
-        echo(json_text(facts))
+        echo_json(facts)
     else:
         _print_facts(for_people(facts))
 

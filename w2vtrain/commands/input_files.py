@@ -1,18 +1,24 @@
 """Provide the input files of commands, with `-` for standard input.
 
-Outputs are handled in outputs.py, and here only compared with inputs. This module does not interpret the content of
-the files.
+Outputs are handled in outputs.py, and here only compared with inputs.
 """
+
+from __future__ import annotations
 
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from w2vtrain.commands.shell import imports
 from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.same_file import among
+
+if TYPE_CHECKING:
+    from w2vtrain.formats.vectors import Vectors
 
 COPIED_BYTES = 1 << 20
 """Bytes of standard input copied at a time."""
@@ -43,6 +49,14 @@ def readable(path: str) -> Iterator[str]:
             yield name
         except W2VError as error:
             raise type(error)(str(error).replace(name, "standard input")) from error
+
+
+def vectors_in(file: str) -> Vectors:
+    """Return the vectors of a file, or of stdin for `-`. Raise the errors of `read_vectors` and `readable`."""
+    with imports():
+        from w2vtrain.formats.vectors import read_vectors
+    with readable(file) as path:
+        return read_vectors(path)
 
 
 def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:

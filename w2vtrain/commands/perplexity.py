@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from w2vtrain.commands.options import CODES, code_options, command, given, json_option, setting_options
-from w2vtrain.commands.shell import imports
+from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.config import resolve
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.terminal import echo
@@ -31,7 +31,6 @@ def perplexity(
     with imports():
         from w2vtrain.commands.console import Console
         from w2vtrain.embeddings.model import load_model
-        from w2vtrain.system.json_text import json_text
         from w2vtrain.training.perplexity import perplexity as score_text
         from w2vtrain.training.scoring_units import Watch
         from w2vtrain.user_code import Named, require
@@ -46,7 +45,7 @@ def perplexity(
         threads, watch = threads_of(settings.threads)[0], Watch(console.events().scoring)
         score, coverage = score_text(loaded, heldout, threads, watch, settings.phrases)
     if as_json:
-        echo(json_text({**asdict(score), "coverage": coverage}))
+        echo_json({**asdict(score), "coverage": coverage})
         return
     echo(f"perplexity     {score.perplexity:,.2f} exact, {score.unnormalized:,.2f} unnormalized")
     echo(f"bits per word  {score.bits:.4f}")

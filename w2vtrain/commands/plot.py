@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different, from_stdin, readable, refuse_stdin_twice
+from w2vtrain.commands.input_files import check_different, from_stdin, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import Catalogue
@@ -108,19 +108,17 @@ def map_(
     settings, _ = resolve(given(flags, ("seed",)))
     _check(output, [vectors, word_file or ""], force)
     with imports():
-        from w2vtrain.formats.vectors import read_vectors
         from w2vtrain.pictures.page import escaped, page
         from w2vtrain.pictures.projection import check_method
         from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing
     check_method(method)
     asked = _read_words(word_file) if word_file else [os.fsencode(w).decode(errors="surrogateescape") for w in words]
     is_page = Path(output).suffix.lower() == ".html"
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
-        chosen = _chosen(loaded, asked, vectors) if asked else None
-        word_map = make_map(
-            loaded.words, loaded.matrix, chosen, count, method, settings.seed, **({} if is_page else {"neighbors": 0})
-        )
+    loaded = vectors_in(vectors)
+    chosen = _chosen(loaded, asked, vectors) if asked else None
+    word_map = make_map(
+        loaded.words, loaded.matrix, chosen, count, method, settings.seed, **({} if is_page else {"neighbors": 0})
+    )
     heading = title or f"Words of {_shown(vectors)}"
 
     def web() -> str:

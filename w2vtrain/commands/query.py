@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from w2vtrain.commands.input_files import from_stdin, readable
+from w2vtrain.commands.input_files import from_stdin, vectors_in
 from w2vtrain.commands.options import command, lookup_options, method_option, query_options
-from w2vtrain.commands.shell import imports
+from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.system.terminal import echo, warning
 
@@ -211,11 +211,8 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
     asked = asked_words(words, lookup.size or len(words), vectors)
     with imports():
         from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-        from w2vtrain.formats.vectors import read_vectors
-        from w2vtrain.system.json_text import json_text
-    with readable(vectors) as path:
-        loaded = read_vectors(path)
-        keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
+    loaded = vectors_in(vectors)
+    keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0
@@ -231,7 +228,7 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
             failed += 1
             warning(f"{where}{error}")
         if as_json:
-            echo(json_text({"query": query, lookup.name: lookup.none if answer is None else lookup.value(answer)}))
+            echo_json({"query": query, lookup.name: lookup.none if answer is None else lookup.value(answer)})
         elif answer is not None:
             echo(lookup.line(query, answer))
         elif lookup.blank is not None:

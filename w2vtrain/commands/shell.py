@@ -41,6 +41,13 @@ def imports() -> Iterator[None]:
         yield
 
 
+def echo_json(value: Any) -> None:
+    """Print a value as one line of JSON on standard output."""
+    from w2vtrain.system.json_text import json_text  # not needed for --help
+
+    echo(json_text(value))
+
+
 class Warnings(logging.Handler):
     """Logging handler that prints the warnings of modules that do not print themselves."""
 

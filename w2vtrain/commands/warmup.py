@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from w2vtrain.commands.options import CODES, command
-from w2vtrain.commands.shell import explained, imports
+from w2vtrain.commands.shell import echo_json, explained, imports
 from w2vtrain.config import Settings
 from w2vtrain.errors import Relayed, ResourceError, UsageError, shell_spelling
 from w2vtrain.system.amounts import duration
@@ -40,7 +40,6 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
     with imports():
         from w2vtrain.kernels.jit import cache_folder
         from w2vtrain.system.children import each
-        from w2vtrain.system.json_text import json_text
         from w2vtrain.training.compile_ahead import Warmed
         from w2vtrain.training.compile_ahead import warmup as compile_pair
     if everything and (objectives or architectures):
@@ -54,7 +53,7 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
         nonlocal kernels
         kernels += pair.kernels
         if as_json:
-            echo(json_text(asdict(pair)))
+            echo_json(asdict(pair))
             return
         result = f"compiled {pair.kernels} kernels" if pair.kernels else "loaded from the cache"
         echo(f"{f'{pair.architecture} with {pair.objective}':<36} {result} in {duration(pair.seconds)}")

@@ -7,7 +7,7 @@ fast. For the same reason, a command imports what it needs for its work when it 
 import click
 
 from w2vtrain import __version__
-from w2vtrain.commands.lazy_group import LazyGroup
+from w2vtrain.commands.classes import LazyGroup
 from w2vtrain.commands.options import CODES
 from w2vtrain.commands.shell import execute
 from w2vtrain.system.stopping import NAME

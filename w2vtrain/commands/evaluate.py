@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
+from w2vtrain.commands.classes import Catalogue
 from w2vtrain.commands.input_files import readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import (
     CODES,
@@ -23,7 +24,6 @@ from w2vtrain.commands.options import (
     scoring_options,
 )
 from w2vtrain.commands.shell import echo_json, imports
-from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.embeddings.bundled import Kind
 from w2vtrain.embeddings.protocols import ANALOGY_WORDS
 from w2vtrain.errors import BelowThreshold

@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 import click
 
+from w2vtrain.commands.classes import Command
 from w2vtrain.commands.request import Export
-from w2vtrain.commands.spelling import Command
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats

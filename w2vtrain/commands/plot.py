@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from w2vtrain.commands.classes import Catalogue
 from w2vtrain.commands.input_files import check_different, from_stdin, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
-from w2vtrain.commands.spelling import Catalogue
 from w2vtrain.config import resolve
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.system.files import STDOUT

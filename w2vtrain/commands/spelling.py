@@ -1,6 +1,6 @@
-"""The classes of commands: their help, and answers to options, commands and whole lines of other programs.
+"""Answers to options, commands and whole lines of other programs: what to write instead.
 
-What replaces each option is in other_programs.py, and sections.py divides long helps.
+What replaces each option is in other_programs.py.
 """
 
 import shlex
@@ -8,43 +8,11 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.sections import complete_files, sections
 from w2vtrain.config import SYNONYMS
-from w2vtrain.other_programs import COMMANDS, Ours, hint_for, replaced
+from w2vtrain.other_programs import Ours, hint_for, replaced
 
 FASTTEXT = ("skipgram", "cbow")
 """fastText's commands that train word vectors."""
-
-
-def debug_option() -> click.Option:
-    """Return --debug, which is accepted anywhere on the command line: `shell.debugging` looks for it."""
-    return click.Option(["--debug"], is_flag=True, expose_value=False, help="Print a traceback with an error.")
-
-
-class Command(click.Command):
-    """A command with --debug, whose options have two hyphens; it says so for one, and knows those of other programs."""
-
-    def __init__(self, *args: Any, **attributes: Any) -> None:
-        super().__init__(*args, **attributes)
-        self.params.append(debug_option())
-        complete_files(self.params)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, in sections if there are many."""
-        for title, options in sections(self.get_params(ctx)):
-            if records := [record for option in options if (record := option.get_help_record(ctx))]:
-                with formatter.section(title):
-                    formatter.write_dl(records)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. Raise UsageError for an option of another program, or one with a single hyphen."""
-        known = options_of(self)
-        for word in args[: args.index("--")] if "--" in args else args:
-            name = word.partition("=")[0]
-            if name not in known and (hint := answer(name, known)):
-                line = fit_line(args, self) if "--min-count" in known else None
-                raise click.UsageError(f"No such option {name!r}: {line or hint}", ctx)
-        return super().parse_args(ctx, args)
 
 
 def options_of(command: click.Command) -> set[str]:
@@ -130,35 +98,3 @@ def translated(theirs: dict[str, str], known: set[str]) -> tuple[dict[str, Any],
             why = ours if isinstance(ours, str) else f"w2vtrain has no {name} {value}"
             left.append(f"-{name}: {why.removesuffix('; leave it out')}")
     return settings, left
-
-
-class Catalogue(click.Group):
-    """A group with --debug that lists commands in the order of their definition, and knows those of other programs."""
-
-    command_class = Command
-
-    def __init__(self, *args: Any, **attributes: Any) -> None:
-        super().__init__(*args, **attributes)
-        self.params.append(debug_option())
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return list(self.commands)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. Raise UsageError, with our command, for a whole line of word2vec.c."""
-        if args and args[0].startswith("-") and args[0] not in options_of(self) and (line := self._fit_line(args)):
-            raise click.UsageError(f"No such option {args[0]!r}: {line}", ctx)
-        return super().parse_args(ctx, args)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command. Raise UsageError, with ours, for one of another program."""
-        if args and args[0] not in self.commands and (hint := COMMANDS.get(args[0])):
-            line = self._fit_line(args) if hint.startswith("use w2vtrain fit") else None
-            raise click.UsageError(f"No such command {args[0]!r}: {line or hint}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def _fit_line(self, words: list[str]) -> str | None:
-        return fit_line(words, self.commands["fit"]) if "fit" in self.commands else None

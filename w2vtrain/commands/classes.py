@@ -1,0 +1,179 @@
+"""The classes of commands and groups: the sections of their help, and commands that are imported when they are used.
+
+Commands, and their options, are declared in the modules beside this. What no section names is listed last.
+"""
+
+import importlib
+from collections import UserDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+from click.types import StringParamType
+
+from w2vtrain.commands.spelling import answer, fit_line, options_of
+from w2vtrain.other_programs import COMMANDS
+from w2vtrain.system.stopping import signals_end_imports
+
+SECTIONS: Mapping[str, Sequence[str]] = {
+    "Input": ("read_vocab", "init_from", "grow_vocabulary", "heldout", "cache_dir"),
+    "Output": (
+        "output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "force",
+    ),
+    "Model (settings)": (
+        "architecture", "objective", "options", "negative", "ns_exponent", "learn_z", "tree", "vector_size", "window",
+        "shrink_windows", "context", "sentence_end", "bias", "subwords", "minn", "maxn", "bucket",
+    ),
+    "Words (settings)": (
+        "column", "tokenizer", "phrases", "min_count", "max_vocab", "max_sentence", "encoding_errors", "allow_nul",
+    ),
+    "Training (settings)": (
+        "epochs", "seconds", "patience", "alpha", "min_alpha", "sample", "weight_decay", "init", "block", "shuffle",
+        "seed", "threads", "stall_timeout",
+    ),
+    "Run": ("dry_run", "dry_run_seconds", "run", "checkpoint_every", "allow_changed", "on_full"),
+    "Several machines": ("distributed", "sync_words", "sync_timeout"),
+    "Configuration and messages": (
+        "config", "print_config", "log_json", "progress_every", "quiet", "as_json", "debug", "_click_default_help",
+    ),
+}  # fmt: skip
+"""Names of parameters by section. The settings are those of config.py, and short forms of options of objectives."""
+MIN_OPTIONS_FOR_SECTIONS = 20
+"""Options from which on a help has sections."""
+FILES = ("FILE", "DIR", "FILE|DIR")
+"""What options name that take a file or a folder."""
+NOT_FILES = ("words", "command", "name", "commands")
+"""Arguments that are no files."""
+
+
+def sections(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[click.Option]]]:
+    """Yield the title of each section that has options, and these, in the order of SECTIONS."""
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
+    if len(options) < MIN_OPTIONS_FOR_SECTIONS:
+        yield "Options", options
+        return
+    by_name = {option.name: option for option in options}
+    for title, names in SECTIONS.items():
+        if listed := [by_name.pop(name) for name in names if name in by_name]:
+            yield title, listed
+    if by_name:
+        yield "Other options", list(by_name.values())
+
+
+class FileName(StringParamType):
+    """A string that the shell completes as the name of a file."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Leave the completion to the shell."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+def complete_files(parameters: Sequence[click.Parameter]) -> None:
+    """Let the shell complete names of files for the parameters that are files."""
+    for parameter in parameters:
+        if isinstance(parameter.type, StringParamType):
+            is_argument = isinstance(parameter, click.Argument)
+            if parameter.name not in NOT_FILES if is_argument else parameter.metavar in FILES:
+                parameter.type = FileName()
+
+
+def debug_option() -> click.Option:
+    """Return --debug, which is accepted anywhere on the command line: `shell.debugging` looks for it."""
+    return click.Option(["--debug"], is_flag=True, expose_value=False, help="Print a traceback with an error.")
+
+
+class Command(click.Command):
+    """A command with --debug, whose options have two hyphens; it says so for one, and knows those of other programs."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params.append(debug_option())
+        complete_files(self.params)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, in sections if there are many."""
+        for title, options in sections(self.get_params(ctx)):
+            if records := [record for option in options if (record := option.get_help_record(ctx))]:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments. Raise UsageError for an option of another program, or one with a single hyphen."""
+        known = options_of(self)
+        for word in args[: args.index("--")] if "--" in args else args:
+            name = word.partition("=")[0]
+            if name not in known and (hint := answer(name, known)):
+                line = fit_line(args, self) if "--min-count" in known else None
+                raise click.UsageError(f"No such option {name!r}: {line or hint}", ctx)
+        return super().parse_args(ctx, args)
+
+
+class Catalogue(click.Group):
+    """A group with --debug that lists commands in the order of their definition, and knows those of other programs."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params.append(debug_option())
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments. Raise UsageError, with our command, for a whole line of word2vec.c."""
+        if args and args[0].startswith("-") and args[0] not in options_of(self) and (line := self._fit_line(args)):
+            raise click.UsageError(f"No such option {args[0]!r}: {line}", ctx)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. Raise UsageError, with ours, for one of another program."""
+        if args and args[0] not in self.commands and (hint := COMMANDS.get(args[0])):
+            line = self._fit_line(args) if hint.startswith("use w2vtrain fit") else None
+            raise click.UsageError(f"No such command {args[0]!r}: {line or hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def _fit_line(self, words: list[str]) -> str | None:
+        return fit_line(words, self.commands["fit"]) if "fit" in self.commands else None
+
+
+class LazyGroup(Catalogue):
+    """A group whose help lists its commands without importing them.
+
+    sections: by title, the commands of each: by name, "MODULE:FUNCTION" in this package, and the short help.
+    """
+
+    def __init__(
+        self, *args: Any, sections: Mapping[str, Mapping[str, tuple[str, str]]], **attributes: Any
+    ) -> None:  # fmt: skip
+        entries = {name: entry for listed in sections.values() for name, entry in listed.items()}
+        super().__init__(*args, commands=LazyCommands(entries), **attributes)
+        self.sections = sections
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and short helps of the commands, in sections with one width of names."""
+        width = max(map(len, self.commands))
+        for title, listed in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), short_help) for name, (_, short_help) in listed.items()])
+
+
+class LazyCommands(UserDict[str, Any]):
+    """The commands of a group by name; looking one up imports it, and gives it its short help.
+
+    It is made of entries: by name, "MODULE:FUNCTION" in this package, and the short help.
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        command = self.data[name]
+        if isinstance(command, tuple):
+            place, short_help = command
+            module, _, function = place.partition(":")
+            with signals_end_imports():
+                command = self.data[name] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+            command.short_help = short_help
+        return command

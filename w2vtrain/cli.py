@@ -47,13 +47,13 @@ COMMANDS = {
     },
     "Choose settings": {
         "objectives": ("objectives:objectives", "List the output objectives, or explain or check one."),
-        "architectures": ("architectures:architectures", "List the architectures, or explain or check one."),
+        "architectures": ("objectives:architectures", "List the architectures, or explain or check one."),
         "compare": ("compare:compare", "Train objectives side by side and print a table."),
         "bench": ("bench:bench", "Compare speed and accuracy with other systems."),
     },
     "Help": {
         "help": ("help:help_", "Print the help of a command."),
-        "completion": ("completion:completion", "Print a script that completes commands in a shell."),
+        "completion": ("help:completion", "Print a script that completes commands in a shell."),
     },
 }
 """The place in commands/ and the short help of each command, by section of the list of all commands."""

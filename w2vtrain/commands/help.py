@@ -1,8 +1,11 @@
-"""The command `help`: print the help of a command, as its option --help does."""
+"""The commands `help` and `completion`: print the help of a command, or the script that lets a shell complete them."""
 
 import click
+from click.shell_completion import get_completion_class
 
 from w2vtrain.commands.options import command
+from w2vtrain.commands.shell import COMPLETE
+from w2vtrain.system.stopping import NAME
 from w2vtrain.system.terminal import echo
 
 
@@ -20,3 +23,20 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
         assert below
         context = click.Context(below, info_name=name, parent=context, **below.context_settings)
     echo(context.get_help())
+
+
+@command()
+@click.argument("name", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
+@click.pass_context
+def completion(ctx: click.Context, name: str) -> None:
+    """Print a script with which bash, zsh or fish completes commands, options, their values and names of files.
+
+    \b
+    bash, in ~/.bashrc:  eval "$(w2vtrain completion bash)"
+    zsh, in ~/.zshrc:    eval "$(w2vtrain completion zsh)"
+    fish, once:          w2vtrain completion fish > ~/.config/fish/completions/w2vtrain.fish
+    """
+    kind = get_completion_class(name)
+    assert kind
+    script = kind(ctx.find_root().command, {}, NAME, COMPLETE)
+    echo(script.source_template % script.source_vars())

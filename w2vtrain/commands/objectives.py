@@ -1,6 +1,7 @@
-"""The commands `objectives` and `objectives check`: list the output objectives, or explain or check one.
+"""The commands `objectives` and `architectures`: list them, or explain or check one.
 
-The checks are in evaluation/objective_checks.py, and commands/advice.py prints which one to use.
+The checks are in evaluation/objective_checks.py and architecture_checks.py; commands/advice.py prints which objective
+to use.
 """
 
 import inspect
@@ -160,3 +161,30 @@ def report(name: str, checks: Callable[[bool], Iterator[Any]], note: str = "") -
         echo("\n" + textwrap.fill(note, WIDTH))
     if failed:
         raise BelowThreshold(f"{failed} {'check' if failed == 1 else 'checks'} of {name} failed")
+
+
+@command()
+@click.argument("words", nargs=-1, metavar="[[check] NAME]")
+def architectures(words: tuple[str, ...]) -> None:
+    """List the architectures, or print the formula and paper of one.
+
+    `architectures check NAME` checks that an architecture compiles and that its gradients are correct. NAME may also
+    be a file, my_architecture.py, or a module, package.my_architecture.
+    """
+    is_check = is_check_of_one(words)
+    with imports():
+        from w2vtrain.architectures import allow_code, architecture_class
+        from w2vtrain.architectures import architectures as installed
+    if not words:
+        for known, cls in installed().items():
+            echo(f"{known:<18} {(inspect.getdoc(cls) or '').splitlines()[0]}")
+        return
+    name = words[-1]
+    allow_code(name)
+    if is_check:
+        from w2vtrain.evaluation.architecture_checks import findings
+
+        report(name, lambda bias: findings(name, bias))
+        return
+    cls = architecture_class(name)
+    echo(f"{name}\n\n{inspect.getdoc(cls)}\n\nlearning rates: as for {cls.like()}, unless the objective has others")

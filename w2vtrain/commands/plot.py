@@ -61,7 +61,6 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
     """
     with imports():
         from w2vtrain.pictures.curves import STYLE, curves_drawing, curves_svg, described
-        from w2vtrain.pictures.page import escaped, page
         from w2vtrain.pictures.run_logs import read_run
     refuse_stdin_twice(*logs)
     _check(output, logs, force)
@@ -71,11 +70,10 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
             runs.append(read_run(path, _shown(log)))
     heading = title or ("Training" if len(runs) > 1 else f"Training: {runs[0].name}")
 
-    def web() -> str:
-        body = f"<h1>{escaped(heading)}</h1>\n{curves_svg(runs, x)}\n{described(runs)}"
-        return page(heading, body, STYLE)
+    def body() -> str:
+        return f"{curves_svg(runs, x)}\n{described(runs)}"
 
-    _write(output, force, quiet, lambda: curves_drawing(runs, heading, x), web)
+    _write(output, force, quiet, heading, lambda: curves_drawing(runs, heading, x), body, style=STYLE)
 
 
 @plot.command(name="map", epilog=CODES, short_help="Draw words in two dimensions.")
@@ -108,7 +106,6 @@ def map_(
     settings, _ = resolve(given(flags, ("seed",)))
     _check(output, [vectors, word_file or ""], force)
     with imports():
-        from w2vtrain.pictures.page import escaped, page
         from w2vtrain.pictures.projection import check_method
         from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing
     check_method(method)
@@ -120,12 +117,11 @@ def map_(
         loaded.words, loaded.matrix, chosen, count, method, settings.seed, **({} if is_page else {"neighbors": 0})
     )
     heading = title or f"Words of {_shown(vectors)}"
-
-    def web() -> str:
-        style = STYLE + "\nbody{max-width:96rem;padding-top:1.5rem;padding-bottom:1.5rem}"
-        return page(heading, f"<h1>{escaped(heading)}</h1>\n{fragment(word_map)}", style, SCRIPT)
-
-    _write(output, force, quiet, lambda: map_drawing(word_map, heading), web, word_map.caption)
+    style = STYLE + "\nbody{max-width:96rem;padding-top:1.5rem;padding-bottom:1.5rem}"
+    _write(
+        output, force, quiet, heading, lambda: map_drawing(word_map, heading), lambda: fragment(word_map),
+        word_map.caption, style=style, script=SCRIPT,
+    )  # fmt: skip
 
 
 @plot.command(epilog=CODES, short_help="Draw counts of words by rank, with a Zipf-Mandelbrot law.")
@@ -143,18 +139,18 @@ def counts(vocab: str, output: str, title: str | None, force: bool, quiet: bool,
     _check(output, [vocab], force)
     with imports():
         from w2vtrain.pictures.counts import captions, counts_drawing, counts_svg, read_falling_counts
-        from w2vtrain.pictures.page import escaped, page
+        from w2vtrain.pictures.page import escaped
     with readable(vocab) as path:
         falling = read_falling_counts(path)
     heading = title or f"Counts of {_shown(vocab)}"
     limits = settings.min_count, settings.sample
     sentences = captions(falling, *limits)
 
-    def web() -> str:
+    def body() -> str:
         notes = "".join(f"<p>{escaped(sentence)}</p>\n" for sentence in sentences)
-        return page(heading, f"<h1>{escaped(heading)}</h1>\n<figure>{counts_svg(falling, *limits)}</figure>\n{notes}")
+        return f"<figure>{counts_svg(falling, *limits)}</figure>\n{notes}"
 
-    _write(output, force, quiet, lambda: counts_drawing(falling, *limits, title=heading), web, *sentences)
+    _write(output, force, quiet, heading, lambda: counts_drawing(falling, *limits, title=heading), body, *sentences)
 
 
 def _shown(path: str) -> str:
@@ -169,10 +165,15 @@ def _check(output: str, inputs: Sequence[str], force: bool) -> None:
 
 
 def _write(
-    output: str, force: bool, quiet: bool, drawing: Callable[[], Drawing], web: Callable[[], str], *notes: str
-) -> None:
-    """Write the picture, and say what it shows."""
+    output: str, force: bool, quiet: bool, heading: str, drawing: Callable[[], Drawing], body: Callable[[], str],
+    *notes: str, style: str = "", script: str = "",
+) -> None:  # fmt: skip
+    """Write the picture, and say what it shows. body: returns what a page has below its heading, as HTML."""
     from w2vtrain.pictures.drawing import write_picture
+    from w2vtrain.pictures.page import escaped, page
+
+    def web() -> str:
+        return page(heading, f"<h1>{escaped(heading)}</h1>\n{body()}", style, script)
 
     missing = write_picture(output, force, drawing, web)
     if missing:

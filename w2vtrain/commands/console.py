@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
@@ -95,21 +95,8 @@ class Console:
             warn(text)
 
     def events(self) -> Events:
-        """Return the callbacks for `fit`."""
-        return Events(
-            compiling=self._compiling,
-            reading=self._reading,
-            read=self._read,
-            subwords=self._subwords,
-            kept=self._kept,
-            warning=self.warning,
-            started=self._started,
-            ready=self._ready,
-            training=self._training,
-            epoch=self._epoch,
-            scoring=self._scoring,
-            resumed=self._resumed,
-        )
+        """Return the callbacks for `fit`: each event is reported by the method of its name, after an underscore."""
+        return Events(**{event.name: getattr(self, f"_{event.name}") for event in fields(Events)})
 
     def start(self, settings: Settings, headline: str, outputs: list[str], run: str = "") -> None:
         """Report the settings and the outputs. The first line of the log has the id of the run."""
@@ -124,7 +111,7 @@ class Console:
         self._log("done", exit_code=0, outputs=outputs)
         self.say("complete    all results were written before the run was killed")
 
-    def warning(self, sentence: str) -> None:
+    def _warning(self, sentence: str) -> None:
         """Report something that looks wrong but may be intended."""
         self._log("warning", message=sentence)
         self.note_warning(sentence)
@@ -158,7 +145,11 @@ class Console:
             self.bar.close()
             self.bar = None
 
-    def _draw(self, done: int, total: int | None, unit: str, text: str) -> None:
+    def _draw(self, done: int, total: int | None, unit: str, text: str, line: str) -> None:
+        """Draw the bar with a text or, elsewhere than on a terminal, print a line."""
+        if not self.terminal:
+            self.say(line)
+            return
         if self.bar is None:
             from tqdm import tqdm
 
@@ -177,11 +168,8 @@ class Console:
     def _reading(self, done: int, total: int | None, tokens: int) -> None:
         if self.quiet or not self.shown.due():
             return
-        if self.terminal:
-            self._draw(done, total, "B", f"reading, {tokens:,} words")
-        else:
-            share = f" {done / total:.0%}" if total else ""
-            self.say(f"reading{share}: {done:,} bytes, {tokens:,} words")
+        share = f" {done / total:.0%}" if total else ""
+        self._draw(done, total, "B", f"reading, {tokens:,} words", f"reading{share}: {done:,} bytes, {tokens:,} words")
 
     def _subwords(self, rows: Subwords) -> None:
         """Report the rows of n-grams, and how many a word has."""
@@ -243,15 +231,12 @@ class Console:
             )
         if self.quiet or not (self.shown.due() or (end and not self.terminal)):
             return
-        loss = loss_text(self.shown.mean())
-        if self.terminal:
-            text = f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {size_text(memory_in_use())}"
-            self._draw(at.words, at.total_words, " words", text)
-        else:
-            self.say(
-                f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
-                f"  {loss}  {size_text(memory_in_use())}  ETA {duration(left)}{self.note()[0]}"
-            )
+        loss, memory = loss_text(self.shown.mean()), size_text(memory_in_use())
+        self._draw(
+            at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {memory}",
+            f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
+            f"  {loss}  {memory}  ETA {duration(left)}{self.note()[0]}",
+        )  # fmt: skip
 
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
         score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
@@ -269,12 +254,8 @@ class Console:
         self.say(f"resumed     from a checkpoint {place}")
 
     def _scoring(self, done: int, total: int) -> None:
-        if self.quiet or not self.shown.due():
-            return
-        if self.terminal:
-            self._draw(done, total, " parts", "scoring")
-        else:
-            self.say(f"scoring {done / total:.0%}")
+        if not self.quiet and self.shown.due():
+            self._draw(done, total, " parts", "scoring", f"scoring {done / total:.0%}")
 
     def summary(self, model: Model, outputs: list[str], writing: float) -> None:
         """Report what was done, how long each phase took and where the results are."""

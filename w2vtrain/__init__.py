@@ -39,35 +39,25 @@ if TYPE_CHECKING:
     from w2vtrain.training.compile_ahead import warmup as warmup
     from w2vtrain.training.events import Events as Events
 
-_HOMES = {
-    "train": "api",
-    "continue_training": "api",
-    "find_phrases": "api",
-    "PhraseTable": "text.phrase_table",
-    "CONNECTOR_WORDS": "text.phrase_table",
-    "Events": "training.events",
-    "warmup": "training.compile_ahead",
-    "check_objective": "evaluation.objective_checks",
-    "check_architecture": "evaluation.architecture_checks",
-    "W2VError": "errors",
-    "KeyedVectors": "embeddings.keyed_vectors",
-    "Model": "embeddings.model",
-    "load_model": "embeddings.model",
-    "save_model": "embeddings.model",
-    "Vectors": "formats.vectors",
-    "read_vectors": "formats.vectors",
-    "write_vectors": "formats.vectors",
-    "Word2Vec": "compat.word2vec",
-    "FastText": "compat.fasttext",
-    "FastTextKeyedVectors": "embeddings.fasttext_vectors",
-    "load_facebook_model": "compat.fasttext",
-    "load_facebook_vectors": "compat.fasttext",
-    "save_facebook_model": "compat.fasttext",
-    "CallbackAny2Vec": "compat.callbacks",
-    "LineSentence": "compat.line_sentence",
-    "PathLineSentences": "compat.line_sentence",
-    "Text8Corpus": "compat.line_sentence",
+_NAMES = {
+    "api": ("train", "continue_training", "find_phrases"),
+    "text.phrase_table": ("PhraseTable", "CONNECTOR_WORDS"),
+    "training.events": ("Events",),
+    "training.compile_ahead": ("warmup",),
+    "evaluation.objective_checks": ("check_objective",),
+    "evaluation.architecture_checks": ("check_architecture",),
+    "errors": ("W2VError",),
+    "embeddings.keyed_vectors": ("KeyedVectors",),
+    "embeddings.model": ("Model", "load_model", "save_model"),
+    "formats.vectors": ("Vectors", "read_vectors", "write_vectors"),
+    "compat.word2vec": ("Word2Vec",),
+    "compat.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
+    "embeddings.fasttext_vectors": ("FastTextKeyedVectors",),
+    "compat.callbacks": ("CallbackAny2Vec",),
+    "compat.line_sentence": ("LineSentence", "PathLineSentences", "Text8Corpus"),
 }
+"""The public names of each module."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_HOMES)
 __version__ = "0.1.0"
 

@@ -83,23 +83,17 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
         raise DataError(f"{damaged}: {error}{REMEDY}") from error
     request = typed(given, FitRequest, damaged, REMEDY)
     for name, value in vars(request).items():
-        if not _is_possible_name(value) or not _in_range(name, value):
+        if not _is_possible(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")
     return request
 
 
-def _in_range(name: str, value: Any) -> bool:
-    """Return whether the command line would accept a number in a request; True for what is no number."""
-    try:
-        return name not in RANGES or value is None or RANGES[name].parse(value) == value
-    except ValueError:
-        return False
-
-
-def _is_possible_name(value: Any) -> bool:
-    """Return whether all strings in a value can be file names."""
+def _is_possible(name: str, value: Any) -> bool:
+    """Return whether the command line would accept a number in a request, and all strings can be file names."""
     texts = value if isinstance(value, list) else [value]
     try:
+        if name in RANGES and value is not None and RANGES[name].parse(value) != value:
+            return False
         return not any(b"\0" in os.fsencode(text) for text in texts if isinstance(text, str))
     except ValueError:
         return False

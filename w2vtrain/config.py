@@ -317,26 +317,20 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
 def validated(values: Mapping[str, Any]) -> Settings:
     """Return settings with every value converted and checked; ConfigError names all problems."""
     values, _, problems = canonical(values)
-    good = {}
+    good: dict[str, Any] = {}
     if unknown := [name for name in values if name not in ROWS]:
         problems.insert(0, _unknown(unknown, NAMES))
     for name, value in values.items():
         try:
             if name in ROWS:
-                good[name] = _parsed(name, value)
+                is_unset = value is None and FIELDS[name].default is None
+                good[name] = None if is_unset else ROWS[name].parser.parse(value)
         except ValueError as error:
             problems.append(f"{label(name)}: {error}, got {shown(value)}")
     settings = Settings(**good)
     if problems := [*problems, *broken_rules(settings)]:
         raise ConfigError("; ".join(problems))
     return settings
-
-
-def _parsed(name: str, value: Any) -> Any:
-    """Return one value converted to its type; ValueError says what was expected."""
-    if value is None and FIELDS[name].default is None:
-        return None
-    return ROWS[name].parser.parse(value)
 
 
 def broken_rules(settings: Settings) -> list[str]:

@@ -21,9 +21,9 @@ COMMANDS = {
         "warmup": ("warmup:warmup", "Compile in advance what training needs."),
     },
     "Prepare text": {
-        "vocab": ("vocab:vocab", "Count the words of a text."),
-        "phrases": ("phrases:phrases", "Find phrases in a text, and join them to words."),
-        "tree": ("tree:tree", "Write a tree of WordNet's words, for hierarchical softmax."),
+        "vocab": ("prepare:vocab", "Count the words of a text."),
+        "phrases": ("prepare:phrases", "Find phrases in a text, and join them to words."),
+        "tree": ("prepare:tree", "Write a tree of WordNet's words, for hierarchical softmax."),
     },
     "Query vectors": {
         "neighbors": ("query:neighbors", "Print the words nearest to a word."),

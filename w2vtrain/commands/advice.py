@@ -121,7 +121,7 @@ def sizes(corpus: str, settings: dict[str, Any]) -> tuple[int, int]:
     """Return how many words the vocabulary of a text has, and how often they occur."""
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.commands.vocab import counted
+        from w2vtrain.commands.prepare import counted
         from w2vtrain.config import resolve
         from w2vtrain.training.inputs import corpus_of
     resolved, _ = resolve(settings)

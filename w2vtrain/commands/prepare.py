@@ -1,0 +1,245 @@
+"""The commands that prepare text for training: `vocab`, `phrases` and `tree`. They train nothing.
+
+`tree` writes the tree of WordNet's hypernyms for a vocabulary, for hierarchical softmax: probability/trees.py computes
+the paths, and formats/wordnet.py reads WordNet's files.
+"""
+
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from w2vtrain.commands.input_files import check_different, readable
+from w2vtrain.commands.options import (
+    CODES,
+    COUNTING,
+    Within,
+    cache_option,
+    command,
+    given,
+    quiet_option,
+    setting_options,
+)
+from w2vtrain.commands.shell import imports
+from w2vtrain.config import Settings, resolve
+from w2vtrain.errors import DataError
+from w2vtrain.parsers import Real, Whole
+from w2vtrain.system.amounts import duration
+from w2vtrain.system.compression import check_suffix, packed_write
+from w2vtrain.system.files import check_writable
+from w2vtrain.system.machine import threads_of
+
+if TYPE_CHECKING:
+    from w2vtrain.commands.console import Console
+    from w2vtrain.text.counting import CorpusStats
+    from w2vtrain.text.source import Source
+    from w2vtrain.text.vocabulary import Vocabulary
+
+READING = tuple(name for name in COUNTING if name not in ("min_count", "max_vocab"))
+WORDS_PER_SENTENCE = 25
+"""Assumed words per sentence, which give the count of </s> if the vocabulary lacks it."""
+MISSING = "not in WordNet"
+
+
+@command(epilog=CODES)
+@click.argument("corpus", nargs=-1, required=True)
+@click.option("-o", "--output", default="-", metavar="FILE", help="File for the counts.  [default: -, stdout]")
+@setting_options(*COUNTING)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
+def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flags: Any) -> None:
+    """Count the words of CORPUS and write one `word count` per line, most frequent first."""
+    with imports():
+        from w2vtrain.commands.console import Console
+        from w2vtrain.training.inputs import corpus_of
+    settings, _ = resolve(given(flags, COUNTING))
+    text = corpus_of(corpus, settings)
+    check_different([output], [file.path for file in text.files])
+    check_suffix(output)
+    check_writable(output, force)
+    console, started = Console(quiet), time.monotonic()
+    vocabulary, stats = counted(text, settings, console)
+    vocabulary.save(output, force)
+    console.say(
+        f"{stats.tokens:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
+        f" in {duration(time.monotonic() - started)}"
+    )
+
+
+def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vocabulary, CorpusStats]":
+    """Count the words of a text, show the progress and close the console. Return the vocabulary and the statistics."""
+    with imports():
+        from w2vtrain.text.encoded import count
+    with closing(console):
+        return count(
+            text,
+            min_count=settings.min_count,
+            max_vocab=settings.max_vocab,
+            threads=threads_of(settings.threads)[0],
+            progress=console.events().reading,
+        )
+
+
+@command(epilog=CODES)
+@click.argument("corpus", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", metavar="FILE",
+    help="File for the text with all phrases joined, one sentence per line; - for stdout; .gz, .bz2, .xz or .zst"
+    " compresses.",
+)  # fmt: skip
+@click.option(
+    "--save-table", metavar="FILE", help="File for the phrases with their counts and scores, for `--phrases`."
+)
+@click.option(
+    "--min-count", type=Within(Whole(1, 10**12)), metavar="N", help="Minimum count of a phrase.  [default: 5]"
+)
+@click.option(
+    "--threshold", type=Within(Real(-1.0, 1e300)), metavar="X",
+    help="A phrase's score must be higher.  [default: 10; for npmi, 0.5]",
+)  # fmt: skip
+@click.option(
+    "--scoring", type=click.Choice(["original", "npmi"]),
+    help="The score of word2phrase, or normalized pointwise mutual information, -1 to 1.  [default: original]",
+)  # fmt: skip
+@click.option("--delimiter", metavar="TEXT", help="Joins the words of a phrase.  [default: _]")
+@click.option(
+    "--passes", type=Within(Whole(1, 20)), metavar="N",
+    help="Number of passes, each of which joins what the passes before have joined.  [default: 1]",
+)  # fmt: skip
+@click.option(
+    "--connector-words", metavar="WORDS",
+    help="Words that a phrase may contain but not begin or end with, separated by commas; `english` is gensim's list.",
+)  # fmt: skip
+@setting_options(*READING)
+@cache_option
+@click.option("--force", is_flag=True, help="Overwrite output files.")
+@quiet_option
+def phrases(
+    corpus: tuple[str, ...], output: str | None, save_table: str | None, connector_words: str | None,
+    cache_dir: str | None, force: bool, quiet: bool, **flags: Any,
+) -> None:  # fmt: skip
+    """Find phrases such as `new york` in CORPUS, and write the text in which they are words: `new_york`.
+
+    CORPUS is what `fit` reads. `fit --phrases FILE` joins the phrases of a table while it reads, so that a joined text
+    is not needed. With --phrases FILE, this command joins the phrases of a table instead of finding any.
+    """
+    with imports():
+        from w2vtrain.commands.console import Console
+        from w2vtrain.text.joining import joined_text
+        from w2vtrain.text.phrase_finding import find_in, read_text
+        from w2vtrain.text.phrase_table import Scoring
+        from w2vtrain.training.inputs import corpus_of
+    settings, _ = resolve(given(flags, READING))
+    how = _asked(connector_words, flags)
+    if settings.phrases and (how or save_table):
+        raise click.UsageError("--phrases joins the phrases of a table: options that find phrases have no effect")
+    if not (output or save_table):
+        raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
+    scoring, text = Scoring(**how), corpus_of(corpus, settings)
+    outputs = [file for file in (output, save_table) if file]
+    check_different(outputs, [*(file.path for file in text.files), *filter(None, [settings.phrases])])
+    for name in outputs:
+        check_suffix(name)
+        check_writable(name, force)
+    console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
+    folder = Path(cache_dir) if cache_dir else Path(outputs[0]).resolve().parent if outputs[0] != "-" else None
+    with closing(console):
+        lines = read_text(text, threads=threads, folder=folder, progress=console.events().reading)
+    before, table = int(lines.counts.sum()), text.phrases
+    if table is None:
+        table, lines = find_in(lines, scoring, folder, threads)
+    if save_table:
+        table.save(save_table, force)
+    if output:
+        with packed_write(output, force) as file:
+            for block in joined_text(lines):
+                file.write(block)
+    after = f", joined {before - int(lines.counts.sum()):,} times" if text.phrases is None else ""
+    console.say(f"{before:,} words, {len(table):,} phrases{after}, in {duration(time.monotonic() - started)}")
+
+
+def _asked(connector_words: str | None, flags: dict[str, Any]) -> dict[str, Any]:
+    """Return how to find phrases: the fields of `Scoring` that the command line has."""
+    from w2vtrain.text.phrase_table import CONNECTOR_WORDS
+
+    how = {name: value for name, value in flags.items() if value is not None}
+    if connector_words is not None:
+        words = CONNECTOR_WORDS if connector_words == "english" else connector_words.split(",")
+        how["connector_words"] = tuple(filter(None, words))
+    return how
+
+
+@command(epilog=CODES)
+@click.argument("words")
+@click.argument("wordnet")
+@click.option("-o", "--output", default="-", metavar="FILE", help="File for the tree.  [default: -, stdout]")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
+def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> None:
+    """Write a tree of WORDS that follows WordNet's hypernyms, one `word path` per line, for `fit --tree FILE`.
+
+    WORDS is a vocabulary, as `vocab` writes it, a model, or word vectors in descending order of frequency. WORDNET is
+    the folder `dict` of WordNet 3.x, with the files index.noun, data.noun and others.
+
+    As in Morin & Bengio (2005), each word is below the hypernyms of its synset. Each word has one place: its most
+    frequent sense, and the first hypernym of each synset. A Huffman tree of the counts divides the children of each
+    node; Morin & Bengio clustered them by data instead. Words that WordNet lacks have a Huffman tree of their own.
+    `</s>` is always included.
+    """
+    with imports():
+        import numpy as np
+
+        from w2vtrain.commands.console import Console
+        from w2vtrain.formats.wordnet import WordNet
+        from w2vtrain.probability.trees import taxonomy_paths
+        from w2vtrain.text.vocabulary import MAX_COUNT, SENTENCE_END
+    check_different([output], [words])
+    check_suffix(output)
+    check_writable(output, force)
+    with readable(words) as name:
+        known, counts = vocabulary_of(name)
+    if SENTENCE_END not in known:
+        sentences = min(max(1, int(counts.sum(dtype=float)) // WORDS_PER_SENTENCE), MAX_COUNT)
+        known, counts = [*known, SENTENCE_END], np.append(counts, sentences)
+    database = WordNet(wordnet)
+    chains = [database.chain(word) for word in known]
+    paths = taxonomy_paths([chain or (MISSING,) for chain in chains], counts)
+    with packed_write(output, force) as file:
+        for word, path in zip(known, paths, strict=True):
+            file.write(f"{word} {path}\n".encode())
+    lengths, in_wordnet = np.array([len(path) for path in paths]), len(chains) - chains.count(None)
+    mean = float(lengths @ (counts / counts.sum(dtype=float)))
+    Console(quiet).say(
+        f"{len(known):,} words, {in_wordnet:,} of them in WordNet; paths have {mean:.1f} turns on average, weighted by"
+        f" counts, and at most {lengths.max()}"
+    )
+
+
+def vocabulary_of(path: str) -> tuple[list[str], Any]:
+    """Return words and their counts (V,) from a vocabulary, a model or vectors; for vectors, Zipf's law gives these.
+
+    Raise InputMissing or DataError if the file is none of these, is damaged, or has only one word.
+    """
+    import numpy as np
+
+    from w2vtrain.embeddings.model import load_model
+    from w2vtrain.formats.model_file import MODEL
+    from w2vtrain.formats.sniff import sniff
+    from w2vtrain.formats.vectors import read_vectors
+    from w2vtrain.text.vocabulary import Vocabulary
+
+    kind = sniff(path).kind
+    if kind == "vocabulary":
+        vocabulary = Vocabulary.load(path)
+        words, counts = vocabulary.words, vocabulary.counts
+    elif kind == MODEL.name:
+        model = load_model(path)
+        words, counts = list(model.words), np.maximum(model.counts, 1)
+    else:
+        words = list(read_vectors(path).words)
+        counts = np.maximum(100 * len(words) // np.arange(1, len(words) + 1), 1)
+    if len(words) < 2:
+        raise DataError(f"{path}: only one word, but a tree needs at least two")
+    return words, counts

@@ -149,8 +149,8 @@ def serve(number):
 def import_everything():
     """Import the modules of the commands that tests run most, and what these import when they are used."""
     import w2vtrain.cli
+    import w2vtrain.commands.convert
     import w2vtrain.commands.evaluate
-    import w2vtrain.commands.export
     import w2vtrain.commands.fit
     import w2vtrain.commands.info
     import w2vtrain.commands.query

@@ -56,9 +56,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, COUNTING))
     text = corpus_of(corpus, settings)
-    check_different([output], [file.path for file in text.files])
-    check_suffix(output)
-    check_writable(output, force)
+    _check([output], [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     vocabulary, stats = counted(text, settings, console)
     vocabulary.save(output, force)
@@ -66,6 +64,14 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
         f"{stats.tokens:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"
     )
+
+
+def _check(outputs: list[str], inputs: list[str], force: bool) -> None:
+    """Raise UsageError or OutputError for an output that cannot be written, compressed if its suffix says so."""
+    check_different(outputs, inputs)
+    for file in outputs:
+        check_suffix(file)
+        check_writable(file, force)
 
 
 def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vocabulary, CorpusStats]":
@@ -139,10 +145,7 @@ def phrases(
         raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
     scoring, text = Scoring(**how), corpus_of(corpus, settings)
     outputs = [file for file in (output, save_table) if file]
-    check_different(outputs, [*(file.path for file in text.files), *filter(None, [settings.phrases])])
-    for name in outputs:
-        check_suffix(name)
-        check_writable(name, force)
+    _check(outputs, [*(file.path for file in text.files), *filter(None, [settings.phrases])], force)
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
     folder = Path(cache_dir) if cache_dir else Path(outputs[0]).resolve().parent if outputs[0] != "-" else None
     with closing(console):
@@ -195,9 +198,7 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
         from w2vtrain.formats.wordnet import WordNet
         from w2vtrain.probability.trees import taxonomy_paths
         from w2vtrain.text.vocabulary import MAX_COUNT, SENTENCE_END
-    check_different([output], [words])
-    check_suffix(output)
-    check_writable(output, force)
+    _check([output], [words], force)
     with readable(words) as name:
         known, counts = vocabulary_of(name)
     if SENTENCE_END not in known:

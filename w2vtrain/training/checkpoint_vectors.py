@@ -1,6 +1,6 @@
 """The vectors of an unfinished run, read from its folder alone, which may change meanwhile.
 
-commands/export.py writes them. Nothing is locked or changed here.
+commands/convert.py writes them. Nothing is locked or changed here.
 """
 
 from collections.abc import Sequence

@@ -23,22 +23,22 @@ def progress_bar(events: Events) -> Iterator[Events]:
     """Yield events that also draw bars for reading the corpus and for training, and say what is compiled."""
     bars: dict[str, Any] = {}
 
-    def draw(name: str, done: int, total: int | None, unit: str, facts: str) -> None:
+    def shown(name: str, **style: Any) -> Any:
         if name not in bars:
             from tqdm.auto import tqdm
 
             close()
-            bars[name] = tqdm(total=total, desc=name, unit=unit, unit_scale=True, leave=name == "training")
-        bar = bars[name]
+            bars[name] = tqdm(desc=name, **style)
+        return bars[name]
+
+    def draw(name: str, done: int, total: int | None, unit: str, facts: str) -> None:
+        bar = shown(name, total=total, unit=unit, unit_scale=True, leave=name == "training")
         bar.total = total
         bar.set_postfix_str(facts, refresh=False)
         bar.update(done - bar.n)
 
     def compiling(sentence: str) -> None:
-        from tqdm.auto import tqdm
-
-        close()
-        bars[sentence] = tqdm(desc=sentence, bar_format="{desc}", leave=False)
+        shown(sentence, bar_format="{desc}", leave=False)
 
     def close() -> None:
         while bars:

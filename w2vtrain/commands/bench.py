@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from w2vtrain.evaluation.measure import Measurement
     from w2vtrain.evaluation.speed import Bench
     from w2vtrain.evaluation.systems import Job
+    from w2vtrain.evaluation.tradeoff import Point
 
 THREADS, REPEATS = Whole(1, 1024), Whole(1, MAX_WORDS)
 RATE, SECONDS = Real(0.0, MAX_LEARNING_RATE), Real(0.0, MAX_SECONDS)
@@ -110,18 +111,17 @@ def run(
             ]  # fmt: skip
             record = {"machine": machine, "measurements": [m.record() for m in results], "best": best}
             write_json(json_file, record, force=True)
-        _report(bench, results, limits)
+        _report(bench, results, points, limits)
         if plot and points:
             tradeoff.picture(points, Path(plot), bench.colors)
 
 
-def _report(bench: Bench, results: list[Measurement], within: list[float]) -> None:
-    """Print the tables, ratios and remarks. within: limits of time, in seconds."""
+def _report(bench: Bench, results: list[Measurement], points: list[Point], within: list[float]) -> None:
+    """Print the tables, ratios and remarks. points: of the results; within: limits of time, in seconds."""
     from w2vtrain.evaluation import tradeoff
     from w2vtrain.evaluation.comparison_tables import markdown
 
     echo(markdown(bench.table(results)))
-    points = tradeoff.points(results)
     if points:
         echo(markdown(tradeoff.table(points)))
         echo("The highest mean score of each system within a time:\n")

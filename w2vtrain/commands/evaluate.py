@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 
 KINDS = get_args(Kind)
 SEED = Within(Whole(0, 2**63 - 1))
+set_options = all_of(
+    *(
+        click.option(f"--{kind}", multiple=True, metavar="FILE", help=f"Also use this set of {kind}; repeatable.")
+        for kind in KINDS
+    )
+)
+"""Options of `eval all` that name more evaluation sets."""
 unseen_option: Any = click.option(
     "--unseen", is_flag=True,
     help="Count words that are not in the vocabulary or beyond --restrict-vocab. VECTORS must be a model with subwords,"
@@ -54,16 +61,6 @@ def protocol_option(*names: str) -> Any:
     )  # fmt: skip
 
 
-def added_sets() -> Any:
-    """Return the options of `eval all` that name more evaluation sets."""
-    return all_of(
-        *(
-            click.option(f"--{kind}", multiple=True, metavar="FILE", help=f"Also use this set of {kind}; repeatable.")
-            for kind in KINDS
-        )
-    )
-
-
 @click.group(name="eval", cls=Catalogue, epilog=CODES)
 def evaluate() -> None:
     """Score vectors on analogies, word similarity, outliers or categories."""
@@ -71,7 +68,7 @@ def evaluate() -> None:
 
 @evaluate.command(name="all", epilog=CODES, short_help="Score vectors on all bundled sets, in one table.")
 @click.argument("vectors")
-@added_sets()
+@set_options
 @click.option("--no-bundled", is_flag=True, help="Use only the sets that are given.")
 @restrict_option(0, shown="30,000 for analogies, otherwise 0")
 @protocol_option("gensim", "full")

@@ -3,7 +3,6 @@
 What is logged comes from console.py.
 """
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -71,7 +70,7 @@ def open_log(request: FitRequest, run: Run, path: str) -> TextIO:
         with atomic_write(path, request.force, claim=run.claim_log):
             pass
     log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
-    if _is_cut(path):
+    if (last := _last_line(path)) and not last.endswith(b"\n"):  # the disk was full
         log.write("\n")
     return log
 
@@ -80,16 +79,16 @@ def ends_done(path: str) -> bool:
     """Return whether the last line of a run's log says that all is done, so that there is nothing to add."""
     if is_stream(path):
         return False
-    with answering(Path(path)), suppress(FileNotFoundError), Path(path).open("rb") as file:
-        last = deque(file, 1)
-        return bool(last) and last[0].startswith(b'{"event":"done"') and last[0].endswith(b"\n")
+    with answering(Path(path)), suppress(FileNotFoundError):
+        last = _last_line(path)
+        return last.startswith(b'{"event":"done"') and last.endswith(b"\n")
     return False
 
 
-def _is_cut(path: str) -> bool:
-    """Return whether the last line of a file is incomplete, because the disk was full."""
+def _last_line(path: str) -> bytes:
+    """Return the last line of a file, which may be incomplete; b"" if the file is empty."""
     with Path(path).open("rb") as file:
-        return file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
+        return b"".join(deque(file, 1))
 
 
 @contextmanager

@@ -98,14 +98,12 @@ def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> No
 
 
 def recorded(request: FitRequest) -> dict[str, Any]:
-    """Return what a run folder records about a request, so that `resume` can repeat it."""
-    return {"cwd": working_folder(), "request": asdict(request)}
+    """Return what a run folder records about a request, so that `resume` can repeat it.
 
-
-def working_folder() -> str:
-    """Return the working directory, to which relative names refer; InputMissing if it was deleted."""
+    Relative names refer to the working directory; raise InputMissing if it was deleted.
+    """
     try:
-        return str(Path.cwd())
+        return {"cwd": str(Path.cwd()), "request": asdict(request)}
     except FileNotFoundError:
         raise InputMissing("the working directory was deleted: change to one that exists") from None
 

@@ -14,7 +14,7 @@ from reference import first_lines
 from signaled import signaled
 
 from w2vtrain.cli import cli
-from w2vtrain.commands.supervise import fit_words
+from w2vtrain.commands.resume import fit_words
 from w2vtrain.training import checkpoint
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")

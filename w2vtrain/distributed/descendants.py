@@ -59,7 +59,7 @@ class Family:
 
     def signal(self, number: int) -> None:
         """Send a signal to the process group."""
-        if sys.platform != "win32":  # commands/supervise.py refuses to start there
+        if sys.platform != "win32":  # `supervise` refuses to start there
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, number)
 

@@ -63,9 +63,8 @@ def convert(
     check_different(files_of(output, form), files_read(vectors))
     check_vectors_writable(output, form, lambda _: force)
     if form in MODELS:
-        if export != "auto" or restrict_vocab or center or remove_top or normalize:
-            raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
-        _convert_model(vectors, output, form, force)
+        is_changed = bool(export != "auto" or restrict_vocab or center or remove_top or normalize)
+        _convert_model(vectors, output, form, force, is_changed)
         return
     with readable(vectors) as path:
         try:
@@ -88,13 +87,18 @@ def convert(
     echo(f"{output}: {', '.join(facts)}", err=True)
 
 
-def _convert_model(source: str, output: str, form: str, force: bool) -> None:
-    """Write a model in another format of models; DataError if there are vectors alone."""
+def _convert_model(source: str, output: str, form: str, force: bool, is_changed: bool) -> None:
+    """Write a model in another format of models.
+
+    Raise UsageError if changes are requested, and DataError if there are vectors alone.
+    """
     from w2vtrain.embeddings.model import load_model, save_as
     from w2vtrain.formats.fasttext_file import READER as FASTTEXT
     from w2vtrain.formats.model_file import MODEL
     from w2vtrain.formats.sniff import sniff
 
+    if is_changed:
+        raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
     with readable(source) as path:
         if sniff(path).kind not in (MODEL.name, FASTTEXT.name):
             raise DataError(f"{path}: {form} holds a model, and this file has vectors alone")

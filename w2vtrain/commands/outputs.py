@@ -110,8 +110,6 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
     def owned(file: str) -> bool:
         return request.force or run.owns(file)
 
-    counted = Vocabulary(model.words, model.counts)
-
     def write_output(file: str, force: bool) -> None:
         if form in MODELS:
             save_as(form, file, model, force, claim)
@@ -123,16 +121,15 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
         counts = model.counts if rows == len(model.words) else None
         write_as(formats[file], file, names, model.output, owned, claim, counts, request.dtype)
 
-    writers: list[tuple[str | None, Callable[[str, bool], None]]] = [
-        (request.output, write_output),
-        (request.save_output_vectors, write_rows),
-        (request.save_model, lambda file, force: save_model(file, model, force, claim)),
-        (request.save_vocab, lambda file, force: counted.save(file, force, claim)),
-        (request.record, lambda file, force: write_json(file, record, force, claim)),
-    ]
-    for file, write in sorted(writers, key=lambda writer: writer[0] == STDOUT):
-        if file:
-            _retried(write, file, owned, run)
+    writers: dict[str | None, Callable[[str, bool], None]] = {
+        request.output: write_output,
+        request.save_output_vectors: write_rows,
+        request.save_model: lambda file, force: save_model(file, model, force, claim),
+        request.save_vocab: lambda file, force: Vocabulary(model.words, model.counts).save(file, force, claim),
+        request.record: lambda file, force: write_json(file, record, force, claim),
+    }
+    for file in sorted(filter(None, writers), key=lambda file: file == STDOUT):
+        _retried(writers[file], file, owned, run)
     run.end_outputs()
 
 

@@ -141,7 +141,7 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
             f"accuracy {total['accuracy']:.4f} (95% interval {low:.4f} to {high:.4f}, by {total['pairs']:,} word pairs)"
             f" of those answered, {total['accuracy_of_all']:.4f} of all; coverage {total['coverage']:.1%}"
         )
-        _echo_unknown(report.unknown, options["protocol"], "questions", "wrong")
+        _echo_unknown(report.unknown, options["protocol"], "questions with an unknown word count as wrong")
     _require(report.total.accuracy or 0.0, fail_under, "accuracy")
 
 
@@ -170,7 +170,7 @@ def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None
             f"Spearman {report.spearman:.4f} (95% interval {low:.4f} to {high:.4f}), Pearson {report.pearson:.4f};"
             f" {report.answered} of {report.asked} pairs covered"
         )
-        _echo_unknown(report.unknown, options["protocol"], "pairs", "with the cosine 0")
+        _echo_unknown(report.unknown, options["protocol"], "pairs with an unknown word count with the cosine 0")
     _require(report.spearman, fail_under, "Spearman's correlation")
 
 
@@ -245,10 +245,10 @@ def _among(limit: int | None) -> str:
     return f"the {limit:,} most frequent words" if limit else "all words"
 
 
-def _echo_unknown(unknown: int, protocol: str | None, kind: str, how: str) -> None:
+def _echo_unknown(unknown: int, protocol: str | None, what: str) -> None:
     """Say how many questions or pairs have an unknown word and count nevertheless."""
     if protocol == "full" and unknown:
-        echo(f"{unknown:,} {kind} with an unknown word count as {how}".replace("as with", "with"))
+        echo(f"{unknown:,} {what}")
 
 
 def _evaluated(

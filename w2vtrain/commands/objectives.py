@@ -123,7 +123,7 @@ def print_objectives(formulas: bool) -> None:
             formula = (inspect.getdoc(objective_class(name)) or "").split("\n")[0] if formulas else ""
         except ConfigError as error:
             group, text, formula = "", str(error), ""
-        lines[group] += _wrapped(f"  {name:<17} {text}", 20) + _wrapped(f"{'':20}{formula}", 20)
+        lines[group] += _wrapped(f"  {name:<17} {text}") + _wrapped(f"{'':20}{formula}")
     echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
     print_decision_table(studies())
     echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
@@ -131,10 +131,9 @@ def print_objectives(formulas: bool) -> None:
     echo("w2vtrain objectives --advise    the measured runs for your text, need and time")
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def _wrapped(text: str) -> list[str]:
     """Return the lines of a text, at most WIDTH wide if its words allow, with an indent from the second line on."""
-    first = len(text) - len(text.lstrip())
-    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False) if text[first:] else []
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * 20, break_long_words=False)
 
 
 def print_findings(name: str, options: dict[str, Any]) -> None:

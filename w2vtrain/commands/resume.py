@@ -59,7 +59,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     cwd = journal.description["cwd"]
     try:
         os.chdir(cwd)
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise InputMissing(f"{shown(cwd)}: the folder that the run was started in does not exist") from error
     request = asked_before(folder, journal.description)
     asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
@@ -87,7 +87,7 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
         given = {**description["request"], "flags": flags, "config": None, "print_config": False, "run": str(run)}
     except CodeNotAllowed:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError, ConfigError) as error:
+    except (ValueError, ConfigError) as error:
         raise DataError(f"{damaged}: {error}{REMEDY}") from error
     request = typed(given, FitRequest, damaged, REMEDY)
     for name, value in vars(request).items():

@@ -1,12 +1,14 @@
-"""Carry out what a `fit` command asks for: train as planned, with a log, and write the results.
+"""Carry out what a `fit` command asks for: join the ranks of an MPI job, train as planned, and write the results.
 
-plan.py decides what to do, training/fit.py trains, and outputs.py writes.
+plan.py decides what to do, training/fit.py trains, and outputs.py writes. What ranks exchange is in distributed/.
 """
 
+import faulthandler
 import json
 import os
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,18 +16,25 @@ from typing import Any
 
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
-from w2vtrain.commands.mpi_job import joined
 from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.plan import Plan, plan
 from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
-from w2vtrain.errors import InputMissing
+from w2vtrain.distributed.mpi import Mpi
+from w2vtrain.distributed.team_of_ranks import TeamOfRanks
+from w2vtrain.errors import InputMissing, Relayed, Stalled, UsageError, W2VError
 from w2vtrain.objectives import stated_options
 from w2vtrain.system.machine import automatic_threads
-from w2vtrain.system.terminal import echo
+from w2vtrain.system.stopping import NAME, ignore_signals
+from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.training.fit import fit
 from w2vtrain.training.run import Phase, Run
+from w2vtrain.training.signals import listening
 from w2vtrain.training.team import Team
+
+FORWARDING_SECONDS = 0.5
+"""Time for the launcher to forward an error message: after an abort, it may drop what ranks have written."""
 
 
 def carry_out(request: FitRequest, resumed: bool = False) -> None:
@@ -41,6 +50,43 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
             lead(planned, team, resumed)
         else:
             follow(planned, team)
+
+
+@contextmanager
+def joined(request: FitRequest) -> Iterator[Team]:
+    """Yield the team of this process: alone, or one of the ranks of an MPI job, which is joined and ended here.
+
+    If an exception ends the block on any rank, all ranks end with its exit code.
+    """
+    for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
+        if getattr(request, name) != getattr(FitRequest, name):
+            raise UsageError(f"{name.replace('_', '-')}: has no effect without --distributed mpi")
+    if request.distributed is None or request.print_config:
+        yield Team()
+        return
+    job = Mpi(request.sync_timeout)
+    if job.size == 1:
+        job.finish()
+        yield Team()
+        return
+    ranks = TeamOfRanks(job, request.sync_words)
+    with nullcontext() if ranks.leads else listening(ranks.run):
+        try:
+            yield ranks
+        except BaseException as error:
+            code, message = explained(error)
+            if isinstance(error, W2VError) and ranks.tell(error):
+                if isinstance(error, Stalled) and not ranks.leads:
+                    faulthandler.dump_traceback()  # to which the message refers that rank 0 prints
+                job.finish(code)
+                raise error if ranks.leads else Relayed("", code) from error  # rank 0 prints the message
+            if message:
+                echo(f"{NAME}: error: {one_line(f'rank {job.rank}: {message}')}", err=True)
+                time.sleep(FORWARDING_SECONDS)
+            job.abort(code or 1)
+        else:
+            ignore_signals()  # the results are written, and the exit code must say so
+            job.finish()
 
 
 def follow(planned: Plan, team: Team) -> None:

@@ -3,7 +3,7 @@
 Commands, and their options, are declared in the modules beside this. What no section names is listed last.
 """
 
-import importlib
+import pkgutil
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -78,18 +78,18 @@ def complete_files(parameters: Sequence[click.Parameter]) -> None:
                 parameter.type = FileName()
 
 
-def debug_option() -> click.Option:
-    """Return --debug, which is accepted anywhere on the command line: `shell.debugging` looks for it."""
-    return click.Option(["--debug"], is_flag=True, expose_value=False, help="Print a traceback with an error.")
-
-
-class Command(click.Command):
-    """A command with --debug, whose options have two hyphens; it says so for one, and knows those of other programs."""
+class WithDebug(click.Command):
+    """A command or group with --debug, which is accepted anywhere on the command line: `shell.debugging` finds it."""
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.params.append(debug_option())
+        text = "Print a traceback with an error."
+        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=text))
         complete_files(self.params)
+
+
+class Command(WithDebug):
+    """A command whose options have two hyphens; it says so for one, and knows those of other programs."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, in sections if there are many."""
@@ -109,14 +109,10 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-class Catalogue(click.Group):
-    """A group with --debug that lists commands in the order of their definition, and knows those of other programs."""
+class Catalogue(WithDebug, click.Group):
+    """A group that lists commands in the order of their definition, and knows those of other programs."""
 
     command_class = Command
-
-    def __init__(self, *args: Any, **attributes: Any) -> None:
-        super().__init__(*args, **attributes)
-        self.params.append(debug_option())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -172,8 +168,7 @@ class LazyCommands(UserDict[str, Any]):
         command = self.data[name]
         if isinstance(command, tuple):
             place, short_help = command
-            module, _, function = place.partition(":")
             with signals_end_imports():
-                command = self.data[name] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+                command = self.data[name] = pkgutil.resolve_name(f"{__package__}.{place}")
             command.short_help = short_help
         return command

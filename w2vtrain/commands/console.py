@@ -86,7 +86,7 @@ class Console:
         self.bar: Any = None
         self.resumed = False  # then the bar's speed leaves out what was done before
         self.warnings: list[str] = []
-        self.notice: threading.Timer | None = None
+        self.notice = threading.Timer(0, lambda: None)  # not started: no message is pending
 
     def say(self, text: str) -> None:
         """Print one line, unless quiet."""
@@ -124,20 +124,9 @@ class Console:
     def _log(self, event: str, **facts: Any) -> None:
         self.log({"event": event, **facts})
 
-    def _expect(self, text: str) -> None:
-        """Print a text after a second, unless `_unexpect` is called first."""
-        self.notice = threading.Timer(1.0, self.say, [text])
-        self.notice.daemon = True
-        with held_signals():
-            self.notice.start()
-
-    def _unexpect(self) -> None:
-        if self.notice:
-            self.notice.cancel()
-
     def close(self) -> None:
         """Remove the bar and cancel a pending message, also after an error."""
-        self._unexpect()
+        self.notice.cancel()
         self._close_bar()
 
     def _close_bar(self) -> None:
@@ -161,15 +150,14 @@ class Console:
         self.bar.update(done - self.bar.n)
 
     def _compiling(self, sentence: str) -> None:
-        self._unexpect()
+        self.notice.cancel()
         self._log("compiling", message=sentence)
         self.say(f"kernel      {sentence}")
 
     def _reading(self, done: int, total: int | None, tokens: int) -> None:
-        if self.quiet or not self.shown.due():
-            return
-        share = f" {done / total:.0%}" if total else ""
-        self._draw(done, total, "B", f"reading, {tokens:,} words", f"reading{share}: {done:,} bytes, {tokens:,} words")
+        if not self.quiet and self.shown.due():
+            share, words = f" {done / total:.0%}" if total else "", f"{tokens:,} words"
+            self._draw(done, total, "B", f"reading, {words}", f"reading{share}: {done:,} bytes, {words}")
 
     def _subwords(self, rows: Subwords) -> None:
         """Report the rows of n-grams, and how many a word has."""
@@ -195,7 +183,10 @@ class Console:
                 self.say(f"            {count:,} {problem}")
         share = ids.words / max(1, stats.tokens)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
-        self._expect("weights     initializing ...")
+        self.notice = threading.Timer(1.0, self.say, ["weights     initializing ..."])
+        self.notice.daemon = True
+        with held_signals():
+            self.notice.start()
 
     def _kept(self, words: int, share: float) -> None:
         self.say(f"            subsampling keeps {words:,} words per epoch ({share:.1%})")
@@ -206,7 +197,7 @@ class Console:
         self.say(f"started     from {facts['name']}: {facts['words']:,} words known, {new:,} new; took {parts}")
 
     def _ready(self, seconds: float) -> None:
-        self._unexpect()
+        self.notice.cancel()
         if seconds > 1:
             self.say(f"kernel      ready after {duration(seconds)}")
 

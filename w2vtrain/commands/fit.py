@@ -15,14 +15,12 @@ from w2vtrain.commands.options import (
     cache_option,
     command,
     config_option,
-    dtype_option,
-    export_option,
     force_option,
-    format_option,
     given,
     objective_options,
     quiet_option,
     setting_options,
+    vectors_options,
 )
 from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.commands.shell import imports
@@ -33,9 +31,7 @@ from w2vtrain.parsers import Real
 @command(epilog=CODES)
 @click.argument("corpus", nargs=-1, metavar="CORPUS...")
 @click.option("-o", "--output", metavar="FILE", help=f"{OUTPUT}  [required, except by --dry-run]")
-@format_option
-@dtype_option
-@export_option
+@vectors_options
 @click.option("--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE.")
 @click.option(
     "--save-model", metavar="FILE", help="Also write the model: vectors, counts, settings, record, tree or noise."

@@ -57,26 +57,11 @@ config_option: Any = click.option(
 force_option: Any = click.option(
     "--force", is_flag=True, help="Overwrite output files; `fit` also discards an unfinished run with other settings."
 )
-format_option: Any = click.option(
-    "--format", "format_", type=click.Choice([*vector_formats.names(), *vector_formats.MODELS]),
-    help="Format of the vectors.  [default: by the file suffix]",
-)  # fmt: skip
-dtype_option: Any = click.option(
-    "--dtype", type=click.Choice(vector_formats.DTYPES), default="float32", show_default=True,
-    help="Write values in fewer bytes: float16 or int8, with one scale per word, in the formats that have them.",
-)  # fmt: skip
 OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"
     " .arrow, .feather, or .tsv for TensorBoard; with --format spacy or model2vec, a folder; - for stdout. After text"
     " and binary, .gz, .bz2, .xz or .zst compresses."
 )
-export_option: Any = click.option(
-    "--export", type=click.Choice(get_args(Export)), default="auto", show_default=True,
-    help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus a"
-    " share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
-    " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for a"
-    " model or a run folder, it is what `fit` chose.",
-)  # fmt: skip
 json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 
@@ -154,12 +139,25 @@ scored_options = all_of(
     click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."),
 )
 """Options of commands that score what they train."""
-writing_options = all_of(
-    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT),
-    format_option,
-    dtype_option,
-    export_option,
-)
+vectors_options: Any = all_of(
+    click.option(
+        "--format", "format_", type=click.Choice([*vector_formats.names(), *vector_formats.MODELS]),
+        help="Format of the vectors.  [default: by the file suffix]",
+    ),
+    click.option(
+        "--dtype", type=click.Choice(vector_formats.DTYPES), default="float32", show_default=True,
+        help="Write values in fewer bytes: float16 or int8, with one scale per word, in the formats that have them.",
+    ),
+    click.option(
+        "--export", type=click.Choice(get_args(Export)), default="auto", show_default=True,
+        help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus"
+        " a share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
+        " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for"
+        " a model or a run folder, it is what `fit` chose.",
+    ),
+)  # fmt: skip
+"""What vectors to write, and how."""
+writing_options = all_of(click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), vectors_options)
 """Options of commands that write vectors."""
 case_option: Any = click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case.")
 method_option: Any = click.option(

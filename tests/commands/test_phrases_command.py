@@ -1,8 +1,11 @@
 """The command line with phrases: find, join, train, query, resume's check, and what is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
+
+from w2vtrain.commands.request import encoding_folder
 
 TEXT = "he lives in new york now\nnew roads lead to york\nwe like new york a lot\n" * 20
 FIT = ["--vector-size", "4", "--min-count", "1", "--epochs", "1", "--threads", "1", "--sample", "0", "-q"]
@@ -64,6 +67,13 @@ def test_a_table_is_applied_to_other_text(folder, w2vtrain_here):
     (folder / "other").write_text("saw new york\n\nx\n")
     code, out, _ = w2vtrain_here(["phrases", "other", "--phrases", "t.tsv", "-o", "-", "-q"], folder)
     assert (code, out) == (0, "saw new_york\n\nx\n")
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no device files")
+def test_text_for_a_device_is_not_encoded_in_the_folder_of_devices(tmp_path):
+    assert encoding_folder(None, "/dev/null") is None
+    assert encoding_folder(None, str(tmp_path / "joined.txt")) == tmp_path.resolve()
+    assert encoding_folder("cache", "/dev/null") == Path("cache")
 
 
 @pytest.mark.parametrize("delimiter", ["·", "__"])

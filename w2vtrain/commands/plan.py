@@ -14,7 +14,7 @@ from typing import Any
 
 from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.outputs import results_bytes
-from w2vtrain.commands.request import Export, FitRequest, is_stream, lock_path
+from w2vtrain.commands.request import Export, FitRequest, encoding_folder, is_stream, lock_path
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
@@ -87,7 +87,8 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
         if team.leads:
             check_results(request, settings)
             check_files(request, settings)
-        inputs = replace(inputs, vocabulary=vocabulary_of(request, settings), folder=request.encoding_folder)
+        folder = encoding_folder(request.cache_dir, request.output)
+        inputs = replace(inputs, vocabulary=vocabulary_of(request, settings), folder=folder)
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)

@@ -6,7 +6,6 @@ the paths, and formats/wordnet.py reads WordNet's files.
 
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +21,7 @@ from w2vtrain.commands.options import (
     quiet_option,
     setting_options,
 )
+from w2vtrain.commands.request import encoding_folder
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import Settings, resolve
 from w2vtrain.errors import DataError
@@ -147,7 +147,7 @@ def phrases(
     outputs = [file for file in (output, save_table) if file]
     _check(outputs, [*(file.path for file in text.files), *filter(None, [settings.phrases])], force)
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
-    folder = Path(cache_dir) if cache_dir else Path(outputs[0]).resolve().parent if outputs[0] != "-" else None
+    folder = encoding_folder(cache_dir, outputs[0])
     with closing(console):
         lines = read_text(text, threads=threads, folder=folder, progress=console.events().reading)
     before, table = int(lines.counts.sum()), text.phrases

@@ -105,15 +105,15 @@ class FitRequest:
             return Path(self.run)
         return None if is_stream(self.output) else Path(f"{self.output}.run")
 
-    @property
-    def encoding_folder(self) -> Path | None:
-        """The folder of the encoded corpus, by default the vectors', whose disk must hold the results anyway.
 
-        None is the system's folder for temporary files.
-        """
-        if self.cache_dir:
-            return Path(self.cache_dir)
-        return None if is_stream(self.output) else Path(self.output).resolve().parent
+def encoding_folder(cache_dir: str | None, output: str) -> Path | None:
+    """Return the folder of the encoded corpus, by default the output's, whose disk must hold the results anyway.
+
+    None is the system's folder for temporary files.
+    """
+    if cache_dir:
+        return Path(cache_dir)
+    return None if is_stream(output) else Path(output).resolve().parent
 
 
 def is_stream(output: str) -> bool:

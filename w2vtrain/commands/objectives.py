@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.advice import advise, print_decision_table
+from w2vtrain.commands.advice import WIDTH, advise, print_decision_table
 from w2vtrain.commands.options import COUNT, COUNTING, Within, command, given, objective_options, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import option
@@ -21,7 +21,6 @@ from w2vtrain.evaluation.measured_runs import NEEDS, VECTORS, studies
 from w2vtrain.parsers import MAX_SECONDS, Real
 from w2vtrain.system.terminal import echo
 
-WIDTH = 80
 CPU_SECONDS = Within(Real(0.1, MAX_SECONDS))
 CHECKED = """\
 Gradients were compared with the objective's own loss. Only what it learned from a text whose probabilities are known \

@@ -197,7 +197,7 @@ def _read_words(path: str) -> list[str]:
     )
     words = list(dict.fromkeys(line.strip(b" \t\r\n").decode(errors="surrogateescape") for line in lines))
     if not (words := [word for word in words if word]):
-        raise DataError(f"{'standard input' if path == STDOUT else path}: has no words")
+        raise DataError(f"{_shown(path)}: has no words")
     return words
 
 

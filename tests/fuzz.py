@@ -59,7 +59,7 @@ MODULES = (
     compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines, json_text, keyed_vectors,
     model, model_file, outliers, parsers, predictor, reading, request, resume, run_folder, safetensors, similarity,
     sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec, word_files, wordnet,
-    tomllib._parser, tomllib._re, *(sys.modules[found.read.__module__] for found in vector_formats.formats().values()),
+    tomllib._parser, tomllib._re, *(sys.modules[found.write.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
 TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')

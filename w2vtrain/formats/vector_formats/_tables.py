@@ -3,11 +3,13 @@
 word: string; count: int64, null if unknown; vector: fixed_size_list of float32 or float16 ("halffloat").
 """
 
+import struct
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +17,9 @@ from numpy.typing import NDArray
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, blocks, collected
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES
-from w2vtrain.formats.vector_formats.contract import Table, Vectors
-from w2vtrain.system.reading import justified
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.system.reading import justified, open_input, regular_size
 
-DTYPES = ("float32", "float16")
 COLUMNS = ("word", "count", "vector")
 ROWS_AT_ONCE_BYTES = 1 << 24
 """Bytes of vectors in a row group or a record batch."""
@@ -26,6 +27,14 @@ READ_AT_ONCE_BYTES = 1 << 20
 """Bytes of vectors that are read from a row group at a time."""
 WORDS_AT_ONCE = 256
 """Words that are decoded at a time. Each has at most MAX_WORD_BYTES, so they take at most 16 MiB."""
+
+
+class OpenTable(NamedTuple):
+    """A table in an open file: V, its Arrow schema, and batches(n), which yields record batches of about n rows."""
+
+    rows: int
+    schema: Any
+    batches: Callable[[int], Iterator[Any]]
 
 
 def check() -> None:
@@ -93,43 +102,73 @@ def dim_of(columns: Any, path: str | Path) -> int | None:
     return int(vector.list_size)
 
 
-def read_table(
-    path: str | Path, kind: str, rows: int, dim: int | None, parts: Callable[[int], Iterator[Any]], lenient: bool,
-    limit: int | None, size: int,
-) -> Vectors:  # fmt: skip
-    """Return the vectors of a table of `rows` rows. parts(n): yields its record batches, of about n rows each."""
-    import pyarrow as pa
+def table_format(
+    name: str, suffixes: tuple[str, ...], magic: bytes, opened: Callable[[BinaryIO, str | Path, int], OpenTable],
+    write: Callable[[Any, Table], None],
+) -> VectorFormat:  # fmt: skip
+    """Return a format of tables: name, suffixes and write are those of a `VectorFormat`.
 
+    magic: the first bytes of its files. opened(file, path, size): returns the table in a file of `size` bytes; it
+    raises DataError, or any error of pyarrow, if the table would take more memory than this size justifies.
+    """
+
+    def sniff(head: bytes, whole: bool) -> Promise | None:
+        return Promise() if head.startswith(magic) else None
+
+    @contextmanager
+    def table_of(path: str | Path) -> Iterator[OpenTable]:
+        check()
+        import pyarrow as pa
+
+        size = regular_size(path)
+        with open_input(path) as (file, _):
+            try:
+                yield opened(file, path, size)
+            except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, struct.error) as error:
+                raise DataError(f"{path} cannot be read as a table: {' '.join(str(error).split())[:200]}") from error
+
+    def look(path: str | Path) -> Promise:
+        with table_of(path) as table:
+            return Promise(table.rows, dim_of(table.schema, path))
+
+    def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
+        with table_of(path) as table:
+            return _read_table(path, name, table, lenient, limit, sniffed.size)
+
+    return VectorFormat(
+        name=name, suffixes=suffixes, sniff=sniff, read=read, write=write, dtypes=("float32", "float16"), look=look,
+        check=check, compressible=False,
+    )  # fmt: skip
+
+
+def _read_table(path: str | Path, kind: str, table: OpenTable, lenient: bool, limit: int | None, size: int) -> Vectors:
+    rows, dim = table.rows, dim_of(table.schema, path)
     counts: list[NDArray[np.int64] | None] = []
 
     def justify(width: int) -> None:
         if 4 * rows * width > justified(size):
             raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
 
-    def all_blocks() -> Iterator[Rows]:
-        letters = 0
-        for batch in parts(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
+    def blocks() -> Iterator[Rows]:
+        letters, width = 0, dim
+        for batch in table.batches(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
             batch.validate(full=True)
             counts.append(_counts(batch))
             for start in range(0, len(batch), WORDS_AT_ONCE):
-                block = _block(batch.slice(start, WORDS_AT_ONCE), path)
-                letters += sum(map(len, block[0]))
+                words, values = _block(batch.slice(start, WORDS_AT_ONCE), width, path)
+                letters, width = letters + sum(map(len, words)), values.shape[1]
                 if letters > justified(size):
                     raise DataError(f"{path}: words of {letters:,} bytes or more are too many for a file of {size:,}")
-                yield block
+                yield words, values
 
-    try:
-        justify(dim or 1)
-        parsed = all_blocks()
-        first = next(parsed, None)
-        if first is None:
-            raise DataError(f"{path} contains no vectors")
-        width = first[1].shape[1]
-        justify(width)
-        same = (_same(block, width, path) for block in chain([first], parsed))
-        vectors = collected(path, kind, (rows, width), same, lenient, limit, size)
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise damaged(path, error) from error
+    justify(dim or 1)
+    parsed = blocks()
+    first = next(parsed, None)
+    if first is None:
+        raise DataError(f"{path} contains no vectors")
+    width = first[1].shape[1]
+    justify(width)
+    vectors = collected(path, kind, (rows, width), chain([first], parsed), lenient, limit, size)
     known = [values for values in counts if values is not None]
     if vectors.skipped or not known or len(known) < len(counts):
         return vectors
@@ -149,8 +188,8 @@ def _counts(batch: Any) -> NDArray[np.int64] | None:
         return None
 
 
-def _block(batch: Any, path: str | Path) -> Rows:
-    """Return the words and the values of a few rows, of which none may be null. Raise DataError."""
+def _block(batch: Any, width: int | None, path: str | Path) -> Rows:
+    """Return the words and the values of a few rows, of which none may be null; width: d, if known. Raise DataError."""
     import pyarrow as pa
 
     word, vector = batch.column("word"), batch.column("vector")
@@ -161,7 +200,7 @@ def _block(batch: Any, path: str | Path) -> Rows:
     if not pa.types.is_fixed_size_list(vector.type):
         lengths = pa.compute.list_value_length(vector)
         dim = dim if pa.compute.all(pa.compute.equal(lengths, dim)).as_py() else 0
-    if not 0 < dim <= MAX_DIM:
+    if not 0 < dim <= MAX_DIM or dim != (width or dim):
         raise DataError(f"{path}: the vectors have different lengths, or none")
     return _words(word, path), as_float32(values).reshape(V, dim)
 
@@ -186,14 +225,3 @@ def _words(word: Any, path: str | Path) -> list[bytes]:
     if texts is not word:
         word = texts.take(word.indices)
     return word.cast(pa.large_binary() if pa.types.is_large_string(word.type) else pa.binary()).to_pylist()  # type: ignore[no-any-return]
-
-
-def _same(block: Rows, width: int, path: str | Path) -> Rows:
-    if block[1].shape[1] != width:
-        raise DataError(f"{path}: the vectors have different lengths, or none")
-    return block
-
-
-def damaged(path: str | Path, error: Exception) -> DataError:
-    """Return the error for a file that pyarrow cannot read."""
-    return DataError(f"{path} cannot be read as a table: {' '.join(str(error).split())[:200]}")

@@ -1,24 +1,16 @@
 """Parquet tables with the columns `word`, `count` and `vector`, in row groups; the vectors are not compressed."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats import _tables as tables
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.formats.vector_formats.contract import Table
 from w2vtrain.system import parquet_pages
-from w2vtrain.system.reading import justified, open_input, regular_size
+from w2vtrain.system.reading import justified
 
-MAGIC = b"PAR1"
 BUFFER_BYTES = 1 << 18
 """Bytes of a column that are read at a time."""
-
-
-def sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim data that start with Parquet's magic number."""
-    return Promise() if head.startswith(MAGIC) else None
 
 
 def write(file: BinaryIO, table: Table) -> None:
@@ -31,26 +23,22 @@ def write(file: BinaryIO, table: Table) -> None:
             writer.write_batch(batch, row_group_size=len(batch))
 
 
-@contextmanager
-def _opened(path: str | Path) -> Iterator[Any]:
-    """Yield a ParquetFile whose sizes are justified by the size of the file."""
-    tables.check()
-    import pyarrow as pa
+def opened(file: BinaryIO, path: str | Path, size: int) -> tables.OpenTable:
+    """Return the table of a file."""
     from pyarrow import parquet
 
-    size = regular_size(path)
-    with open_input(path) as (file, _):
-        try:
-            facts = parquet.read_metadata(file)
-            paths = [facts.schema.column(i).path for i in range(facts.num_columns)]
-            _check_pages(file, [name.split(".")[0] for name in paths], path, size)
-            # A dictionary of words stays one, because few bytes can name a long word many times.
-            words = ["word"] if "word" in paths else None
-            yield parquet.ParquetFile(
-                file, metadata=facts, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=words
-            )
-        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
-            raise tables.damaged(path, error) from error
+    facts = parquet.read_metadata(file)
+    paths = [facts.schema.column(i).path for i in range(facts.num_columns)]
+    _check_pages(file, [name.split(".")[0] for name in paths], path, size)
+    # A dictionary of words stays one, because few bytes can name a long word many times.
+    words = ["word"] if "word" in paths else None
+    table = parquet.ParquetFile(file, metadata=facts, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=words)
+    columns = [name for name in tables.COLUMNS if name in table.schema_arrow.names]
+    return tables.OpenTable(
+        facts.num_rows,
+        table.schema_arrow,
+        lambda rows: table.iter_batches(rows, columns=columns, use_threads=False),
+    )
 
 
 def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int) -> None:
@@ -72,27 +60,4 @@ def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int
             raise DataError(f"{path}: pages of {much} or more are too many for a file of {size:,} bytes")
 
 
-def look(path: str | Path) -> Promise:
-    """Return V and d from the end of the file."""
-    with _opened(path) as file:
-        return Promise(file.metadata.num_rows, tables.dim_of(file.schema_arrow, path))
-
-
-def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a table."""
-    with _opened(path) as file:
-        columns = [name for name in tables.COLUMNS if name in file.schema_arrow.names]
-
-        def parts(rows: int) -> Iterator[Any]:
-            yield from file.iter_batches(rows, columns=columns, use_threads=False)
-
-        return tables.read_table(
-            path, "parquet", file.metadata.num_rows, tables.dim_of(file.schema_arrow, path), parts, lenient, limit,
-            sniffed.size,
-        )  # fmt: skip
-
-
-FORMAT = VectorFormat(
-    name="parquet", suffixes=(".parquet",), sniff=sniff, read=read, write=write, dtypes=tables.DTYPES, look=look,
-    check=tables.check, compressible=False,
-)  # fmt: skip
+FORMAT = tables.table_format("parquet", (".parquet",), b"PAR1", opened, write)

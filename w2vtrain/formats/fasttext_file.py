@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
-from w2vtrain.formats.safetensors import encode_words, first_not_finite
+from w2vtrain.formats.safetensors import encode_words, first_not_finite, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
@@ -308,20 +308,15 @@ def write_fasttext(
         entries = (b"%b\0%b" % (name, ENTRY.pack(count, 0)) for name, count in zip(names, counts.tolist(), strict=True))
         file.write(b"".join(entries))
         file.write(SHAPE.pack(False, V + arguments.bucket, d))
-        _write_rows(file, rows[:V])
+        write_values(file, rows[:V])
         at, order = 0, np.argsort(buckets, kind="stable")
         for first in np.split(order, np.flatnonzero(np.diff(buckets[order]) != 1) + 1) if len(order) else []:
             _skip(file, int(buckets[first[0]]) - at, 4 * d, holes)
-            _write_rows(file, rows[V + first])
+            write_values(file, rows[V + first])
             at = int(buckets[first[-1]]) + 1
         _skip(file, arguments.bucket - at, 4 * d, holes)
         file.write(SHAPE.pack(False, V, d))
-        _write_rows(file, output)
-
-
-def _write_rows(file: BinaryIO, rows: NDArray[np.float32]) -> None:
-    for first in range(0, len(rows), ROWS_PER_WRITE):
-        file.write(np.ascontiguousarray(rows[first : first + ROWS_PER_WRITE], "<f4").data)
+        write_values(file, output)
 
 
 def _skip(file: BinaryIO, rows: int, size: int, holes: bool) -> None:

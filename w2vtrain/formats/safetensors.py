@@ -47,6 +47,16 @@ def row_slices(rows: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + step, rows))
 
 
+def write_values(file: BinaryIO, array: Any) -> None:
+    """Write the values of an array, or of an object with an array's shape whose slices of rows are arrays.
+
+    They are in C order and little-endian.
+    """
+    for rows in row_blocks(array):
+        block = np.ascontiguousarray(array[rows], dtype=array.dtype.newbyteorder("<"))
+        file.write(block.reshape(-1).view(np.uint8).data)
+
+
 def first_not_finite(matrix: Any) -> int | None:
     """Return the index of the first row with a NaN, an infinity or a value too large for float32, or None."""
     for rows in row_blocks(matrix):
@@ -122,10 +132,7 @@ def write_safetensors(
     with atomic_write(path, force, size=8 + len(text) + end, claim=claim) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for name in order:
-            array = tensors[name] if tensors[name].ndim else np.atleast_1d(tensors[name])
-            for rows in row_blocks(array):
-                block = np.ascontiguousarray(array[rows], dtype=array.dtype.newbyteorder("<"))
-                file.write(block.reshape(-1).view(np.uint8).data)
+            write_values(file, tensors[name] if tensors[name].ndim else np.atleast_1d(tensors[name]))
 
 
 def is_safetensors(start: bytes) -> bool:

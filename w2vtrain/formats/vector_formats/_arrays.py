@@ -1,4 +1,4 @@
-"""What formats that hold arrays have in common: NumPy's headers, blocks of rows to write, and checked rows to read.
+"""What formats that hold arrays have in common: NumPy's headers, rows to write, and checked rows to read.
 
 Formats that hold rows one after another, each with its word, share _rows.py.
 """
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.precision import rounded, scales_of
-from w2vtrain.formats.safetensors import row_blocks, row_slices
+from w2vtrain.formats.safetensors import row_blocks, row_slices, write_values
+from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, Collector
 from w2vtrain.formats.vector_formats.contract import Table, Vectors
 
@@ -30,19 +31,21 @@ HEADER_ERRORS = (
 """What NumPy raises for a damaged header."""
 
 
-def blocks(table: Table) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield the rows of a table block by block, as its dtype. int8 rows have the scales of `precision.scales_of`."""
+def stored(table: Table) -> tuple[LazyRows, NDArray[np.float32] | None]:
+    """Return the rows of a table as its dtype and, for int8, their scales (V,); otherwise None."""
     scales = scales_of(table.matrix) if table.dtype == "int8" else None
-    for rows in row_blocks(table.matrix):
-        yield rows, rounded(table.matrix[rows], table.dtype, None if scales is None else scales[rows])
+
+    def read(rows: slice) -> NDArray[Any]:
+        return rounded(table.matrix[rows], table.dtype, None if scales is None else scales[rows])
+
+    return LazyRows(table.matrix.shape, read, table.dtype), scales
 
 
-def write_array(file: BinaryIO, shape: tuple[int, ...], dtype: Any, parts: Iterable[NDArray[Any]]) -> None:
-    """Write an array in NumPy's format, version 1.0, from parts along its first axis."""
-    descr = npy.dtype_to_descr(np.dtype(dtype).newbyteorder("<"))
-    npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
-    for part in parts:
-        file.write(part.reshape(-1).view(np.uint8).data)
+def write_array(file: BinaryIO, array: Any) -> None:
+    """Write an array in NumPy's format, version 1.0. array: as for `write_values`."""
+    descr = npy.dtype_to_descr(array.dtype.newbyteorder("<"))
+    npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": array.shape})
+    write_values(file, array)
 
 
 def read_header(file: Any, where: str | Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, blocks, collected
+from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, collected, stored
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.reading import justified, open_input, regular_size
@@ -58,21 +58,15 @@ def batches(table: Table) -> Iterator[Any]:
     """Yield a table as record batches of about ROWS_AT_ONCE_BYTES."""
     import pyarrow as pa
 
-    columns, dim = schema(table), table.matrix.shape[1]
+    columns, vectors = schema(table), stored(table)[0]
+    V, dim = vectors.shape
     step = max(1, ROWS_AT_ONCE_BYTES // (4 * dim))
-    for start in range(0, len(table.words), step):
-        rows = slice(start, min(start + step, len(table.words)))
-        part = Table(table.words[rows], table.matrix[rows], None, table.dtype)
-        values = np.concatenate([block for _, block in blocks(part)])
-        counts = None if table.counts is None else pa.array(table.counts[rows], pa.int64())
-        yield pa.record_batch(
-            [
-                pa.array([word.decode() for word in part.words], pa.string()),
-                pa.nulls(len(part.words), pa.int64()) if counts is None else counts,
-                pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), type=columns.field("vector").type),
-            ],
-            schema=columns,
-        )
+    for start in range(0, V, step):
+        rows = slice(start, min(start + step, V))
+        words, values = [word.decode() for word in table.words[rows]], pa.array(vectors[rows].reshape(-1))
+        counts = pa.nulls(len(words), pa.int64()) if table.counts is None else pa.array(table.counts[rows], pa.int64())
+        lists = pa.FixedSizeListArray.from_arrays(values, type=columns.field("vector").type)
+        yield pa.record_batch([pa.array(words, pa.string()), counts, lists], schema=columns)
 
 
 def dim_of(columns: Any, path: str | Path) -> int | None:

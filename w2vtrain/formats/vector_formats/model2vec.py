@@ -13,10 +13,9 @@ import numpy as np
 import orjson
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.formats.transforms import LazyRows
-from w2vtrain.formats.vector_formats._arrays import as_float32, check_matrix, collected, stream_rows
+from w2vtrain.formats.vector_formats._arrays import as_float32, check_matrix, collected, stored, stream_rows
 from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
@@ -30,14 +29,13 @@ STATIC = "sentence_transformers.models.StaticEmbedding"
 
 def write(folder: Path, table: Table) -> None:
     """Write the files of the folder."""
-    scales = scales_of(table.matrix) if table.dtype == "int8" else None
-    V, d = table.matrix.shape
+    rows, scales = stored(table)
+    V, d = rows.shape
 
-    def padded(rows: slice) -> Any:
-        """Return rows in the dtype of the file, with a row of zeros after the last."""
-        own = slice(rows.start, min(rows.stop, V))
-        block = rounded(table.matrix[own], table.dtype, None if scales is None else scales[own])
-        return block if rows.stop <= V else np.concatenate([block, np.zeros((1, d), block.dtype)])
+    def padded(at: slice) -> Any:
+        """Return rows, with a row of zeros after the last."""
+        block = rows[slice(at.start, min(at.stop, V))]
+        return block if at.stop <= V else np.concatenate([block, np.zeros((1, d), block.dtype)])
 
     tensors: dict[str, Any] = {"embeddings": LazyRows((V + 1, d), padded, table.dtype)}
     if scales is not None:

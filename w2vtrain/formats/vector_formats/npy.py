@@ -11,11 +11,11 @@ import numpy as np
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile
 from w2vtrain.formats.vector_formats._arrays import (
     array_rows,
-    blocks,
     check_matrix,
     collected,
     header_of,
     read_header,
+    stored,
     stream_rows,
     write_array,
 )
@@ -33,7 +33,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 def write(file: BinaryIO, table: Table) -> None:
     """Write the array."""
-    write_array(file, table.matrix.shape, table.dtype, (block for _, block in blocks(table)))
+    write_array(file, stored(table)[0])
 
 
 def write_words(file: BinaryIO, table: Table) -> None:

@@ -8,7 +8,7 @@ float32; the vectors are then ``data["vectors"] * data["scales"][:, None]``.
 
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.precision import scales_of
 from w2vtrain.formats.vector_formats._arrays import (
     array_rows,
     as_float32,
-    blocks,
     check_matrix,
     collected,
     read_header,
+    stored,
     stream_rows,
     write_array,
 )
@@ -46,22 +45,15 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 def write(file: BinaryIO, table: Table) -> None:
     """Write the arrays, uncompressed and block by block."""
+    rows, scales = stored(table)
     words = np.frombuffer(b"\n".join(table.words), np.uint8)
-    arrays: list[tuple[str, tuple[int, ...], Any, Iterable[NDArray[Any]]]] = [
-        ("words", words.shape, np.uint8, [words]),
-        ("vectors", table.matrix.shape, table.dtype, (block for _, block in blocks(table))),
-    ]
-    if table.counts is not None:
-        counts = np.ascontiguousarray(table.counts, "<i8")
-        arrays.append(("counts", counts.shape, np.int64, [counts]))
-    if table.dtype == "int8":
-        scales = scales_of(table.matrix)
-        arrays.append(("scales", scales.shape, np.float32, [scales.astype("<f4", copy=False)]))
+    counts = None if table.counts is None else np.asarray(table.counts, np.int64)
     with zipfile.ZipFile(file, "w") as archive:
-        for name, shape, dtype, parts in arrays:
-            # A ZipInfo of its own: archives of the same vectors are equal, whenever they were written.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                write_array(member, shape, dtype, parts)  # type: ignore[arg-type]
+        for name, array in (("words", words), ("vectors", rows), ("counts", counts), ("scales", scales)):
+            if array is not None:
+                # A ZipInfo of its own: archives of the same vectors are equal, whenever they were written.
+                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                    write_array(member, array)  # type: ignore[arg-type]
 
 
 def look(path: str | Path) -> Promise:

@@ -4,11 +4,12 @@ Formats that hold rows one after another, each with its word, share _rows.py.
 """
 
 import io
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -16,15 +17,16 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.precision import rounded, scales_of
-from w2vtrain.formats.safetensors import row_blocks, row_slices, write_values
+from w2vtrain.formats.safetensors import row_slices, write_values
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, Collector
 from w2vtrain.formats.vector_formats.contract import Table, Vectors
+from w2vtrain.system.reading import open_input
 
 Rows = tuple[Sequence[bytes], NDArray[Any]]
 """n words and their (n, d) values."""
-MAX_HEADER_BYTES = 10_000
-"""Maximum bytes of the header of a NumPy array."""
+MAX_HEADER_BYTES, HEAD_BYTES = 10_000, 1 << 17
+"""Maximum bytes of the header of a NumPy array, and how many bytes are read in which it must end."""
 HEADER_ERRORS = (
     ValueError, TypeError, KeyError, SyntaxError, EOFError, RecursionError, MemoryError, OverflowError, TokenError,
 )  # fmt: skip
@@ -86,12 +88,45 @@ def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], where: str | Path
         raise DataError(f"{where}: an array of {dtype}, expected floating-point numbers{hint}")
 
 
-def array_rows(words: Sequence[bytes], matrix: NDArray[Any], order: NDArray[np.int64] | None = None) -> Iterator[Rows]:
-    """Yield the words and the rows of a matrix (V, d), as float32, block by block; in another order, if one is given.
+class MatrixFile(NamedTuple):
+    """A matrix (V, d) in a file: its first byte is at `start`, and its columns follow each other if `fortran`."""
 
-    The matrix may be mapped: `stream_rows` takes less memory, but needs rows that follow each other in the file.
-    """
-    for rows in row_blocks(matrix) if order is None else row_slices(len(order), matrix.shape[1]):
+    path: str | Path
+    start: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool = False
+
+    @classmethod
+    def of(cls, path: str | Path) -> "MatrixFile":
+        """Return the matrix in a file of NumPy. Raise DataError if it cannot be vectors."""
+        with open_input(path) as (file, _):
+            head = io.BytesIO(file.read(HEAD_BYTES))
+        shape, fortran, dtype = read_header(head, path)
+        check_matrix(shape, dtype, path)
+        return cls(path, head.tell(), shape, dtype, fortran)
+
+    @property
+    def end(self) -> int:
+        """The number of bytes that the file must have."""
+        return self.start + math.prod(self.shape) * self.dtype.itemsize
+
+    def rows(
+        self, words: Sequence[bytes], order: NDArray[np.int64] | None = None, scales: NDArray[np.float32] | None = None
+    ) -> Iterator[Rows]:
+        """Yield words and their rows block by block: the first rows, times their scales, or those that `order` says."""
+        if self.fortran or order is not None:  # the rows are not together in the file, so it is mapped
+            layout: Literal["C", "F"] = "F" if self.fortran else "C"
+            yield from array_rows(words, np.memmap(self.path, self.dtype, "r", self.start, self.shape, layout), order)
+            return
+        with open_input(self.path) as (file, _):
+            file.read(self.start)
+            yield from stream_rows(words, file, self.shape, self.dtype, self.path, scales)
+
+
+def array_rows(words: Sequence[bytes], matrix: NDArray[Any], order: NDArray[np.int64] | None = None) -> Iterator[Rows]:
+    """Yield words and the first rows of a matrix (V, d), or those that `order` says, as float32, block by block."""
+    for rows in row_slices(len(words), matrix.shape[1]):
         yield words[rows], as_float32(matrix[rows if order is None else order[rows]])
 
 

@@ -15,7 +15,7 @@ import orjson
 from w2vtrain.errors import DataError
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.formats.transforms import LazyRows
-from w2vtrain.formats.vector_formats._arrays import as_float32, check_matrix, collected, stored, stream_rows
+from w2vtrain.formats.vector_formats._arrays import MatrixFile, as_float32, check_matrix, collected, stored
 from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
@@ -103,11 +103,9 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         words = [name.encode() for name in names]
     except UnicodeEncodeError as error:
         raise DataError(f"{file}: a word contains an unpaired surrogate, which is not valid UTF-8") from error
-    with Path(path, TENSORS).open("rb") as opened:
-        opened.seek(start)
-        scales = None if weights is None else as_float32(weights)
-        rows = stream_rows(words, opened, shape, dtype, Path(path, TENSORS), scales)
-        return collected(path, "model2vec", (len(words), shape[1]), rows, lenient, limit, sniffed.size)
+    scales = None if weights is None else as_float32(weights)
+    rows = MatrixFile(Path(path, TENSORS), start, shape, dtype).rows(words, scales=scales)
+    return collected(path, "model2vec", (len(words), shape[1]), rows, lenient, limit, sniffed.size)
 
 
 FORMAT = VectorFormat(

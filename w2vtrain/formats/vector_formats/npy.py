@@ -6,22 +6,11 @@
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile
-from w2vtrain.formats.vector_formats._arrays import (
-    array_rows,
-    check_matrix,
-    collected,
-    header_of,
-    read_header,
-    stored,
-    stream_rows,
-    write_array,
-)
+from w2vtrain.formats.vector_formats._arrays import MatrixFile, collected, header_of, stored, write_array
 from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
-from w2vtrain.system.reading import open_input, read_lines, regular_size
+from w2vtrain.system.reading import read_lines, regular_size
 
 MAGIC = b"\x93NUMPY"
 
@@ -58,26 +47,18 @@ def companion_lines(path: str | Path, companion: Companion, rows: int) -> list[b
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the array block by block, and the words beside it."""
-    with open_input(path) as (file, _):
-        shape, fortran, dtype = read_header(file, path)
-        start = file.tell()
-    check_matrix(shape, dtype, path)
-    needed = start + shape[0] * shape[1] * dtype.itemsize
-    if needed > sniffed.size:
+    array = MatrixFile.of(path)
+    V, d = array.shape
+    if array.end > sniffed.size:
         raise TruncatedFile(
-            f"{path}: the header promises {needed:,} bytes, but the file has {sniffed.size:,}: it is cut off or its"
+            f"{path}: the header promises {array.end:,} bytes, but the file has {sniffed.size:,}: it is cut off or its"
             " header is wrong"
         )
-    words = companion_lines(path, WORD_LIST, shape[0] + 1)
-    if len(words) != shape[0] and not lenient:
-        raise TruncatedFile(f"{WORD_LIST.beside(path)}: {len(words):,} words, but {path} has {shape[0]:,} vectors")
-    V, d = min(len(words), shape[0]), shape[1]
-    with open_input(path) as (file, _):
-        file.seek(start)
-        rows = stream_rows(words[:V], file, shape, dtype, path)
-        if fortran:  # rows are not together in the file, so it is mapped
-            rows = array_rows(words[:V], np.memmap(path, dtype, "r", start, (shape[0], d), "F")[:V])
-        return collected(path, "npy", (V, d), rows, lenient, limit, sniffed.size)
+    words = companion_lines(path, WORD_LIST, V + 1)
+    if len(words) != V and not lenient:
+        raise TruncatedFile(f"{WORD_LIST.beside(path)}: {len(words):,} words, but {path} has {V:,} vectors")
+    words = words[:V]
+    return collected(path, "npy", (len(words), d), array.rows(words), lenient, limit, sniffed.size)
 
 
 WORD_LIST = Companion(".words.txt", write_words)

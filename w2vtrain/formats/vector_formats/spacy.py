@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats import npy
-from w2vtrain.formats.vector_formats._arrays import (
-    array_rows,
-    check_matrix,
-    collected,
-    header_of,
-    read_header,
-    stream_rows,
-)
+from w2vtrain.formats.vector_formats._arrays import MatrixFile, collected, header_of
 from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
@@ -138,29 +131,22 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise DataError(f"{path}: the strings or keys of the vocabulary are damaged: {error}") from error
     file = Path(path, VECTORS)
-    with file.open("rb") as opened:
-        shape, fortran, dtype = read_header(opened, file)
-        start = opened.tell()
-    check_matrix(shape, dtype, file)
-    if start + shape[0] * shape[1] * dtype.itemsize > regular_size(file):
-        raise TruncatedFile(f"{file}: the header promises {shape[0]:,} vectors, more than the file has")
+    array = MatrixFile.of(file)
+    V, d = array.shape
+    if array.end > regular_size(file):
+        raise TruncatedFile(f"{file}: the header promises {V:,} vectors, more than the file has")
     rows_and_words = [(row, word) for word in encoded if (row := rows_of.get(hash64(word))) is not None and word]
-    if any(not 0 <= row < shape[0] for row, _ in rows_and_words):
+    if any(not 0 <= row < V for row, _ in rows_and_words):
         raise DataError(f"{path}: a key has a row that does not exist")
-    if len(rows_and_words) * shape[1] * 4 > 100 * (1 << 20) + 100 * sniffed.size:
+    if len(rows_and_words) * d * 4 > 100 * (1 << 20) + 100 * sniffed.size:
         raise DataError(
-            f"{path}: {len(rows_and_words):,} words share {shape[0]:,} vectors, too many for the size of the files"
+            f"{path}: {len(rows_and_words):,} words share {V:,} vectors, too many for the size of the files"
         )
     rows_and_words.sort(key=lambda pair: pair[0])
     order: NDArray[np.int64] = np.array([row for row, _ in rows_and_words], np.int64)
     names = [word for _, word in rows_and_words]
-    with file.open("rb") as opened:
-        opened.seek(start)
-        blocks = stream_rows(names, opened, shape, dtype, file)
-        if fortran or not np.array_equal(order, np.arange(len(order))):
-            matrix = np.memmap(file, dtype, "r", start, (shape[0], shape[1]), "F" if fortran else "C")
-            blocks = array_rows(names, matrix, order)
-        return collected(path, "spacy", (len(names), shape[1]), blocks, lenient, limit, sniffed.size)
+    rows = array.rows(names, None if np.array_equal(order, np.arange(len(order))) else order)
+    return collected(path, "spacy", (len(names), d), rows, lenient, limit, sniffed.size)
 
 
 def _content(path: str | Path, name: str) -> bytes:

@@ -6,12 +6,13 @@ letter of the longest word, for every word. vectors: (V, d) float32, float16 or 
 float32; the vectors are then ``data["vectors"] * data["scales"][:, None]``.
 """
 
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,17 +59,16 @@ def write(file: BinaryIO, table: Table) -> None:
 
 def look(path: str | Path) -> Promise:
     """Return V and d from the header of `vectors`."""
-    with open_input(path) as (file, _), _Archive(file, path) as archive:
-        shape = archive.header("vectors")[0]
+    with _opened(path) as archive:
+        shape = archive.open("vectors")[1]
     return Promise(*shape) if len(shape) == 2 else Promise()
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read an archive, compressed inside or not."""
-    with open_input(path) as (file, _), _Archive(file, path) as archive:
-        shape, fortran, dtype = archive.header("vectors")
-        scaled = "scales" in archive.names
-        check_matrix(shape, dtype, path, scaled)
+    with _opened(path) as archive:
+        member, shape, fortran, dtype = archive.open("vectors")
+        check_matrix(shape, dtype, path, "scales" in archive.names)
         words = archive.array("words")
         if words.dtype != np.uint8 or words.ndim != 1:
             raise DataError(f"{path}: words is an array of {words.dtype}, expected bytes: UTF-8 joined by newlines")
@@ -82,25 +82,30 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         if counts is not None and (counts.dtype != np.int64 or counts.ndim != 1):
             counts = None
         factors = None if scales is None else as_float32(scales)
-        with archive.opened("vectors") as member:
-            rows = stream_rows(listed, member, shape, dtype, path, factors)
-            if fortran:
-                whole = archive.array("vectors")
-                rows = array_rows(listed, whole if factors is None else as_float32(whole) * factors[:, None])
-            return collected(path, "npz", (shape[0], shape[1]), rows, lenient, limit, sniffed.size, counts)
+        rows = stream_rows(listed, member, shape, dtype, path, factors)
+        if fortran:
+            whole = archive.array("vectors")
+            rows = array_rows(listed, whole if factors is None else as_float32(whole) * factors[:, None])
+        return collected(path, "npz", (shape[0], shape[1]), rows, lenient, limit, sniffed.size, counts)
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator["_Archive"]:
+    """Open an archive. Raise DataError for what is damaged, also while the block reads."""
+    with open_input(path) as (file, _):
+        try:
+            with zipfile.ZipFile(file) as archive:
+                yield _Archive(archive, path)
+        except ERRORS as error:
+            raise DataError(f"{path} is not a valid NumPy archive: {' '.join(str(error).split())[:100]}") from error
 
 
 class _Archive:
-    """An open archive: the `names` of its arrays, and their headers and values, in no more memory than is justified."""
+    """An open archive: the `names` of its arrays, and their values, in no more memory than is justified."""
 
-    def __init__(self, file: BinaryIO, path: str | Path) -> None:
-        self.path = path
-        self.most = justified(regular_size(path))
-        try:
-            self._zip = zipfile.ZipFile(file)
-        except ERRORS as error:
-            raise self._damaged(error) from error
-        members = self._zip.infolist()
+    def __init__(self, archive: zipfile.ZipFile, path: str | Path) -> None:
+        self._zip, self._path, self._most = archive, path, justified(regular_size(path))
+        members = archive.infolist()
         if len(members) > MAX_MEMBERS:
             raise DataError(f"{path}: {len(members):,} members, expected {', '.join(NAMES)}")
         self.names = {info.filename.removesuffix(".npy"): info for info in members if info.filename.endswith(".npy")}
@@ -108,48 +113,23 @@ class _Archive:
             there = ", ".join(self.names)[:200]
             raise DataError(f"{path}: the archive has no array {' and '.join(missing)}, but {there or 'none'}")
 
-    def __enter__(self) -> "_Archive":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._zip.close()
-
-    def header(self, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        """Return what `read_header` returns of an array, after comparing it with the size of the member."""
-        try:
-            with self._zip.open(self.names[name]) as member:
-                shape, fortran, dtype = read_header(member, f"{self.path}, {name}")
-                start = member.tell()
-        except ERRORS as error:
-            raise self._damaged(error) from error
-        info, needed = self.names[name], dtype.itemsize
-        for size in shape:
-            needed *= size
-        if start + needed != info.file_size or needed > self.most or info.compress_size > self.most:
+    def open(self, name: str) -> tuple[IO[bytes], tuple[int, ...], bool, np.dtype[Any]]:
+        """Return an array's values as a file, and what `read_header` returns, compared with the size of the member."""
+        info = self.names[name]
+        member = self._zip.open(info)
+        shape, fortran, dtype = read_header(member, f"{self._path}, {name}")
+        start, needed = member.tell(), math.prod(shape) * dtype.itemsize
+        if start + needed != info.file_size or needed > self._most or info.compress_size > self._most:
             raise DataError(
-                f"{self.path}: the array {name} promises {needed:,} bytes, but there are {info.file_size - start:,} in"
+                f"{self._path}: the array {name} promises {needed:,} bytes, but there are {info.file_size - start:,} in"
                 f" {info.compress_size:,} compressed bytes: the file is damaged"
             )
-        return shape, fortran, dtype
+        return member, shape, fortran, dtype
 
     def array(self, name: str) -> NDArray[Any]:
         """Return an array."""
-        shape, fortran, dtype = self.header(name)
-        with self.opened(name) as member:
-            return np.frombuffer(member.read(), dtype).reshape(shape, order="F" if fortran else "C")
-
-    @contextmanager
-    def opened(self, name: str) -> Iterator[Any]:
-        """Open an array after its header. Raise DataError for what is damaged, also while the block reads."""
-        try:
-            with self._zip.open(self.names[name]) as member:
-                read_header(member, self.path)
-                yield member
-        except ERRORS as error:
-            raise self._damaged(error) from error
-
-    def _damaged(self, error: Exception) -> DataError:
-        return DataError(f"{self.path} is not a valid NumPy archive: {' '.join(str(error).split())[:100]}")
+        member, shape, fortran, dtype = self.open(name)
+        return np.frombuffer(member.read(), dtype).reshape(shape, order="F" if fortran else "C")
 
 
 FORMAT = VectorFormat(

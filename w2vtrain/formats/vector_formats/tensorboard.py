@@ -75,48 +75,38 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
             raise DataError(f"{METADATA.beside(path)}:{number}: the word {word[:60]!r} {problem}")
 
     def parse(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
-        lines = _Lines(file, path, words, lenient, MAX_NUMBER_BYTES * rows.dim)
-        with stream_of(iter(lines)) as stream:
+        with stream_of(_with_words(file, path, words, lenient, MAX_NUMBER_BYTES * rows.dim)) as stream:
             text.parse_text(stream, rows, None, 0)
-        if not lenient and rows.missing(1) and lines.count < len(words):
-            raise TruncatedFile(
-                f"{path}: {lines.count:,} vectors, but {METADATA.beside(path)} has {len(words):,} words"
-            )
+        if not lenient and rows.missing(1) and (count := len(rows.words)) < len(words):
+            raise TruncatedFile(f"{path}: {count:,} vectors, but {METADATA.beside(path)} has {len(words):,} words")
 
     vectors = read_rows(path, sniffed, lenient, limit, parse, lambda dim: 2 * dim)
     kept = None if counts is None else counts[: len(vectors.words)]
     return Vectors(vectors.words, vectors.matrix, "tensorboard", skipped=vectors.skipped, counts=kept)
 
 
-class _Lines:
-    """An iterator over the lines of a file of values as text with words, which the reader of text parses.
+def _with_words(file: BinaryIO, path: str | Path, given: list[bytes], lenient: bool, longest: int) -> Iterator[bytes]:
+    """Yield the lines of a file of values after their words, as text, which the reader of text parses.
 
     In text, a line without a word begins with a space, which is an error. longest: the most bytes of a line.
     """
-
-    def __init__(self, file: BinaryIO, path: str | Path, words: list[bytes], lenient: bool, longest: int) -> None:
-        self._file, self._path, self._words, self._lenient, self._longest = file, path, words, lenient, longest
-        self.count = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        while block := self._file.read(text.BLOCK_BYTES):
-            if not block.endswith(b"\n"):
-                block += self._file.readline(self._longest)
-            lines = block.translate(SPACES).split(b"\n")
-            if not lines[-1]:
-                lines.pop()
-            words = self._words[self.count : self.count + len(lines)]
-            if len(words) < len(lines) and not self._lenient:
-                number = len(self._words) + 1
-                raise TruncatedFile(
-                    f"{self._path}:{number}: no word: {METADATA.beside(self._path)} has {len(self._words):,}"
-                )
-            words += [b""] * (len(lines) - len(words))
-            for number, line in enumerate(lines, self.count + 1):
-                if len(line) >= self._longest:
-                    raise DataError(f"{self._path}:{number}: a line of more than {self._longest:,} bytes")
-            self.count += len(lines)
-            yield b"".join([b"%b %b\n" % pair for pair in zip(words, lines, strict=True)])
+    count = 0
+    while block := file.read(text.BLOCK_BYTES):
+        if not block.endswith(b"\n"):
+            block += file.readline(longest)
+        lines = block.translate(SPACES).split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        words = given[count : count + len(lines)]
+        if len(words) < len(lines) and not lenient:
+            number = len(given) + 1
+            raise TruncatedFile(f"{path}:{number}: no word: {METADATA.beside(path)} has {len(given):,}")
+        words += [b""] * (len(lines) - len(words))
+        for number, line in enumerate(lines, count + 1):
+            if len(line) >= longest:
+                raise DataError(f"{path}:{number}: a line of more than {longest:,} bytes")
+        count += len(lines)
+        yield b"".join([b"%b %b\n" % pair for pair in zip(words, lines, strict=True)])
 
 
 METADATA = Companion(".metadata.tsv", write_metadata)

@@ -4,8 +4,7 @@ Matrices are float32 and sums are float64, block by block. Nothing is read or wr
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -162,13 +161,18 @@ def transform(
     """
     if remove_top:
         check_components(matrix.shape, remove_top, where)
-    with in_range(where):
-        if center or remove_top:
-            subtract_mean(matrix)
-        if remove_top:
-            remove_components(matrix, top_components(matrix, remove_top))
-        if normalize:
-            scale_to_unit(matrix)
+    try:
+        with np.errstate(over="raise", invalid="ignore"):
+            if center or remove_top:
+                mean = _mean(matrix)
+                _change(matrix, lambda block: block - mean)
+            if remove_top:
+                components = _top_components(matrix, remove_top)
+                _change(matrix, lambda block: block - (block @ components) @ components.T)
+            if normalize:
+                _change(matrix, _unit_rows)
+    except FloatingPointError:
+        raise DataError(f"{where}: a changed vector has a value that is too large for float32") from None
 
 
 def check_components(shape: tuple[int, ...], count: int, where: str | Path) -> None:
@@ -186,24 +190,14 @@ def check_components(shape: tuple[int, ...], count: int, where: str | Path) -> N
         )
 
 
-@contextmanager
-def in_range(where: str | Path) -> Iterator[None]:
-    """Raise DataError if the block computes a value that is too large for float32."""
-    try:
-        with np.errstate(over="raise", invalid="ignore"):
-            yield
-    except FloatingPointError:
-        raise DataError(f"{where}: a changed vector has a value that is too large for float32") from None
-
-
-def subtract_mean(matrix: NDArray[np.float32]) -> None:
-    """Subtract the mean row of a matrix (V, d) from each row, in place."""
-    mean = _mean(matrix)
+def _change(matrix: NDArray[np.float32], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> None:
+    """Replace the rows of a matrix (V, d) by a function of them."""
     for rows in row_blocks(matrix):
-        matrix[rows] = matrix[rows] - mean
+        # Squares of float32 neither overflow nor underflow in float64.
+        matrix[rows] = function(matrix[rows].astype(np.float64))
 
 
-def top_components(matrix: NDArray[np.float32], count: int) -> NDArray[np.float64]:
+def _top_components(matrix: NDArray[np.float32], count: int) -> NDArray[np.float64]:
     """Return the first `count` principal components of a centered matrix (V, d), as orthonormal columns (d, count)."""
     covariance = np.zeros((matrix.shape[1], matrix.shape[1]))
     for rows in row_blocks(matrix):
@@ -213,16 +207,7 @@ def top_components(matrix: NDArray[np.float32], count: int) -> NDArray[np.float6
     return vectors[:, -count:].copy()
 
 
-def remove_components(matrix: NDArray[np.float32], components: NDArray[np.float64]) -> None:
-    """Subtract from each row of a matrix (V, d) its projection on orthonormal columns (d, n), in place."""
-    for rows in row_blocks(matrix):
-        block = matrix[rows].astype(np.float64)
-        matrix[rows] = block - (block @ components) @ components.T
-
-
-def scale_to_unit(matrix: NDArray[np.float32]) -> None:
-    """Divide each row of a matrix (V, d) by its length, in place; rows of zeros do not change."""
-    for rows in row_blocks(matrix):
-        block = matrix[rows].astype(np.float64)  # squares of float32 neither overflow nor underflow in float64
-        lengths = np.linalg.norm(block, axis=1, keepdims=True)
-        matrix[rows] = block / np.where(lengths > 0, lengths, 1)
+def _unit_rows(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows (n, d) divided by their lengths; rows of zeros do not change."""
+    lengths = np.linalg.norm(block, axis=1, keepdims=True)
+    return block / np.where(lengths > 0, lengths, 1)

@@ -40,8 +40,8 @@ def described(path: str) -> dict[str, Any]:
     """Return the description of a file, a run folder or a folder of `compare`."""
     with imports():
         from w2vtrain.formats.describe import describe
-        from w2vtrain.formats.sniff import is_vector_folder
-    if path != STDOUT and Path(path).is_dir() and not is_vector_folder(Path(path)):
+        from w2vtrain.formats.sniff import vector_folder
+    if path != STDOUT and Path(path).is_dir() and not vector_folder(Path(path)):
         from w2vtrain.training.status import describe_run, is_run_folder
 
         if is_run_folder(path):

@@ -47,14 +47,12 @@ KeyedArrays = tuple[list[Any], NDArray[Any], dict[str, NDArray[Any]], NgramVecto
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a model's settings and record, after checking the format number, on which their meaning depends."""
     box.check_format()
-    settings, record = (_metadata(box, name) for name in ("settings", "record"))
-    return settings, record
-
-
-def _metadata(box: SafetensorsFile, name: str) -> dict[str, Any]:
-    if name not in box.metadata:
-        raise DataError(f"{box.path}: the model has no {name}")
-    return json_object(box.metadata[name], f"{box.path}: the model's {name} are")
+    parsed = []
+    for name in ("settings", "record"):
+        if name not in box.metadata:
+            raise DataError(f"{box.path}: the model has no {name}")
+        parsed.append(json_object(box.metadata[name], f"{box.path}: the model's {name} are"))
+    return parsed[0], parsed[1]
 
 
 def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, float]:
@@ -116,10 +114,7 @@ def save_keys(
     """
     if strange := next((key for key in keys if not isinstance(key, str | int | np.integer)), None):
         raise InvalidType(f"{path}: the key {strange!r} is neither a string nor an integer, so it cannot be saved")
-    tensors = {
-        "vectors": vectors,
-        "keys": _json_tensor([int(k) if isinstance(k, np.integer) else k for k in keys], path),
-    }
+    tensors = {"vectors": vectors, "keys": _json_tensor(keys, path)}
     for name, values in attributes.items():
         plain = values.dtype.kind != "O"
         tensors[(NUMERIC_PREFIX if plain else OBJECT_PREFIX) + name] = (
@@ -131,7 +126,7 @@ def save_keys(
     write_safetensors(path, tensors, {"kind": KIND}, force=True)
 
 
-def _json_tensor(values: list[Any], path: str | Path) -> NDArray[np.uint8]:
+def _json_tensor(values: Sequence[Any], path: str | Path) -> NDArray[np.uint8]:
     plain = [value.tolist() if isinstance(value, np.ndarray | np.generic) else value for value in values]
     try:
         return np.frombuffer(json_text(plain).encode(), np.uint8)
@@ -202,12 +197,14 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
     with open_safetensors(path) as box:
         if box.metadata.get("kind") == KIND:
             return _read_keyed(box, limit)
-        record = settings_and_record(box)[1]
+        settings, record = settings_and_record(box)
         which, share = choose_vectors(record)
         words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
         counts = box.array("counts", "I64", 1)
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
-        ngrams = _ngrams_of(box, len(words), matrices[0].shape[1])
+        arrays = {name: box.array(name) for name in (INPUT_ROWS, NGRAM_BUCKETS) if name in box.names}
+    with intact_ngrams(path, "; train the model again"):
+        ngrams = ngram_vectors(settings, arrays, len(words), matrices[0].shape[1])
     shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
     if not len(words) == len(matrices[0]) == len(counts) or len({matrix.shape[1] for matrix in matrices}) > 1:
         raise DataError(f"{path}: {len(words):,} words, {len(counts):,} counts, vectors {shapes}: sizes do not match")
@@ -220,13 +217,6 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
     return Vectors(words[:limit], vectors, sniffed.kind, counts=counts[:limit], ngrams=ngrams)
-
-
-def _ngrams_of(box: SafetensorsFile, words: int, dim: int) -> NgramVectors | None:
-    """Return the n-gram vectors of a file of a model with subwords; DataError if they are damaged."""
-    arrays = {name: box.array(name) for name in (INPUT_ROWS, NGRAM_BUCKETS) if name in box.names}
-    with intact_ngrams(box.path, "; train the model again"):
-        return ngram_vectors(settings_and_record(box)[0], arrays, words, dim)
 
 
 def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:

@@ -167,13 +167,16 @@ class SafetensorsFile:
     """An open safetensors file, with its `metadata`, the `names` of its tensors, and their shapes and arrays."""
 
     def __init__(self, path: str | Path, handle: Any, file: BinaryIO) -> None:
-        self.path, self._handle, self._file = path, handle, file
+        self.path, self._file = path, file
         self.metadata: dict[str, str] = handle.metadata() or {}
         self.names: list[str] = list(handle.keys())
+        self._tensors: dict[str, tuple[str, tuple[int, ...], int]] = {}  # the dtype, the shape, and the first byte
         try:
             size = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(size))
-            self._starts = {name: 8 + size + header[name]["data_offsets"][0] for name in self.names}
+            for name in self.names:
+                tensor, start = handle.get_slice(name), 8 + size + header[name]["data_offsets"][0]
+                self._tensors[name] = tensor.get_dtype(), tuple(tensor.get_shape()), start
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             raise DataError(f"{path} is not a valid safetensors file: {error}") from error
 
@@ -187,22 +190,20 @@ class SafetensorsFile:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tensor. Raise DataError if there is no such tensor."""
-        self._need(name)
-        return tuple(self._handle.get_slice(name).get_shape())
+        return self._tensor(name)[1]
 
     def array(self, name: str, dtype: str | None = None, ndim: int | None = None) -> NDArray[Any]:
         """Read a tensor into memory.
 
         Raise DataError if it is missing, or has another dtype (a key of DTYPES) or number of dimensions.
         """
-        shape = self.shape(name)
-        kind = self._handle.get_slice(name).get_dtype()
+        kind, shape, start = self._tensor(name)
         if kind not in DTYPES or (dtype is not None and kind != dtype):
             raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, expected {dtype or 'a NumPy dtype'}")
         if ndim is not None and len(shape) != ndim:
             raise DataError(f"{self.path}: the tensor {name} has shape {list(shape)}, expected {ndim} dimensions")
-        # The handle's get_tensor() takes three times as long: its memory has small pages, NumPy's has large ones.
-        self._file.seek(self._starts[name])
+        # The library's get_tensor() takes three times as long: its memory has small pages, NumPy's has large ones.
+        self._file.seek(start)
         array: NDArray[Any] = np.fromfile(self._file, DTYPES[kind], math.prod(shape))
         if array.size != math.prod(shape):
             raise DataError(f"{self.path}: the file ends inside the tensor {name}: it changed while it was read")
@@ -228,14 +229,14 @@ class SafetensorsFile:
 
         Raise DataError if it is missing, or if NumPy has no such dtype.
         """
-        self._need(name)
-        kind = self._handle.get_slice(name).get_dtype()
+        kind, _, start = self._tensor(name)
         if kind not in DTYPES:
             raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
-        return np.dtype(DTYPES[kind]), self._starts[name]
+        return np.dtype(DTYPES[kind]), start
 
-    def _need(self, name: str) -> None:
-        if name not in self.names:
+    def _tensor(self, name: str) -> tuple[str, tuple[int, ...], int]:
+        if name not in self._tensors:
             raise DataError(
                 f"{self.path}: no tensor is named {name!r}: the file has {', '.join(self.names[:10]) or 'none'}"
             )
+        return self._tensors[name]

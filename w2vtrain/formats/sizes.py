@@ -30,14 +30,10 @@ def estimated_size(
     if chosen.folder:
         size = sum(len(name) + ENTRY_BYTES for name in names) + matrix.shape[1] * len(names) * np.dtype(dtype).itemsize
     else:
-        table, vectors, beside = (
-            Table(names, matrix[places], np.ones(len(names), np.int64), dtype),
-            io.BytesIO(),
-            io.BytesIO(),
-        )
-        with packed(vectors, path) as stream:
+        table, files = Table(names, matrix[places], np.ones(len(names), np.int64), dtype), io.BytesIO()
+        with packed(files, path) as stream:
             chosen.write(stream, table)
         if chosen.companion:
-            chosen.companion.write(beside, table)
-        size = len(vectors.getbuffer()) + len(beside.getbuffer())
+            chosen.companion.write(files, table)
+        size = len(files.getbuffer())
     return int(size * len(words) / len(names))

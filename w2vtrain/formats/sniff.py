@@ -10,7 +10,7 @@ from pathlib import Path
 from w2vtrain.formats.fasttext_file import READER as FASTTEXT
 from w2vtrain.formats.model_file import MODEL
 from w2vtrain.formats.vector_formats import formats
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader
+from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, VectorReader
 from w2vtrain.system.reading import open_input, regular_size
 
 SNIFFED_BYTES = 1 << 16
@@ -42,26 +42,18 @@ def sniff(path: str | Path) -> Sniff:
 
     The errors are those of `read_head`.
     """
-    if os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, it accepts names that are too long
-        return _sniff_folder(Path(path))
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - unlike Path.is_dir, it accepts names that are too long
+    if is_folder and (known := vector_folder(Path(path))) and known.folder:
+        size = sum(file.stat().st_size for inner in known.folder.files if (file := Path(path, inner)).is_file())
+        return Sniff(known.name, *(known.look(path) if known.look else Promise()), size, None)
     sniffed = sniff_head(*read_head(path))
     known = formats().get(sniffed.kind)
     return sniffed._replace(**known.look(path)._asdict()) if known and known.look else sniffed
 
 
-def is_vector_folder(path: Path) -> bool:
-    """Return whether a folder is of a format of vectors."""
-    return any(known.folder is not None and known.folder.claims(path) for known in formats().values())
-
-
-def _sniff_folder(path: Path) -> Sniff:
-    """Return what a folder is. Raise InputMissing if it is not of a format that is a folder."""
-    for name, known in formats().items():
-        if known.folder and known.folder.claims(path):
-            size = sum(file.stat().st_size for inner in known.folder.files if (file := path / inner).is_file())
-            return Sniff(name, *(known.look(path) if known.look else Promise()), size, None)
-    regular_size(path)  # raises InputMissing, since this is a folder
-    raise AssertionError
+def vector_folder(path: Path) -> VectorFormat | None:
+    """Return the format of vectors that a folder is of, None if it is of none."""
+    return next((known for known in formats().values() if known.folder and known.folder.claims(path)), None)
 
 
 def read_head(path: str | Path) -> tuple[bytes, int, str | None]:

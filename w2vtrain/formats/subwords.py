@@ -40,17 +40,16 @@ class Ngrams(NamedTuple):
         """Return (starts, buckets): word i has the n-grams in buckets[starts[i] : starts[i + 1]], int32, as `texts`."""
         from w2vtrain.kernels.ngrams import hash_ngrams  # reading vectors without n-grams does not need Numba
 
+        starts = np.zeros(len(words) + 1, np.int64)
+        if not self.bucket:
+            return starts, np.empty(0, np.int32)
         encoded = [b"" if word == WHOLE else b"<%b>" % word.encode("utf-8", "surrogatepass") for word in words]
         text = np.frombuffer(b"".join(encoded) or b"\0", np.uint8)
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
-        starts = np.zeros(len(words) + 1, np.int64)
-        limits = self.minn, self.maxn, max(1, self.bucket) if self.bucket else 0
-        if not limits[2]:
-            return starts, np.empty(0, np.int32)
-        hash_ngrams(text, ends, *limits, starts, np.empty(0, np.int32))
+        hash_ngrams(text, ends, *self, starts, np.empty(0, np.int32))
         np.cumsum(starts, out=starts)
         buckets = np.empty(int(starts[-1]), np.int32)
-        hash_ngrams(text, ends, *limits, starts.copy(), buckets)
+        hash_ngrams(text, ends, *self, starts.copy(), buckets)
         return starts, buckets
 
 

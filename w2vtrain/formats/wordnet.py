@@ -6,6 +6,7 @@ from a synset to a more general one. Glosses, other pointers and other senses ar
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +68,7 @@ class WordNet:
         self._data = {pos: read_small(self._path("data", pos), MAX_FILE_BYTES) for pos in POS}
         self._senses = {pos: dict(self._index(pos)) for pos in POS}
         self._bases = {pos: dict(self._exceptions(pos)) for pos in POS}
-        self._parents: dict[Synset, Synset | None] = {}
+        self._parent = cache(self._read_parent)
 
     def chain(self, word: str) -> tuple[Synset, ...] | None:
         """Return the synsets from the most general one down to that of a word's first sense; None for unknown words.
@@ -131,11 +132,6 @@ class WordNet:
                     if len(fields) < 2:
                         raise DataError(f"{path}:{number}: expected an inflected form and its lemma, got {line[:80]!r}")
                     yield fields[0], fields[1:]
-
-    def _parent(self, synset: Synset) -> Synset | None:
-        if synset not in self._parents:
-            self._parents[synset] = self._read_parent(synset)
-        return self._parents[synset]
 
     def _read_parent(self, synset: Synset) -> Synset | None:
         """Return the more general synset that a synset points to first, or None.

@@ -6,6 +6,7 @@ the lower-case form of each token.
 """
 
 import json
+import re
 import sys
 import unicodedata
 from functools import cache
@@ -66,18 +67,9 @@ def hash64(data: bytes) -> int:
 @cache
 def separators() -> str:
     """Return a regular expression for one character that is not part of a word of letters and combining marks."""
-    codes = [
-        code
-        for code in range(LAST_CHARACTER + 1)
-        if unicodedata.category(chr(code))[0] in "NPS"
-    ]  # fmt: skip
-    ranges: list[list[int]] = []
-    for code in codes:
-        if ranges and ranges[-1][1] == code - 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    return "[" + "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in ranges) + "]"
+    kinds = "".join(unicodedata.category(chr(code))[0] for code in range(LAST_CHARACTER + 1))
+    ranges = (f"\\u{run.start():04x}-\\u{run.end() - 1:04x}" for run in re.finditer("[NPS]+", kinds))
+    return f"[{''.join(ranges)}]"
 
 
 def write(folder: Path, table: Table) -> None:

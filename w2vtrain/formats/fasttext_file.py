@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
-from w2vtrain.formats.safetensors import encode_words, first_not_finite, write_values
+from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.files import STDOUT, Claim, atomic_write
@@ -39,8 +39,6 @@ MAX_DIM = 100_000
 NGRAMS_PER_BYTE, FEW_NGRAMS = 10, 1 << 22
 """How many n-grams the words of a file may have per byte of the file, and how many those of any file. In a model of 100
 dimensions, a word takes 800 bytes and has some 30."""
-ROWS_PER_WRITE = 1 << 16
-"""Rows of zeros that are written at once, where a file cannot have holes."""
 
 
 class Unsupported(DataError, NotImplementedError):
@@ -84,16 +82,15 @@ class FastTextModel(NamedTuple):
     def vectors(self, limit: int | None = None) -> NDArray[np.float32]:
         """Return the vectors of the first `limit` words, composed of their rows. Raise DataError if one overflows."""
         words = self.words[:limit]
-        vectors = np.array(self.rows[: len(words)]) if self.ngrams is None else self._composed(words, self.ngrams)
+        if self.ngrams is None:
+            vectors = np.array(self.rows[: len(words)])
+        else:
+            subwords = Subwords.of(words, self.ngrams, np.arange(self.ngrams.bucket, dtype=np.int32))
+            subwords.rows[subwords.rows >= len(words)] += len(self.words) - len(words)
+            vectors = subwords.vectors(self.rows)
         if (bad := first_not_finite(vectors)) is not None:
             raise DataError(f"{self.path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
         return vectors
-
-    def _composed(self, words: list[str], ngrams: Ngrams) -> NDArray[np.float32]:
-        V, buckets = len(self.words), np.arange(ngrams.bucket, dtype=np.int32)
-        subwords = Subwords.of(words, ngrams, buckets)
-        subwords.rows[subwords.rows >= len(words)] += V - len(words)
-        return subwords.vectors(self.rows)
 
     def used_rows(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Return the input rows without those of buckets that are zero and have no n-gram of a word, and the buckets.
@@ -102,14 +99,12 @@ class FastTextModel(NamedTuple):
         file takes less memory than a copy.
         """
         assert self.ngrams
-        V = len(self.words)
-        used = np.concatenate(
-            [self.rows[i : i + ROWS_PER_WRITE].any(axis=1) for i in range(V, len(self.rows), ROWS_PER_WRITE)]
-        )
+        own, others = np.split(self.rows, [len(self.words)])
+        used = np.concatenate([others[rows].any(axis=1) for rows in row_blocks(others)])
         used[self.ngrams.buckets(self.words)[1]] = True
         if 2 * np.count_nonzero(used) >= len(used):
             return self.rows, np.arange(len(used), dtype=np.int32)
-        return np.concatenate([self.rows[:V], self.rows[V:][used]]), np.flatnonzero(used).astype(np.int32)
+        return np.concatenate([own, others[used]]), np.flatnonzero(used).astype(np.int32)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of a run that would train such a model."""
@@ -156,7 +151,6 @@ def read_fasttext(path: str | Path, values: bool = True) -> FastTextModel:
 
 
 QUANTIZED_MODEL = "a quantized model of fastText (.ftz) has lost its vectors; use the .bin file"
-CLASSIFIER_MODEL = "a classifier of fastText (supervised): only models of word vectors are read"
 
 
 class _Parser:
@@ -198,7 +192,7 @@ class _Parser:
 
     def check(self, a: Arguments) -> None:
         if a.model == CLASSIFIER:
-            raise self.error(CLASSIFIER_MODEL, Unsupported)
+            raise self.error("a classifier of fastText (supervised): only models of word vectors are read", Unsupported)
         if a.model not in ARCHITECTURES or a.loss not in OBJECTIVES:
             raise self.error(f"model {a.model} and loss {a.loss} are not among fastText's")
         if not 0 < a.dim <= MAX_DIM or a.bucket < 0 or a.maxn < 0 or (a.maxn and a.minn > a.maxn):
@@ -229,13 +223,11 @@ class _Parser:
                 counts[i] = count
         if len(set(names)) != words:
             raise self.error("a word occurs twice")
-        self.check_ngrams(arguments, longest + 2, self.at - first - (ENTRY.size - 1) * entries)
+        # Refuse words that have far more n-grams than any real ones. size: bytes of all words with < and >.
+        minn, maxn, size = arguments.minn, arguments.maxn, self.at - first - (ENTRY.size - 1) * entries
+        if size * (min(maxn, longest + 2) - max(1, minn) + 1) > FEW_NGRAMS + NGRAMS_PER_BYTE * len(self.data):
+            raise self.error(f"words of {longest:,} bytes have too many n-grams of up to {maxn:,} characters")
         return names, counts
-
-    def check_ngrams(self, a: Arguments, longest: int, size: int) -> None:
-        """Refuse words that have far more n-grams than any real ones. size: bytes of all words with < and >."""
-        if size * (min(a.maxn, longest) - max(1, a.minn) + 1) > FEW_NGRAMS + NGRAMS_PER_BYTE * len(self.data):
-            raise self.error(f"words of {longest - 2:,} bytes have too many n-grams of up to {a.maxn:,} characters")
 
     def matrix(self, name: str, rows: int, dim: int) -> NDArray[np.float32]:
         quantized, m, n = (False, *self.unpack(OLD_SHAPE)) if self.old else self.unpack(SHAPE)
@@ -311,18 +303,17 @@ def write_fasttext(
         write_values(file, rows[:V])
         at, order = 0, np.argsort(buckets, kind="stable")
         for first in np.split(order, np.flatnonzero(np.diff(buckets[order]) != 1) + 1) if len(order) else []:
-            _skip(file, int(buckets[first[0]]) - at, 4 * d, holes)
+            _skip(file, int(buckets[first[0]]) - at, d, holes)
             write_values(file, rows[V + first])
             at = int(buckets[first[-1]]) + 1
-        _skip(file, arguments.bucket - at, 4 * d, holes)
+        _skip(file, arguments.bucket - at, d, holes)
         file.write(SHAPE.pack(False, V, d))
         write_values(file, output)
 
 
-def _skip(file: BinaryIO, rows: int, size: int, holes: bool) -> None:
-    """Write rows of `size` bytes that read as zeros. holes: whether to leave them out, if the file can have holes."""
-    if rows > 0 and holes and file.seekable():
-        file.seek(rows * size, 1)
-        return
-    for first in range(0, rows, ROWS_PER_WRITE):
-        file.write(bytes(min(ROWS_PER_WRITE, rows - first) * size))
+def _skip(file: BinaryIO, rows: int, d: int, holes: bool) -> None:
+    """Write rows (n, d) that read as zeros. holes: whether to leave them out, if the file can have holes."""
+    if holes and file.seekable():
+        file.seek(4 * rows * d, 1)
+    else:
+        write_values(file, np.broadcast_to(np.float32(0), (rows, d)))

@@ -6,12 +6,11 @@ ever unpickled.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InvalidType
@@ -141,7 +140,9 @@ def keyed_arrays(box: SafetensorsFile, mmap: str | None = None) -> KeyedArrays:
 
     mmap: None, or the mode in which vectors are mapped instead of read ("r", "r+" or "c").
     """
-    keys = _keys(box)
+    keys = _json_list(box, "keys")
+    if not set(map(type, keys)) <= {str, int}:
+        raise DataError(f"{box.path}: the keys are not all strings and integers")
     vectors = box.array("vectors", ndim=2) if mmap is None else box.mapped("vectors", mmap)
     attributes = {}
     for name in box.names:
@@ -166,19 +167,8 @@ def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
         return ngram_vectors({"subwords": True, **settings}, {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}, 0, dim)
 
 
-def _keys(box: SafetensorsFile) -> list[Any]:
-    with suppress(orjson.JSONDecodeError):  # it refuses what json accepts, such as unpaired surrogates
-        keys = orjson.loads(box.array("keys", "U8", 1).data)
-        if isinstance(keys, list) and set(map(type, keys)) == {str}:
-            return keys
-    keys = _json_list(box, "keys")  # also for integers: orjson rounds those that do not fit in 64 bits
-    if not set(map(type, keys)) <= {str, int}:
-        raise DataError(f"{box.path}: the keys are not all strings and integers")
-    return keys
-
-
 def _json_list(box: SafetensorsFile, name: str) -> list[Any]:
-    try:
+    try:  # orjson would refuse unpaired surrogates, and round integers that do not fit in 64 bits
         values = json.loads(box.array(name, "U8", 1).tobytes())
     except (ValueError, RecursionError) as error:
         raise DataError(f"{box.path}: the tensor {name} is not JSON: {error}") from error

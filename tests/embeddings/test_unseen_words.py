@@ -12,6 +12,7 @@ from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.embeddings.unseen import count_unseen, with_unseen
 from w2vtrain.errors import DataError, InvalidValue
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
+from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 
 WORDS = ["water", "waters", "fall", "falls", "слово", "übung", "apple"]
@@ -211,6 +212,20 @@ def test_impossible_ngrams_are_refused(sizes, buckets):
     settings = {"subwords": True, **dict(zip(Ngrams._fields, sizes, strict=True))}
     with pytest.raises(ValueError, match=r"invalid|there are no n-grams of 3 to 2|are not numbers below 9"):
         ngram_vectors(settings, arrays, 0, 2)
+
+
+@pytest.mark.parametrize("name", ["ngrams.sizes", "ngrams.buckets"])
+def test_a_number_in_place_of_an_array_of_ngrams_is_damage(name, tmp_path):
+    arrays = {
+        "vectors": np.ones((1, 2), np.float32), "keys": np.frombuffer(b'["a"]', np.uint8),
+        "ngrams.rows": np.ones((1, 2), np.float32), "ngrams.buckets": np.array([5], np.int32),
+        "ngrams.sizes": np.array([3, 6, 9]),
+    }  # fmt: skip
+    write_safetensors(tmp_path / "good", arrays, {"kind": "keyed vectors"})
+    assert w2vtrain.read_vectors(tmp_path / "good").ngrams is not None
+    write_safetensors(tmp_path / "bad", arrays | {name: arrays[name][0].reshape(())}, {"kind": "keyed vectors"})
+    with pytest.raises(w2vtrain.W2VError, match="its n-grams are damaged"):
+        w2vtrain.read_vectors(tmp_path / "bad")
 
 
 def test_a_large_number_of_buckets_takes_no_memory():

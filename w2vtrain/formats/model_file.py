@@ -80,9 +80,9 @@ def ngram_vectors(
     rows, buckets = arrays.get(INPUT_ROWS, np.empty(0)), arrays.get(NGRAM_BUCKETS, np.empty(0))
     if any(not isinstance(value, int) or not 0 <= value < 1 << 31 for value in ngrams) or ngrams.minn < 1:
         raise ValueError("minn, maxn or bucket is invalid")
-    if ngrams.minn > ngrams.maxn and len(buckets):
+    if ngrams.minn > ngrams.maxn and buckets.size:
         raise ValueError(f"there are no n-grams of {ngrams.minn} to {ngrams.maxn} characters, but rows for them")
-    if rows.shape != (words + len(buckets), dim) or rows.dtype != np.float32:
+    if rows.shape != (words + buckets.size, dim) or rows.dtype != np.float32:
         raise ValueError(f"{INPUT_ROWS} has shape {list(rows.shape)}")
     if buckets.dtype != np.int32 or buckets.ndim != 1 or len(np.unique(buckets)) != len(buckets):
         raise ValueError(f"{NGRAM_BUCKETS} are not distinct numbers")
@@ -162,7 +162,7 @@ def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
     if NGRAMS[0] not in box.names:
         return None
     rows, buckets, sizes = (box.array(name) for name in NGRAMS)
-    settings = dict(zip(Ngrams._fields, sizes.tolist(), strict=False))
+    settings = dict(zip(Ngrams._fields, np.atleast_1d(sizes).tolist(), strict=False))
     with intact_ngrams(box.path):
         return ngram_vectors({"subwords": True, **settings}, {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}, 0, dim)
 

@@ -266,6 +266,13 @@ def test_describe_lists_the_arrays_of_another_programs_safetensors_file(tmp_path
     assert found["arrays"] == {"weights": [2, 3]}
 
 
+def test_keyed_vectors_whose_vectors_are_no_matrix_are_described_as_damaged(tmp_path):
+    tensors = {"vectors": np.ones(3, "f4"), "keys": np.frombuffer(b"[1, 2, 3]", "u1")}
+    safetensors.write_safetensors(tmp_path / "m", tensors, {"kind": model_file.KIND})
+    with pytest.raises(DataError, match=r"m: the tensor vectors has shape \[3\], expected 2 dimensions"):
+        describe(tmp_path / "m")
+
+
 MEMORY = """
 import resource, sys
 import numpy as np

@@ -9,7 +9,7 @@ from typing import Any
 from w2vtrain.errors import DataError
 from w2vtrain.formats import fasttext_file
 from w2vtrain.formats.model_file import KIND, MODEL_TENSORS, settings_and_record
-from w2vtrain.formats.safetensors import FORMAT, open_safetensors
+from w2vtrain.formats.safetensors import FORMAT, SafetensorsFile, open_safetensors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff
@@ -56,23 +56,23 @@ def _describe_model(path: str | Path) -> dict[str, Any]:
             shapes = {name: list(box.shape(name)) for name in box.names}
             return {"kind": "unknown", "note": "a safetensors file from another program", "arrays": shapes}
         if box.metadata.get("kind") == KIND:
-            words, dim = box.shape("vectors")
-            note = "written by KeyedVectors.save"
-            return {"kind": KIND, "words": words, "words_exact": True, "dim": dim, "note": note}
+            return {"kind": KIND, **_sizes(box, "vectors"), "note": "written by KeyedVectors.save"}
         settings, record = settings_and_record(box)
-        shape = box.shape("input")
-        if len(shape) != 2:
-            raise DataError(f"{path}: the tensor input has shape {list(shape)}, expected 2 dimensions")
         return {
             "format": FORMAT,
-            "words": shape[0],
-            "words_exact": True,
-            "dim": shape[1],
+            **_sizes(box, "input"),
             "output_rows": box.shape("output")[0] if box.shape("output") else 0,
             "arrays": {name: list(box.shape(name)) for name in box.names if name not in MODEL_TENSORS},
             "settings": settings,
             "record": record,
         }
+
+
+def _sizes(box: SafetensorsFile, name: str) -> dict[str, Any]:
+    shape = box.shape(name)
+    if len(shape) != 2:
+        raise DataError(f"{box.path}: the tensor {name} has shape {list(shape)}, expected 2 dimensions")
+    return {"words": shape[0], "words_exact": True, "dim": shape[1]}
 
 
 def _describe_fasttext(path: str | Path) -> dict[str, Any]:

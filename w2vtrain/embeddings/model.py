@@ -371,7 +371,7 @@ def load_model(path: str | Path) -> Model:
         with open_safetensors(path) as box:
             settings, record = settings_and_record(box)
             model = Model(
-                decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True),
+                decode_words(box.array("words", "U8", 1).tobytes(), path),
                 box.array("counts", "I64", 1),
                 box.array("input", "F32", 2),
                 box.array("output", "F32", 2),

@@ -109,14 +109,13 @@ class FastTextModel(NamedTuple):
     def settings(self) -> dict[str, Any]:
         """Return the settings of a run that would train such a model."""
         a, objective = self.arguments, OBJECTIVES[self.arguments.loss]
-        facts: dict[str, Any] = {
+        return {
             "architecture": ARCHITECTURES[a.model], "objective": objective, "vector_size": a.dim,
             "window": max(1, a.ws), "epochs": max(1, a.epoch), "min_count": max(1, a.minCount),
             "sample": min(1.0, max(0.0, a.t)),
+            **({"options": {"negative": max(1, a.neg)}} if objective == "neg" else {}),
+            **({"subwords": True, **self.ngrams._asdict()} if self.ngrams else {}),
         }  # fmt: skip
-        if objective == "neg":
-            facts["options"] = {"negative": max(1, a.neg)}
-        return facts | ({"subwords": True, **self.ngrams._asdict()} if self.ngrams else {})
 
 
 def _sniff(head: bytes, whole: bool) -> Promise | None:

@@ -189,7 +189,7 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
             return _read_keyed(box, limit)
         settings, record = settings_and_record(box)
         which, share = choose_vectors(record)
-        words = decode_words(box.array("words", "U8", 1).tobytes(), path, spaces=True)
+        words = decode_words(box.array("words", "U8", 1).tobytes(), path)
         counts = box.array("counts", "I64", 1)
         matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
         arrays = {name: box.array(name) for name in (INPUT_ROWS, NGRAM_BUCKETS) if name in box.names}

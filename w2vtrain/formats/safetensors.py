@@ -90,13 +90,13 @@ def encode_words(words: Sequence[str], where: str | Path, spaces: bool = False) 
     return data
 
 
-def decode_words(data: bytes, where: str | Path, spaces: bool = False) -> list[str]:
-    """Return the words that `encode_words` joined, with the same checks and errors."""
+def decode_words(data: bytes, where: str | Path) -> list[str]:
+    """Return the words that `encode_words` joined, with the same checks and errors; they may contain spaces."""
     try:
         words = data.decode().split("\n") if data else []
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: the words are not UTF-8 at byte {error.start} of the word list") from error
-    encode_words(words, where, spaces)
+    encode_words(words, where, spaces=True)
     return words
 
 

@@ -93,9 +93,7 @@ class Subwords:
 
     def per_row(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each row (V + B,) the sum of `numbers` (V,) over the words that have it."""
-        sums: NDArray[np.float64] = np.zeros(self.input_rows(self.words))
-        np.add.at(sums, self.rows, np.repeat(numbers, np.diff(self.starts)))
-        return sums
+        return np.bincount(self.rows, np.repeat(numbers, np.diff(self.starts)), self.input_rows(self.words))
 
     @cached_property
     def steps(self) -> NDArray[np.float32]:

@@ -18,10 +18,7 @@ from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, Vect
 def sniff(head: bytes, whole: bool) -> Promise | None:
     """Claim data with a header that is not followed by text."""
     header = promise_of(head, whole)
-    if header is None:
-        return None
-    promise, is_text = header
-    return None if is_text else promise
+    return header[0] if header and not header[1] else None
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
@@ -31,7 +28,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
 
 def write(file: BinaryIO, table: Table) -> None:
     """Write "V d" and one row per word, with a newline at the end of each row, as word2vec.c does."""
-    file.write(_header(*table.matrix.shape))
+    file.write(b"%d %d\n" % table.matrix.shape)
     write_rows(file, table.words, table.matrix)
 
 
@@ -43,11 +40,7 @@ def write_rows(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
 
 def size(words: Sequence[bytes], dim: int) -> int:
     """Return the size in bytes of a file of these words with d values each."""
-    return len(_header(len(words), dim)) + sum(map(len, words)) + len(words) * (4 * dim + 2)
-
-
-def _header(rows: int, dim: int) -> bytes:
-    return b"%d %d\n" % (rows, dim)
+    return len(b"%d %d\n" % (len(words), dim)) + sum(map(len, words)) + len(words) * (4 * dim + 2)
 
 
 def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:

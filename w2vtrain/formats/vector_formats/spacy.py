@@ -7,7 +7,7 @@ the lower-case form of each token.
 
 import json
 import re
-import sys
+import struct
 import unicodedata
 from functools import cache
 from pathlib import Path
@@ -54,8 +54,8 @@ def hash64(data: bytes) -> int:
     m = 0xC6A4A7935BD1E995
     h = 1 ^ (len(data) * m & MASK)
     whole = len(data) & ~7
-    for k in memoryview(data[:whole]).cast("Q") if sys.byteorder == "little" else np.frombuffer(data[:whole], "<u8"):
-        k = int(k) * m & MASK
+    for (k,) in struct.iter_unpack("<Q", data[:whole]):
+        k = k * m & MASK
         k = (k ^ k >> 47) * m & MASK
         h = (h ^ k) * m & MASK
     if whole < len(data):

@@ -17,10 +17,9 @@ from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
-from w2vtrain.formats.sizes import estimated_size
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.formats.vectors import check_vectors_writable, files_of, write_as
+from w2vtrain.formats.vectors import check_vectors_writable, estimated_size, files_of, write_as
 from w2vtrain.system.files import STDOUT, check_writable, sweep, write_json
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import answering, new_files_in

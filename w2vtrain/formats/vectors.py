@@ -4,6 +4,7 @@ The formats themselves are modules of vector_formats. Other parts of a model, su
 read by model.py.
 """
 
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,6 +31,11 @@ from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
 from w2vtrain.system.folders import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
+
+SAMPLED_ROWS = 1000
+"""Rows that `estimated_size` writes in memory."""
+ENTRY_BYTES = 64
+"""Bytes per word, besides the word itself, that a format of folders takes at most for its list of words."""
 
 
 def format_of(path: str | Path, format: str | None = None, models: bool = False) -> str:
@@ -177,6 +183,28 @@ def write_as(
             file.flush()
         size = chosen.size(table.words, matrix.shape[1])
         chosen.write(stack.enter_context(packed_write(path, overwrite(str(path)), size, claim)), table)
+
+
+def estimated_size(
+    path: str | Path, form: str, words: Sequence[str], matrix: NDArray[np.float32], dtype: str = "float32"
+) -> int:
+    """Return about how many bytes the outputs of a format take for V words and a vector (V, d) for each.
+
+    path: the output, whose suffix may ask for compression; form: the name of the format. Rows at equal distances are
+    written in memory; those of a format that is a folder are only counted.
+    """
+    chosen, places = formats()[form], np.linspace(0, len(words) - 1, min(SAMPLED_ROWS, len(words))).astype(np.int64)
+    names = [words[i].encode("utf-8", "surrogatepass") for i in places.tolist()]
+    if chosen.folder:
+        size = sum(len(name) + ENTRY_BYTES for name in names) + matrix.shape[1] * len(names) * np.dtype(dtype).itemsize
+    else:
+        table, files = Table(names, matrix[places], np.ones(len(names), np.int64), dtype), io.BytesIO()
+        with packed(files, path) as stream:
+            chosen.write(stream, table)
+        if chosen.companion:
+            chosen.companion.write(files, table)
+        size = len(files.getbuffer())
+    return int(size * len(words) / len(names))
 
 
 def _checked(

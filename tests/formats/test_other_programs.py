@@ -130,6 +130,16 @@ def test_model2vec_finds_each_word_and_means_of_texts(tmp_path, dtype):
     np.testing.assert_allclose(model.encode("(Königlich), of zyx!"), kept[[1, 2]].mean(axis=0), atol=atol)
 
 
+def test_a_tokenizer_without_a_token_for_unknown_words_names_every_row(tmp_path):
+    write_vectors(tmp_path / "folder", WORDS, MATRIX, "model2vec")
+    file = tmp_path / "folder" / "tokenizer.json"
+    tokenizer = json.loads(file.read_text())
+    for unknown in (None, ["[UNK]"]):
+        tokenizer["model"]["unk_token"] = unknown
+        file.write_text(json.dumps(tokenizer))
+        assert read_vectors(tmp_path / "folder").words == [*WORDS, "[UNK]"]
+
+
 @quiet
 def test_sentence_transformers_loads_the_same_folder(tmp_path):
     library = pytest.importorskip("sentence_transformers")
@@ -266,6 +276,7 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
     objects = np.array([[1, 2], [3, 4]], object)
     np.savez(tmp_path / "objects.npz", words=words, vectors=objects)
     np.savez(tmp_path / "few.npz", words=words, vectors=np.ones((3, 2)))
+    np.savez(tmp_path / "one.npz", words=words, vectors=np.ones((2, 2)), scales=np.float32(1))
     np.savez_compressed(tmp_path / "bomb.npz", words=words, vectors=np.zeros((2, 10_000_000), np.float32))
     np.save(tmp_path / "objects.npy", objects)
     header = np.lib.format.header_data_from_array_1_0(np.ones((2, 2), np.float32)) | {"shape": (1 << 40, 300)}
@@ -273,6 +284,7 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
         np.lib.format.write_array_header_1_0(file, header)
     for name, message in (
         ("objects.npz", "Python objects"), ("few.npz", "3 vectors, but words has 2"), ("bomb.npz", "is damaged"),
+        ("one.npz", "2 vectors, but scales has 1"),
         ("objects.npy", "Python objects|has no words|do not have"), ("huge.npy", "cut off"),
     ):  # fmt: skip
         with pytest.raises(errors.DataError, match=message):

@@ -97,7 +97,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     if weights is not None and (weights.dtype.kind != "f" or len(weights) != shape[0]):
         raise DataError(f"{path}: {shape[0]:,} embeddings, but {len(weights):,} weights of {weights.dtype}")
     names = sorted(vocabulary, key=vocabulary.__getitem__)
-    if unknown in vocabulary and names[-1] == unknown:
+    if names[-1] == unknown:
         names.pop()
     try:
         words = [name.encode() for name in names]

@@ -73,7 +73,9 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         if words.dtype != np.uint8 or words.ndim != 1:
             raise DataError(f"{path}: words is an array of {words.dtype}, expected bytes: UTF-8 joined by newlines")
         listed = words.tobytes().split(b"\n")
-        scales, counts = (archive.array(name) if name in archive.names else None for name in ("scales", "counts"))
+        scales, counts = (
+            np.atleast_1d(archive.array(name)) if name in archive.names else None for name in ("scales", "counts")
+        )
         for name, array in (("words", listed), ("scales", scales), ("counts", counts)):
             if array is not None and len(array) != shape[0]:
                 raise DataError(f"{path}: {shape[0]:,} vectors, but {name} has {len(array):,}")

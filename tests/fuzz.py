@@ -559,7 +559,7 @@ def mutated(mutate, data, longest, seed):
     start, end = rng.choice(spans)
     value = rng.choice(VALUES)
     changed = data[:start] + value + data[end:]
-    if safetensors.is_safetensors(data) and 8 <= start < 8 + (length := struct.unpack("<Q", data[:8])[0]):
+    if model_file.MODEL.sniff(data, True) and 8 <= start < 8 + (length := struct.unpack("<Q", data[:8])[0]):
         changed = struct.pack("<Q", max(0, length + len(value) - (end - start))) + changed[8:]
     return changed[:longest]
 

@@ -37,8 +37,8 @@ def describe(path: str | Path) -> dict[str, Any]:
     if sniffed.kind == fasttext_file.NAME:
         return description | _describe_fasttext(path)
     if known := formats().get(sniffed.kind):
-        description |= {"kind": f"{sniffed.kind} vectors", "words": sniffed.rows, "dim": sniffed.dim}
-        description |= {"words_exact": True}
+        description["kind"] += " vectors"
+        description |= {"words": sniffed.rows, "dim": sniffed.dim, "words_exact": True}
         if known.compressible:  # a format of rows, after a first line or without one
             description["header"] = sniffed.rows is not None
         elif sniffed.dim is None:

@@ -135,11 +135,6 @@ def write_safetensors(
             write_values(file, tensors[name] if tensors[name].ndim else np.atleast_1d(tensors[name]))
 
 
-def is_safetensors(start: bytes) -> bool:
-    """Return whether data that start with `start` (9 bytes or more) are meant as a safetensors file, valid or not."""
-    return start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 27
-
-
 @contextmanager
 def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
     """Open a safetensors file after checking its sizes, offsets and shapes against the file's size.

@@ -185,6 +185,26 @@ def write_as(
         chosen.write(stack.enter_context(packed_write(path, overwrite(str(path)), size, claim)), table)
 
 
+def _checked(
+    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None,
+    dtype: str,
+) -> Table:  # fmt: skip
+    """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
+    if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
+        raise UsageError(f"{path}: a matrix of shape {list(matrix.shape)} cannot be written for {len(words):,} words")
+    if counts is not None and len(counts) != len(words):
+        raise UsageError(f"{path}: {len(counts):,} counts cannot be written for {len(words):,} words")
+    encoded = encode_words(words, path).split(b"\n")
+    if len(longest := max(encoded, key=len)) > MAX_WORD_BYTES:
+        raise DataError(
+            f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD_BYTES:,}"
+        )
+    if (bad := first_not_finite(matrix)) is not None:
+        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
+    check_range(matrix, words, dtype, path)
+    return Table(encoded, matrix, counts, dtype)
+
+
 def estimated_size(
     path: str | Path, form: str, words: Sequence[str], matrix: NDArray[np.float32], dtype: str = "float32"
 ) -> int:
@@ -205,26 +225,6 @@ def estimated_size(
             chosen.companion.write(files, table)
         size = len(files.getbuffer())
     return int(size * len(words) / len(names))
-
-
-def _checked(
-    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None,
-    dtype: str,
-) -> Table:  # fmt: skip
-    """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
-    if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
-        raise UsageError(f"{path}: a matrix of shape {list(matrix.shape)} cannot be written for {len(words):,} words")
-    if counts is not None and len(counts) != len(words):
-        raise UsageError(f"{path}: {len(counts):,} counts cannot be written for {len(words):,} words")
-    encoded = encode_words(words, path).split(b"\n")
-    if len(longest := max(encoded, key=len)) > MAX_WORD_BYTES:
-        raise DataError(
-            f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD_BYTES:,}"
-        )
-    if (bad := first_not_finite(matrix)) is not None:
-        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
-    check_range(matrix, words, dtype, path)
-    return Table(encoded, matrix, counts, dtype)
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:

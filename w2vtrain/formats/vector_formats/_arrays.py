@@ -20,7 +20,7 @@ from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import row_slices, write_values
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, Collector
-from w2vtrain.formats.vector_formats.contract import Table, Vectors
+from w2vtrain.formats.vector_formats.contract import Sniff, Table, Vectors
 from w2vtrain.system.reading import open_input
 
 Rows = tuple[Sequence[bytes], NDArray[Any]]
@@ -154,14 +154,14 @@ def as_float32(block: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def collected(
-    path: str | Path, kind: str, shape: tuple[int, int], rows: Iterable[Rows], lenient: bool, limit: int | None,
-    size: int, counts: NDArray[np.int64] | None = None,
+    path: str | Path, sniffed: Sniff, shape: tuple[int, int], rows: Iterable[Rows], lenient: bool, limit: int | None,
+    counts: NDArray[np.int64] | None = None,
 ) -> Vectors:  # fmt: skip
     """Return checked rows as Vectors, as `vectors.read_vectors` describes.
 
-    shape: (V, d), which the caller has compared with the `size` in bytes of the file.
+    shape: (V, d), which the caller has compared with the size of the file.
     """
-    collector = Collector(str(path), shape[1], shape[0], lenient, limit, size)
+    collector = Collector(str(path), shape[1], shape[0], lenient, limit, sniffed.size)
     start = 0
     for words, block in rows:
         count = collector.missing(len(block))
@@ -173,4 +173,4 @@ def collected(
     if not kept:
         raise DataError(f"{path} contains no vectors")
     known = None if counts is None or collector.skipped else counts[: len(kept)]
-    return Vectors(kept, matrix, kind, skipped=collector.skipped, counts=known)
+    return Vectors(kept, matrix, sniffed.kind, skipped=collector.skipped, counts=known)

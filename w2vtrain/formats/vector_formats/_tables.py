@@ -127,7 +127,7 @@ def table_format(
 
     def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
         with table_of(path) as table:
-            return _read_table(path, name, table, lenient, limit, sniffed.size)
+            return _read_table(path, sniffed, table, lenient, limit)
 
     return VectorFormat(
         name=name, suffixes=suffixes, sniff=sniff, read=read, write=write, dtypes=("float32", "float16"), look=look,
@@ -135,8 +135,8 @@ def table_format(
     )  # fmt: skip
 
 
-def _read_table(path: str | Path, kind: str, table: OpenTable, lenient: bool, limit: int | None, size: int) -> Vectors:
-    rows, dim = table.rows, dim_of(table.schema, path)
+def _read_table(path: str | Path, sniffed: Sniff, table: OpenTable, lenient: bool, limit: int | None) -> Vectors:
+    rows, dim, size = table.rows, dim_of(table.schema, path), sniffed.size
     counts: list[NDArray[np.int64] | None] = []
 
     def justify(width: int) -> None:
@@ -162,7 +162,7 @@ def _read_table(path: str | Path, kind: str, table: OpenTable, lenient: bool, li
         raise DataError(f"{path} contains no vectors")
     width = first[1].shape[1]
     justify(width)
-    vectors = collected(path, kind, (rows, width), chain([first], parsed), lenient, limit, size)
+    vectors = collected(path, sniffed, (rows, width), chain([first], parsed), lenient, limit)
     known = [values for values in counts if values is not None]
     if vectors.skipped or not known or len(known) < len(counts):
         return vectors

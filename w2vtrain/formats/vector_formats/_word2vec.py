@@ -82,19 +82,19 @@ def numbers(text: bytes) -> NDArray[np.float32] | None:
 def only_numbers(line: bytes) -> bool:
     """Return whether a line is two or more numbers separated by single tabs, as TensorBoard reads vectors."""
     fields = line.rstrip(b"\r\n").split(b"\t")
-    if len(fields) < 2 or b" " in line or not all(fields):
-        return False
-    values = numbers(b" ".join(fields))
-    return values is not None and len(values) == len(fields)
+    return len(fields) > 1 and b" " not in line and all(fields) and _each_number(fields) is not None
 
 
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
     """Return the (dim,) float32 values of a line "word v1 ... vd", or None if the line is not of this form."""
     fields = line.split()
-    if len(fields) != dim + 1:
-        return None
-    values = numbers(b" ".join(fields[1:]))
-    return values if values is not None and len(values) == dim else None
+    return _each_number(fields[1:]) if len(fields) == dim + 1 else None
+
+
+def _each_number(fields: list[bytes]) -> NDArray[np.float32] | None:
+    """Return the values of fields that are a number each, or None."""
+    values = numbers(b" ".join(fields))
+    return values if values is not None and len(values) == len(fields) else None
 
 
 def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[memoryview], int]:

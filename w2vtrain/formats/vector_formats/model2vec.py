@@ -105,7 +105,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         raise DataError(f"{file}: a word contains an unpaired surrogate, which is not valid UTF-8") from error
     scales = None if weights is None else as_float32(weights)
     rows = MatrixFile(Path(path, TENSORS), start, shape, dtype).rows(words, scales=scales)
-    return collected(path, "model2vec", (len(words), shape[1]), rows, lenient, limit, sniffed.size)
+    return collected(path, sniffed, (len(words), shape[1]), rows, lenient, limit)
 
 
 FORMAT = VectorFormat(

@@ -58,7 +58,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     if len(words) != V and not lenient:
         raise TruncatedFile(f"{WORD_LIST.beside(path)}: {len(words):,} words, but {path} has {V:,} vectors")
     words = words[:V]
-    return collected(path, "npy", (len(words), d), array.rows(words), lenient, limit, sniffed.size)
+    return collected(path, sniffed, (len(words), d), array.rows(words), lenient, limit)
 
 
 WORD_LIST = Companion(".words.txt", write_words)

@@ -88,7 +88,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
         if fortran:
             whole = archive.array("vectors")
             rows = array_rows(listed, whole if factors is None else as_float32(whole) * factors[:, None])
-        return collected(path, "npz", (shape[0], shape[1]), rows, lenient, limit, sniffed.size, counts)
+        return collected(path, sniffed, (shape[0], shape[1]), rows, lenient, limit, counts)
 
 
 @contextmanager

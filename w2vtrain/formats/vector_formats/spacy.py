@@ -138,7 +138,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     order: NDArray[np.int64] = np.array([row for row, _ in rows_and_words], np.int64)
     names = [word for _, word in rows_and_words]
     rows = array.rows(names, None if np.array_equal(order, np.arange(len(order))) else order)
-    return collected(path, "spacy", (len(names), d), rows, lenient, limit, sniffed.size)
+    return collected(path, sniffed, (len(names), d), rows, lenient, limit)
 
 
 def _content(path: str | Path, name: str) -> bytes:

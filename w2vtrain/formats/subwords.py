@@ -93,7 +93,8 @@ class Subwords:
 
     def per_row(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each row (V + B,) the sum of `numbers` (V,) over the words that have it."""
-        return np.bincount(self.rows, np.repeat(numbers, np.diff(self.starts)), self.input_rows(self.words))
+        weights = np.repeat(numbers, np.diff(self.starts))
+        return np.bincount(self.rows, weights, self.input_rows(self.words))  # type: ignore[return-value]
 
     @cached_property
     def steps(self) -> NDArray[np.float32]:

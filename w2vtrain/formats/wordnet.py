@@ -29,7 +29,8 @@ ENDINGS = {
     b"a": "er: est: er:e est:e",
     b"r": "",
 }
-_CLOSED = """
+CLOSED = frozenset(
+    b"""
 a about above after against all although among an and another any as at because before below beneath beside between
 beyond both but by can could during each either every everybody everyone everything few for from he her hers herself him
 himself his i if in into it its itself many may me might mine must my myself neither no nobody none nor nothing of off
@@ -37,8 +38,8 @@ on onto or other our ours ourselves over per shall she should since so some some
 the their theirs them themselves these they this those though through till to toward towards under unless until unto up
 upon us we what whatever when where whereas whether which whichever while who whoever whom whose why will with within
 without would yet you your yours yourself yourselves
-"""
-CLOSED = frozenset(_CLOSED.encode().split())
+""".split()
+)
 """Words of closed classes. WordNet has only some, mostly as homographs: "he" is helium, and "as" is arsenic."""
 
 Synset = tuple[bytes, int]
@@ -65,7 +66,7 @@ class WordNet:
             raise InputMissing(
                 f"{folder} is not a folder: name the folder `dict` of WordNet, with index.noun and others"
             )
-        self._data = {pos: read_small(self._path("data", pos), MAX_FILE_BYTES) for pos in POS}
+        self._data = {pos: read_small(self.folder / f"data.{POS[pos]}", MAX_FILE_BYTES) for pos in POS}
         self._senses = {pos: dict(self._index(pos)) for pos in POS}
         self._bases = {pos: dict(self._exceptions(pos)) for pos in POS}
         self._parent = cache(self._read_parent)
@@ -102,15 +103,12 @@ class WordNet:
         endings = (ending.encode().partition(b":") for ending in ENDINGS[pos].split())
         return [word[: -len(old)] + new for old, _, new in endings if word.endswith(old)]
 
-    def _path(self, kind: str, pos: bytes) -> Path:
-        return self.folder / (f"{POS[pos]}.exc" if kind == "exc" else f"{kind}.{POS[pos]}")
-
     def _index(self, pos: bytes) -> Iterator[tuple[bytes, Sense]]:
         """Yield each lemma of an index file with its first sense.
 
         A line is: lemma pos synset_cnt p_cnt [ptr_symbol...] sense_cnt tagsense_cnt synset_offset [synset_offset...].
         """
-        path = self._path("index", pos)
+        path = self.folder / f"index.{POS[pos]}"
         for number, line in read_lines(path, MAX_LINE_BYTES, MAX_FILE_BYTES):
             if line.startswith(b"  ") or not line.strip():
                 continue  # the license
@@ -125,7 +123,7 @@ class WordNet:
 
     def _exceptions(self, pos: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
         """Yield each inflected form of a file of exceptions with its lemmas. A line is: inflected lemma [lemma...]."""
-        path = self._path("exc", pos)
+        path = self.folder / f"{POS[pos]}.exc"
         if path.exists():
             for number, line in read_lines(path, MAX_LINE_BYTES, MAX_FILE_BYTES):
                 if fields := line.split():
@@ -140,7 +138,7 @@ class WordNet:
         a ptr is: pointer_symbol synset_offset pos source/target. w_cnt is hexadecimal.
         """
         pos, offset = synset
-        data, path = self._data[pos], self._path("data", pos)
+        data, path = self._data[pos], self.folder / f"data.{POS[pos]}"
         end = data.find(b"\n", offset, offset + MAX_LINE_BYTES)
         fields = data[offset : offset + MAX_LINE_BYTES if end < 0 else end].partition(b" | ")[0].split()
         if not fields or fields[0] != b"%08d" % offset or (offset and data[offset - 1 : offset] != b"\n"):

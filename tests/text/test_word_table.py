@@ -1,4 +1,4 @@
-"""The byte tokenizer and its hash table, compared with Python's bytes, dict and codecs."""
+"""The byte tokenizer and its hash table, compared with Python's bytes and dict."""
 
 import re
 from collections import Counter
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.kernels.jit import kernel
@@ -141,32 +141,12 @@ def test_words_with_the_same_hash_get_different_numbers():
     assert words_of(table) == words
 
 
-@settings(deadline=None)
-@given(st.binary(max_size=6) | st.text(max_size=3).map(lambda s: s.encode("utf-8", "surrogatepass")))
-@example(b"\xc0\x80")
-@example(b"\xe0\x9f\xbf")
-@example(b"\xed\x9f\xbf")
-@example(b"\xed\xa0\x80")
-@example(b"\xf0\x8f\xbf\xbf")
-@example(b"\xf4\x8f\xbf\xbf")
-@example(b"\xf4\x90\x80\x80")
-@example(b"\xf5\x80\x80\x80")
-@example(b"\xe2\x82")
-def test_utf8_validity_agrees_with_pythons_codec(data):
-    try:
-        data.decode()
-        valid = True
-    except UnicodeDecodeError:
-        valid = False
-    padded = np.frombuffer(b"\xbf" + data + b"\xbf", np.uint8)
-    assert word_table.is_utf8(padded, 1, 1 + len(data)) == valid
-
-
-def test_invalid_short_words_are_flagged_as_by_pythons_codec():
+def test_words_that_are_not_utf8_are_those_that_pythons_codec_changes():
     words = [bytes([a, b]) for a in range(0x80, 0x100) for b in range(0x80, 0x100)]
     words += [bytes([a, b, 0x80]) for a in range(0xE0, 0xF0) for b in range(0x80, 0xC0)]
     words += [bytes([a, b, 0x80, 0xBF]) for a in range(0xF0, 0x100) for b in range(0x80, 0xC0)]
     table = add(b" ".join(words))[0]
     assert words_of(table) == words
-    for i, word in enumerate(words):
-        assert bool(table.invalid[i]) == (word.decode("utf-8", "ignore").encode() != word), word
+    odd = [i for i, word in enumerate(words) if word.decode("utf-8", "ignore").encode() != word]
+    assert table.not_utf8() == odd
+    assert 0 < len(odd) < len(words)

@@ -8,7 +8,7 @@ memory holds one block per worker. `MergedWords` merges the tables of all worker
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -20,11 +20,10 @@ from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.text.word_table import Int32, Int64
+from w2vtrain.text.word_table import Int32, Int64, WordTable
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
 Look = Callable[[bytes], object]  # called with each block of text
-TWICE = "the vocabulary contains a word twice"
 PROGRESS_SECONDS = 0.2  # between calls of OnRead
 
 
@@ -71,7 +70,7 @@ class Worker:
         self.out = np.empty(0, np.int32)
         self.spool = temporary(folder) if folder else None
         self.spool_bytes = 0
-        self._reading = threading.Lock()
+        self.reading = threading.Lock()
 
     def add(self, block: bytes) -> None:
         """Count and number the tokens of a block, and append the numbers to the spool, if any."""
@@ -82,13 +81,6 @@ class Worker:
         self.totals += self.state
         if self.spool:
             self.spool_bytes += append(self.spool, self.out[: self.state[word_table.WRITTEN]])
-
-    def numbers(self, spooled: SpooledBlock) -> Int32:
-        """Return the numbers that `add` spooled for a block. Any thread may call this."""
-        assert self.spool
-        with self._reading:  # a lock instead of os.pread, which Windows does not have
-            self.spool.seek(spooled.offset)
-            return np.frombuffer(self.spool.read(4 * spooled.length), np.int32)
 
 
 class Counting:
@@ -102,7 +94,6 @@ class Counting:
         self.source, self.folder, self.reader = source, folder, source.read()
         self.workers: list[Worker] = []
         self.spooled: dict[int, SpooledBlock] = {}
-        self.closed = False
         self._turn, self._next, self._look = threading.Lock(), 0, look
         try:
             for _ in range(max(1, threads)):
@@ -113,7 +104,6 @@ class Counting:
 
     def close(self) -> None:
         """Close the spools, which also deletes them."""
-        self.closed = True
         for worker in self.workers:
             if worker.spool:
                 worker.spool.close()
@@ -139,6 +129,32 @@ class Counting:
         """Return the sum of one entry of the tokenizer's state over all blocks so far."""
         return sum(int(worker.totals[entry]) for worker in self.workers)
 
+    def numbers(self, block: SpooledBlock) -> Int32:
+        """Return the word numbers of a block, and LINE_END for each newline. Any thread may call this."""
+        worker = self.workers[block.worker]
+        assert worker.spool
+        with worker.reading:  # a lock instead of os.pread, which Windows does not have
+            worker.spool.seek(block.offset)
+            return np.frombuffer(worker.spool.read(4 * block.length), np.int32)
+
+    def merged(self) -> "MergedWords":
+        """Return the words of all workers."""
+        return MergedWords(self.source, [worker.table for worker in self.workers])
+
+    def first_seen(self, words: "MergedWords") -> Int64:
+        """Return numbers (n,) int64 that order words by their first appearance, whatever the number of threads.
+
+        The first block with a word was read by one worker, which numbered the block's new words in order.
+        """
+        first_seen = np.full(words.counts.size, np.iinfo(np.int64).max)
+        for worker, numbers in enumerate(words.numbers):
+            mine = sorted(index for index, spooled in self.spooled.items() if spooled.worker == worker)
+            types = np.array([self.spooled[index].types for index in mine], np.int64)
+            own = np.arange(numbers.size)
+            blocks = np.array(mine, np.int64)[np.searchsorted(types, own, side="right")] if mine else own
+            np.minimum.at(first_seen, numbers, (blocks << 32) | own)
+        return first_seen
+
     def _work(self, thread: int, _: threading.Event) -> Iterator[SpooledBlock]:
         """Count and number blocks in one thread until there are no more; yield where the numbers of each are."""
         worker = self.workers[thread]
@@ -158,22 +174,22 @@ class Counting:
 
 
 class MergedWords:
-    """The words of all workers, merged into one table. A word that is not UTF-8 is merged with its decoded form.
+    """The words of one or more tables, merged into one. A word that is not UTF-8 is merged with its decoded form.
 
     If errors is "ignore", the decoded form may be empty. Such a word is not counted as a token, although it still takes
     up a position in its sentence. counts: (n,) int64, 0 for words merged with another; token_count: their sum; invalid:
-    the number of tokens that were not UTF-8; numbers: for each worker, an array (its types,) int32 that maps its word
-    numbers to those of the table.
+    the number of tokens that were not UTF-8; numbers: for each table, an array (its types,) int32 that maps its word
+    numbers to those of the merged one.
     """
 
-    def __init__(self, counting: Counting) -> None:
-        self._source, tables = counting.source, [worker.table for worker in counting.workers]
+    def __init__(self, source: Source, tables: Sequence[WordTable]) -> None:
+        self._source = source
         table, self.numbers = tables[0], [np.arange(tables[0].types, dtype=np.int32)]
-        for source in tables[1:]:
-            table, numbers = word_table.merge(source, table)
+        for other in tables[1:]:
+            table, numbers = word_table.merge(other, table)
             self.numbers.append(numbers)
-        invalid = np.flatnonzero(table.invalid[: table.types])
-        mended = [word.decode("utf-8", self._source.errors).encode() for word in table.words(invalid)]
+        invalid = np.array(table.not_utf8(), np.int64)
+        mended = [word.decode("utf-8", source.errors).encode() for word in table.words(invalid)]
         self._table, valid = word_table.merge(word_table.listed(mended), table)
         self.counts = self._table.counts[: self._table.types]
         self.invalid = int(self.counts[invalid].sum())
@@ -188,23 +204,8 @@ class MergedWords:
         """Return the words with these numbers (n,) in UTF-8, with surrogates encoded as other characters are."""
         return self._source.words_of(self._table.words(numbers))
 
-    def in_order(self, counting: Counting) -> Int64:
-        """Return the numbers (n,) int64 of all words, in order of first appearance, whatever the number of threads.
-
-        The first block with a word was read by one worker, which numbered the block's new words in order.
-        """
-        first_seen = np.full(self.counts.size, np.iinfo(np.int64).max)
-        for worker, numbers in enumerate(self.numbers):
-            mine = sorted(index for index, spooled in counting.spooled.items() if spooled.worker == worker)
-            types = np.array([counting.spooled[index].types for index in mine], np.int64)
-            own = np.arange(numbers.size)
-            blocks = np.array(mine, np.int64)[np.searchsorted(types, own, side="right")] if mine else own
-            np.minimum.at(first_seen, numbers, (blocks << 32) | own)
-        counted = np.flatnonzero(self.counts)
-        return counted[np.argsort(first_seen[counted])]
-
     def ids(self, vocabulary: Vocabulary) -> list[Int32]:
-        """Return for each worker an array (its types,) int32: the id of each word number, or -1 if it has none.
+        """Return for each table an array (its types,) int32: the id of each word number, or -1 if it has none.
 
         Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
         """
@@ -213,7 +214,7 @@ class MergedWords:
         ids = np.full(self._table.types, -1, np.int32)
         ids[numbers] = np.arange(numbers.size, dtype=np.int32)
         if np.count_nonzero(ids >= 0) < numbers.size:
-            raise DataError(TWICE)
+            raise DataError("the vocabulary contains a word twice")
         return [ids[merged] for merged in self.numbers]
 
 

@@ -8,7 +8,6 @@ sentences, and written in the order of the source. `read` does the first step, `
 """
 
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,19 +18,10 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
-from w2vtrain.system.parallel import parallel
+from w2vtrain.system.parallel import in_order
 from w2vtrain.text import word_table
-from w2vtrain.text.counting import (
-    PROGRESS_SECONDS,
-    CorpusStats,
-    Counting,
-    Look,
-    MergedWords,
-    OnRead,
-    append,
-    temporary,
-)
-from w2vtrain.text.joining import JoinedNumbers, JoinedWords, joined
+from w2vtrain.text.counting import CorpusStats, Counting, Look, OnRead, append, temporary
+from w2vtrain.text.joining import JoinedText, joined
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
@@ -96,10 +86,11 @@ class Counted:
     """
 
     def __init__(self, counting: Counting) -> None:
-        self._counting: Counting | JoinedNumbers = counting
-        self._merged: MergedWords | JoinedWords = MergedWords(counting)
-        if table := counting.source.phrases:
-            self._counting, self._merged = joined(counting, self._merged, table)
+        self._counting, self._merged = counting, counting.merged()
+        self._text: Counting | JoinedText = counting
+        self._invalid, self._closed = self._merged.invalid + counting.reader.invalid, False
+        if counting.source.phrases:
+            self._text, self._merged = joined(counting, self._merged)
             counting.close()
         self.token_count, self.lines = self._merged.token_count, counting.total(word_table.LINES)
 
@@ -111,6 +102,7 @@ class Counted:
 
     def close(self) -> None:
         """Delete the numbers of the tokens. What `encode` returned can still be used, and so can words and counts."""
+        self._closed = True
         self._counting.close()
 
     @cached_property
@@ -126,17 +118,17 @@ class Counted:
     @cached_property
     def stats(self) -> CorpusStats:
         """Return the statistics; out_of_vocabulary, cut and sentences, which depend on the vocabulary, are 0."""
-        counting, merged = self._counting, self._merged
+        counting = self._counting
         return CorpusStats(
             files=len(counting.source.files),
             bytes_read=counting.reader.bytes_read,
             text_bytes=counting.reader.text_bytes,
             lines=self.lines,
             tokens=self.token_count,
-            types=int(np.count_nonzero(merged.counts)),
+            types=int(np.count_nonzero(self._merged.counts)),
             out_of_vocabulary=0,
             overlong=counting.total(word_table.OVERLONG),
-            invalid=merged.invalid + counting.reader.invalid,
+            invalid=self._invalid,
             nul=counting.reader.nul,
             grown=counting.reader.grown,
             cut=0,
@@ -150,7 +142,8 @@ class Counted:
 
     @cached_property
     def _order(self) -> Int64:
-        return self._merged.in_order(self._counting)  # type: ignore[arg-type]
+        counted = np.flatnonzero(self._merged.counts)
+        return counted[np.argsort(self._text.first_seen(self._merged)[counted])]
 
     def vocabulary(self, min_count: int = 5, max_vocab: int | None = None) -> Vocabulary:
         """Return the `max_vocab` most frequent of the words that occur at least `min_count` times.
@@ -174,7 +167,7 @@ class Counted:
         source cannot contain; OutputError and WriteError as `read` does.
         """
         counting, name = self._counting, self._counting.source.name
-        if counting.closed:
+        if self._closed:
             raise UsageError(f"{name}: cannot be encoded after Counted.close, which deletes the tokens")
         if not self.token_count:
             raise no_tokens(name, counting.reader.text_bytes)
@@ -196,59 +189,36 @@ class Counted:
     ) -> Written:
         """Append the ids of the tokens, with -1 after each sentence, to an unbuffered file; there may be none.
 
-        vocabulary: as for `encode`; tick: called from the calling thread, at least once per second. Raise WriteError if
-        the disk is full.
+        vocabulary: as for `encode`; tick: called from the calling thread after each block. Raise WriteError if the disk
+        is full.
         """
-        ids = self._merged.ids(vocabulary)
-        mapping = _Mapping(self._counting, ids, max(1, max_sentence), file)
-        with parallel(mapping.work, len(ids), "w2vtrain encoder") as blocks:
-            for _ in blocks:
-                if tick:
-                    tick()
-        return Written(mapping.entries, mapping.words, mapping.cuts)
+        ids, limit = self._merged.ids(vocabulary), max(1, max_sentence)
+        blocks = [self._text.spooled[index] for index in range(len(self._text.spooled))]
+        places = [0]  # by block: how many tokens of its first line are in earlier blocks
+        for block in blocks:
+            places.append(block.tail + (0 if block.lines else places[-1]))
 
+        def mapped(index: int) -> tuple[Int32, list[int]]:
+            block, place = blocks[index], places[index]
+            out, result = np.empty(2 * block.length, np.int32), np.zeros(4, np.int64)
+            place = (place - 1) % limit + 1 if place else 0
+            size = word_table.map_sentences(self._text.numbers(block), ids[block.worker], limit, place, out, result)
+            return out[:size], result.tolist()
 
-class _Mapping:
-    """Workers that map blocks to ids in parallel and write them in corpus order."""
-
-    def __init__(self, counting: Counting | JoinedNumbers, ids: list[Int32], limit: int, file: IO[bytes]) -> None:
-        self.words = self.cuts = self.entries = 0
-        self._counting, self._ids, self._limit, self._file = counting, ids, limit, file
-        self._turn, self._next, self._open = threading.Condition(), 0, False
-        self._blocks = [counting.spooled[index] for index in range(len(counting.spooled))]
-        self._places = [0]  # by block: how many tokens of its first line are in earlier blocks
-        for block in self._blocks:
-            self._places.append(block.tail + (0 if block.lines else self._places[-1]))
-
-    def work(self, thread: int, ended: threading.Event) -> Iterator[int]:
-        """Map every n-th block, as one of n threads, and yield the index of each."""
-        out, result = np.empty(0, np.int32), np.zeros(4, np.int64)
-        for index in range(thread, len(self._blocks), len(self._ids)):
-            block, place = self._blocks[index], self._places[index]
-            if out.size < 2 * block.length:
-                out = np.empty(2 * block.length, np.int32)
-            numbers = self._counting.workers[block.worker].numbers(block)
-            place = (place - 1) % self._limit + 1 if place else 0
-            written = word_table.map_sentences(numbers, self._ids[block.worker], self._limit, place, out, result)
-            with self._turn:
-                while self._next != index:
-                    if ended.is_set():
-                        return
-                    self._turn.wait(PROGRESS_SECONDS)
-                self._append(out[:written], *result.tolist())
-                self._next += 1
-                self._turn.notify_all()
-            yield index
-
-    def _append(self, entries: Int32, words: int, cuts: int, open_words: int, lone: int) -> None:
-        """Append the sentences of the next block to the file, leaving out the end of a sentence that has no words."""
-        if lone and not self._open:
-            entries = entries[1:]
-        self._open = open_words > 0 if open_words >= 0 else self._open or words > 0
-        self.words += words
-        self.cuts += cuts
-        self.entries += len(entries)
-        append(self._file, entries)
+        entries = words = cuts = 0
+        is_open = False  # whether the last sentence so far has words, and no end yet
+        threads = len(self._counting.workers)
+        for sentences, (added, more_cuts, open_words, lone) in in_order(
+            mapped, len(blocks), threads, "w2vtrain encoder"
+        ):
+            if lone and not is_open:  # the end of a sentence without words
+                sentences = sentences[1:]
+            is_open = open_words > 0 if open_words >= 0 else is_open or added > 0
+            entries, words, cuts = entries + sentences.size, words + added, cuts + more_cuts
+            append(file, sentences)
+            if tick:
+                tick()
+        return Written(entries, words, cuts)
 
 
 def read(

@@ -13,18 +13,6 @@ from w2vtrain.text.word_table import LINE_END, Int32, Int64
 
 
 @kernel()
-def kept(numbers: Int32, ids: Int32, out: Int32) -> int:
-    """Map the word numbers of a block to ids, and keep all lines' ends. Words with a negative id are left out."""
-    written = 0
-    for number in numbers:
-        word = LINE_END if number < 0 else ids[number]
-        if number < 0 or word >= 0:
-            out[written] = word
-            written += 1
-    return written
-
-
-@kernel()
 def put(phrases: Int32, starts: Int64, single: UInt64, joined: Int32, slots: UInt64) -> None:
     """Store the word that each phrase is joined to. phrases: the ids of phrase i are phrases[starts[i]:starts[i + 1]].
 
@@ -92,18 +80,6 @@ def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) ->
         if word != LINE_END and flags[word] & STARTS:
             begin, low, high = written - 1, single[word, 0], single[word, 1]
     return written
-
-
-@kernel()
-def tally(ids: Int32, counts: Int64) -> int:
-    """Add the words of a stretch to their counts. Return the number of lines' ends."""
-    lines = 0
-    for word in ids:
-        if word == LINE_END:
-            lines += 1
-        else:
-            counts[word] += 1
-    return lines
 
 
 @kernel()

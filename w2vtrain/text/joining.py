@@ -10,17 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from w2vtrain.errors import DataError
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text import join_kernels, phrase_kernels, word_table
-from w2vtrain.text.counting import TWICE, Counting, MergedWords, SpooledBlock, append, temporary
+from w2vtrain.text.counting import Counting, MergedWords, SpooledBlock, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
-from w2vtrain.text.source import Source
-from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import LINE_END, Int32, Int64
 
 STRETCH_IDS = 1 << 20
 """Entries that one thread joins at a time."""
+LEFT_OUT = -2  # instead of an id: a word that is not counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +41,15 @@ class Lines:
 
 def lines_of(counting: Counting, merged: MergedWords) -> Lines:
     """Return the text that was counted, in the order of the source."""
-    used = np.flatnonzero(merged.counts > 0)
-    ranks = np.full(merged.counts.size, -1, np.int32)
+    used = np.flatnonzero(merged.counts)
+    ranks = np.full(merged.counts.size, LEFT_OUT, np.int32)
     ranks[used] = np.arange(used.size, dtype=np.int32)
-    ids = [ranks[numbers] for numbers in merged.numbers]
+    ids = [np.append(ranks[numbers], np.int32(LINE_END)) for numbers in merged.numbers]  # LINE_END, -1, is the last
 
     def mapped(index: int) -> Int32:
         block = counting.spooled[index]
-        out = np.empty(block.length, np.int32)
-        return out[: join_kernels.kept(counting.workers[block.worker].numbers(block), ids[block.worker], out)]
+        words = ids[block.worker][counting.numbers(block)]
+        return words[words != LEFT_OUT]
 
     blocks = in_order(mapped, len(counting.spooled), len(counting.workers), "w2vtrain reader")
     words = [word.decode("utf-8", "surrogatepass") for word in merged.words(used)]
@@ -129,7 +127,7 @@ def join_once(
 
     counts = np.zeros(len(words), np.int64)
     blocks = in_order(join, len(bounds) - 1, threads, "w2vtrain joiner")
-    ids = written(blocks, folder, lambda block: join_kernels.tally(block, counts))
+    ids = written(blocks, folder, lambda block: np.add.at(counts, block[block != LINE_END], 1))
     return Lines(ids, words, counts)
 
 
@@ -140,13 +138,11 @@ def join_all(lines: Lines, table: PhraseTable, folder: Path | None, threads: int
     return lines
 
 
-class JoinedNumbers:
-    """What encoding needs of a `Counting`, for a text whose phrases were joined: its ids, in blocks."""
+class JoinedText:
+    """A text whose phrases were joined: its ids, in blocks, as a `Counting` has its numbers."""
 
-    def __init__(self, counting: Counting, lines: Lines) -> None:
-        self.source, self.folder, self.reader = counting.source, counting.folder, counting.reader
-        self.closed, self._counting, self._ids = False, counting, lines.ids
-        self.workers = [self] * len(counting.workers)
+    def __init__(self, lines: Lines) -> None:
+        self._ids = lines.ids
         self.spooled: dict[int, SpooledBlock] = {}
         for index, (first, last) in enumerate(lines.stretches(STRETCH_IDS)):
             ends = np.flatnonzero(self._ids[first:last] == LINE_END)
@@ -157,52 +153,20 @@ class JoinedNumbers:
         """Return the ids of a block."""
         return self._ids[block.offset : block.offset + block.length]
 
-    def total(self, entry: int) -> int:
-        """Return a sum of the tokenizer's state, as `Counting.total` does."""
-        return self._counting.total(entry)
-
-    def close(self) -> None:
-        """Release the file."""
-        self.closed, self._ids = True, np.empty(0, np.int32)
+    def first_seen(self, words: MergedWords) -> Int64:
+        """Return numbers (n,) int64 that order words by their first appearance."""
+        first_seen = np.zeros(words.counts.size, np.int64)
+        word_table.first_places(self._ids, first_seen)
+        return first_seen
 
 
-class JoinedWords:
-    """What encoding needs of `MergedWords`, for a text whose phrases were joined."""
-
-    def __init__(self, merged: MergedWords, lines: Lines, source: Source, threads: int) -> None:
-        self.counts, self.invalid, self.token_count = lines.counts, merged.invalid, int(lines.counts.sum())
-        self._lines, self._source, self._threads = lines, source, threads
-
-    def words(self, numbers: Int64) -> list[bytes]:
-        """Return the words with these numbers (n,) in UTF-8, with surrogates encoded as other characters are."""
-        return [self._lines.words[number].encode("utf-8", "surrogatepass") for number in numbers.tolist()]
-
-    def in_order(self, _: object = None) -> Int64:
-        """Return the numbers (n,) int64 of all words, in order of first appearance."""
-        first_seen = np.zeros(self.counts.size, np.int64)
-        word_table.first_places(self._lines.ids, first_seen)
-        counted = np.flatnonzero(self.counts)
-        return counted[np.argsort(first_seen[counted])]
-
-    def ids(self, vocabulary: Vocabulary) -> list[Int32]:
-        """Return for each worker an array (V,) int32: the id of each word, or -1 if it has none.
-
-        Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
-        """
-        self._source.tokens_of(vocabulary.words)
-        if len(vocabulary.index) < len(vocabulary):
-            raise DataError(TWICE)
-        ids = np.full(self.counts.size, -1, np.int32)
-        for number, word in enumerate(self._lines.words):
-            ids[number] = vocabulary.index.get(word, -1)
-        return [ids] * self._threads
-
-
-def joined(counting: Counting, merged: MergedWords, table: PhraseTable) -> tuple[JoinedNumbers, JoinedWords]:
-    """Join the phrases of a table in a text that was counted. Return what encoding needs of the result."""
-    threads = len(counting.workers)
-    lines = join_all(lines_of(counting, merged), table, counting.folder, threads)
-    return JoinedNumbers(counting, lines), JoinedWords(merged, lines, counting.source, threads)
+def joined(counting: Counting, merged: MergedWords) -> tuple[JoinedText, MergedWords]:
+    """Join the phrases of the source in a text that was counted. Return the text and its words."""
+    source = counting.source
+    assert source.phrases
+    lines = join_all(lines_of(counting, merged), source.phrases, counting.folder, len(counting.workers))
+    words = word_table.listed(source.tokens_of(lines.words), lines.counts)
+    return JoinedText(lines), MergedWords(source, [word_table.merge(words, word_table.empty())[0]])
 
 
 def joined_text(lines: Lines, block_bytes: int = 1 << 20) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import phrase_kernels
-from w2vtrain.text.counting import Counting, MergedWords, OnRead
+from w2vtrain.text.counting import Counting, OnRead
 from w2vtrain.text.encoded import naming
 from w2vtrain.text.joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
 from w2vtrain.text.phrase_table import Phrase, PhraseTable, Scoring
@@ -62,7 +62,7 @@ def read_text(source: Source, *, threads: int = 1, folder: Path | None = None, p
     folder = folder or Path(tempfile.gettempdir())
     with naming(folder), closing(Counting(source, threads, folder)) as counting:
         counting.run(progress)
-        lines = lines_of(counting, MergedWords(counting))
+        lines = lines_of(counting, counting.merged())
         if not lines.words:
             raise no_tokens(source.name, counting.reader.text_bytes)
         return join_all(lines, source.phrases, folder, threads) if source.phrases else lines

@@ -21,6 +21,7 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 LINE_END = -1  # marks the end of a line in arrays of word numbers
+WORDS_PER_CHECK = 1 << 16  # words that are decoded at a time
 
 TYPES, USED = 0, 1  # indices of WordTable.state
 POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # indices of the state of `tokenize`
@@ -37,7 +38,6 @@ class WordTable(NamedTuple):
     arena: Bytes  # all words, without separators
     starts: Int64  # (types + 1,): word i is arena[starts[i]:starts[i + 1]]
     counts: Int64  # (types,)
-    invalid: Bytes  # (types,): 1 if the word is not UTF-8
     state: Int64  # (2,): the number of types, and the bytes of the arena in use
 
     @property
@@ -50,6 +50,24 @@ class WordTable(NamedTuple):
         arena, starts, ends = self.arena.data, self.starts[numbers].tolist(), self.starts[numbers + 1].tolist()
         return [arena[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
 
+    def not_utf8(self) -> list[int]:
+        """Return the numbers of the words that are not UTF-8."""
+        numbers = list[int]()
+        for first in range(0, self.types, WORDS_PER_CHECK):
+            words = self.words(np.arange(first, min(first + WORDS_PER_CHECK, self.types)))
+            if not is_utf8(b"\n".join(words)):
+                numbers += [first + i for i, word in enumerate(words) if not is_utf8(word)]
+        return numbers
+
+
+def is_utf8(word: bytes) -> bool:
+    """Return whether bytes are UTF-8 by RFC 3629, as Python's codec decides."""
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 def empty(types: int = 1 << 15, arena: int = 1 << 18) -> WordTable:
     """Return an empty table for up to `types` words (a power of 2) and `arena` bytes of words."""
@@ -59,7 +77,6 @@ def empty(types: int = 1 << 15, arena: int = 1 << 18) -> WordTable:
         np.empty(arena, np.uint8),
         np.zeros(types + 1, np.int64),
         np.zeros(types, np.int64),
-        np.zeros(types, np.uint8),
         np.zeros(2, np.int64),
     )
 
@@ -110,8 +127,7 @@ def listed(words: Sequence[bytes], counts: Int64 | None = None) -> WordTable:
     arena = np.frombuffer(bytearray(b"".join(words)), np.uint8)
     state = np.array([len(words), starts[-1]], np.int64)
     counts = np.zeros(len(words), np.int64) if counts is None else counts
-    flags = np.zeros(len(words), np.uint8)
-    return WordTable(np.zeros(1, np.uint64), np.zeros((0, 2), np.uint64), arena, starts, counts, flags, state)
+    return WordTable(np.zeros(1, np.uint64), np.zeros((0, 2), np.uint64), arena, starts, counts, state)
 
 
 @kernel()
@@ -208,43 +224,8 @@ def _number(table: WordTable, text: Bytes, start: int, end: int, low: Any, high:
     table.heads[number, 0], table.heads[number, 1] = low, high
     table.slots[slot] = (tag << _HALF) | np.uint64(number + 1)
     table.starts[number + 1] = used + end - start
-    table.invalid[number] = not is_utf8(text, start, end)
     table.state[TYPES], table.state[USED] = number + 1, used + end - start
     return number
-
-
-@inline
-def is_utf8(text: Bytes, start: int, end: int) -> bool:
-    """Return whether text[start:end] is UTF-8 by RFC 3629: shortest forms, no surrogates, up to U+10FFFF."""
-    i = start
-    while i < end:
-        byte = text[i]
-        i += 1
-        if byte < 0x80:
-            continue
-        low, high = 0x80, 0xBF  # the range of the second byte, which some first bytes narrow
-        if byte >= 0xC2 and byte <= 0xDF:
-            more = 1
-        elif byte >= 0xE0 and byte <= 0xEF:
-            more = 2
-            if byte == 0xE0:
-                low = 0xA0
-            elif byte == 0xED:
-                high = 0x9F
-        elif byte >= 0xF0 and byte <= 0xF4:
-            more = 3
-            if byte == 0xF0:
-                low = 0x90
-            elif byte == 0xF4:
-                high = 0x8F
-        else:
-            return False
-        for _ in range(more):
-            if i == end or text[i] < low or text[i] > high:
-                return False
-            low, high = 0x80, 0xBF
-            i += 1
-    return True
 
 
 @kernel()

@@ -15,7 +15,7 @@ from w2vtrain.text.table_formats.delimited import CSV, TSV
 def text_of(form, column, data, cut=1 << 20):
     """Return the text of a column, which is read in pieces of `cut` bytes."""
     pieces = [data[i : i + cut] for i in range(0, len(data), cut)]
-    return b"".join(batch.values for batch in form.open(File("t", None), column, lambda _: iter(pieces)).batches)
+    return b"".join(piece.text for piece in form.open(File("t", None), column, lambda _: iter(pieces)).pieces)
 
 
 def rows_of(text, strict):

@@ -1,19 +1,18 @@
-"""Turn the values of a column into text: a text per row, or a list of words per row, from Arrow arrays or from Python.
+"""Find a column of a table, and turn the rows of an Arrow array into text: a text per row, or a list of words per row.
 
-Each function returns bytes that end with a newline, of which the rows of a text column are any number of lines, and the
-rows of a list column one sentence each, as sentences.py writes them. It opens no files. Messages say which row is
-wrong; `Place` turns the number of a row into its place in a file.
+The text ends with a newline; the rows of a text column are any number of lines, and the rows of a list column one
+sentence each, as sentences.py writes them. This module opens no files. Messages say which row is wrong; `Place` turns
+the number of a row into its place in a file.
 """
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from w2vtrain.errors import DataError, InputMissing, shown
-from w2vtrain.text.sentences import REMEMBERED_WORDS, encoded, escaped, is_plain
+from w2vtrain.text.sentences import encoded, is_plain
 
 Array: TypeAlias = Any
 """A pyarrow.Array, whose package has no types."""
@@ -26,15 +25,17 @@ PIECE_BYTES = 1 << 20
 MAX_ROW_BYTES = 1 << 28
 """Size of the largest row as text: a few bytes of a dictionary may stand for any number of copies of a string."""
 
-_remembered = lru_cache(REMEMBERED_WORDS)(escaped)
+LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+VIEWS = ("string_view", "binary_view")
+TEXTS = ("string", "large_string", "binary", "large_binary", *VIEWS)
+"""Types of Arrow whose rows are lists, views of strings, and text."""
 
 
-class Batch(NamedTuple):
-    """Some rows of a column: a pyarrow array, a list of values from JSON of the right type, or text; their place."""
+class Column(NamedTuple):
+    """A column of a table: the names that lead to it through structs, and whether its rows are lists of words."""
 
-    values: Any
-    place: Place = str
-    at: int | None = None  # the byte of the file, if it is known, up to which it was read before this batch
+    names: list[str]
+    lists: bool
 
 
 def pyarrow(needed_by: str) -> Any:
@@ -46,29 +47,13 @@ def pyarrow(needed_by: str) -> Any:
     return pyarrow
 
 
-def bytes_of(batch: Batch, lists: bool) -> Iterator[bytes]:
-    """Yield the rows of a batch as bytes, in pieces. lists: whether the rows are lists of words.
-
-    Raise DataError for the first row that is null, has a null or is not UTF-8 where that is required.
-    """
-    if isinstance(batch.values, bytes):
-        yield batch.values
-    elif not isinstance(batch.values, list):
-        yield from _pieces(batch, lists)
-    elif lists:
-        yield _sentences(batch.values)
-    elif batch.values:
-        yield "\n".join([*batch.values, ""]).encode()
-
-
 def is_list(kind: Any) -> bool | None:
     """Return whether a type of Arrow is that of lists of words (True) or of text (False), else None."""
-    types = pyarrow("a table").types
-    if types.is_dictionary(kind):
-        return is_list(kind.value_type) and None if _has_items(kind.value_type) else is_list(kind.value_type)
-    if _has_items(kind):
+    if pyarrow("a table").types.is_dictionary(kind):
+        return None if _is_any(kind.value_type, LISTS) else is_list(kind.value_type)
+    if _is_any(kind, LISTS):
         return True if is_list(kind.value_type) is False else None
-    return False if _is_text(kind) else None
+    return False if _is_any(kind, TEXTS) else None
 
 
 def null_at(place: str) -> DataError:
@@ -87,43 +72,38 @@ def first_part(names: Container[str], path: str) -> str:
     return path if path in names else path.partition(".")[0]
 
 
-def field_of(schema: Any, column: str, name: str) -> Any:
-    """Return the type of a column, whose name may be a path through structs, such as a.b.
+def column_in(schema: Any, path: str, name: str) -> Column:
+    """Return the column that a path names, which may lead through structs, such as a.b.
 
     Raise DataError if there is no such column, or if it has neither text nor lists of words.
     """
-    kind, rest = schema, column
+    kind, rest, keys = schema, path, list[str]()
     while True:
-        names = [kind.field(i).name for i in range(len(kind) if kind is schema else kind.num_fields)]
+        names = [field.name for field in kind]
         here = first_part(names, rest)
         if names.count(here) != 1:
             problem = f"{names.count(here)} columns named" if here in names else "no column"
-            raise DataError(f"{name}: {problem} {shown(column)}; the columns are: {column_of(list(schema.names))}")
-        field, rest = kind.field(names.index(here)).type, rest[len(here) + 1 :]
+            raise DataError(f"{name}: {problem} {shown(path)}; the columns are: {column_of(list(schema.names))}")
+        keys.append(here)
+        kind, rest = kind.field(names.index(here)).type, rest[len(here) + 1 :]
         if not rest:
             break
-        if not pyarrow("a table").types.is_struct(field):
-            raise DataError(f"{name}: no column {shown(column)}: {shown(here)} has the type {field}, without fields")
-        kind = field
-    if is_list(field) is None:
+        if not pyarrow("a table").types.is_struct(kind):
+            raise DataError(f"{name}: no column {shown(path)}: {shown(here)} has the type {kind}, without fields")
+    lists = is_list(kind)
+    if lists is None:
         raise DataError(
-            f"{name}: column {shown(column)} has the type {_short(field)}, and must have strings or lists of strings"
+            f"{name}: column {shown(path)} has the type {_short(kind)}, and must have strings or lists of strings"
         )
-    return field
+    return Column(keys, lists)
 
 
-def selected(batch: Any, column: str) -> Array:
-    """Return the column of a record batch, or the field of a struct in it, that `field_of` has found."""
+def selected(batch: Any, column: Column) -> Array:
+    """Return a column of a record batch."""
     import pyarrow.compute as compute
 
-    names = list(batch.schema.names)
-    here = first_part(names, column)
-    array, rest = batch.column(names.index(here)), column[len(here) + 1 :]
-    while rest:
-        names = [array.type.field(i).name for i in range(array.type.num_fields)]
-        here = first_part(names, rest)
-        array, rest = compute.struct_field(array, [here]), rest[len(here) + 1 :]
-    return array
+    array, fields = batch.column(column.names[0]), column.names[1:]
+    return compute.struct_field(array, fields) if fields else array
 
 
 def _short(kind: Any) -> str:
@@ -131,40 +111,30 @@ def _short(kind: Any) -> str:
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
-def _has_items(kind: Any) -> bool:
+def _is_any(kind: Any, names: Sequence[str]) -> bool:
     types = pyarrow("a table").types
-    tests = ("is_list", "is_large_list", "is_fixed_size_list", "is_list_view", "is_large_list_view")
-    return any(getattr(types, test)(kind) for test in tests if hasattr(types, test))
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
-def _is_view(kind: Any) -> bool:
-    types = pyarrow("a table").types
-    return any(getattr(types, test)(kind) for test in ("is_string_view", "is_binary_view") if hasattr(types, test))
+def bytes_of(array: Array, lists: bool, place: Place) -> Iterator[bytes]:
+    """Yield the rows of an array as bytes; only a piece of it is converted at a time. lists: of words.
 
-
-def _is_text(kind: Any) -> bool:
-    types = pyarrow("a table").types
-    tests = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view")
-    return any(getattr(types, test)(kind) for test in tests if hasattr(types, test))
-
-
-def _pieces(batch: Batch, lists: bool) -> Iterator[bytes]:
-    """Yield the rows of an Arrow array, of which only a piece is converted at a time."""
-    array = batch.values
+    Raise DataError for the first row that is null, has a null or is not UTF-8 where that is required.
+    """
     if (null := first_null(array)) is not None:
-        raise null_at(batch.place(null))
+        raise null_at(place(null))
     sizes = _sizes(array)
     if len(sizes) and sizes.max() > MAX_ROW_BYTES:
-        raise DataError(f"{batch.place(int(sizes.argmax()))}: a row of more than {MAX_ROW_BYTES:,} bytes")
+        raise DataError(f"{place(int(sizes.argmax()))}: a row of more than {MAX_ROW_BYTES:,} bytes")
     for first, last in _ranges(sizes):
         piece = array.slice(first, last - first)
         if not lists:
             yield _text(piece)
             continue
         try:
-            yield _joined(piece, lambda i, first=first: batch.place(first + i))  # type: ignore[misc]
+            yield _joined(piece, lambda i, first=first: place(first + i))  # type: ignore[misc]
         except UnicodeDecodeError as error:
-            raise DataError(f"{batch.place(first)} or after it: a word is not UTF-8 ({error.reason})") from None
+            raise DataError(f"{place(first)} or after it: a word is not UTF-8 ({error.reason})") from None
 
 
 def first_null(array: Array) -> int | None:
@@ -178,7 +148,7 @@ def first_null(array: Array) -> int | None:
 
 def _sizes(array: Array) -> Int64:
     """Return the bytes of each row as text, before strings that rows share are repeated."""
-    if not _has_items(array.type):
+    if not _is_any(array.type, LISTS):
         return _lengths(array)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_lengths(array.values))])
     if hasattr(array, "sizes"):  # views of lists, which may overlap
@@ -200,7 +170,7 @@ def _lengths(array: Array) -> Int64:
     if hasattr(array, "dictionary"):
         lengths = _lengths(array.dictionary)
         return lengths[array.indices.fill_null(0).to_numpy()] if len(lengths) else np.ones(len(array), np.int64)
-    if _is_view(array.type):  # pyarrow has no function for them: a view begins with the length of its string
+    if _is_any(array.type, VIEWS):  # pyarrow has no function for them: a view begins with the length of its string
         views = np.frombuffer(array.buffers()[1] or b"", np.int32).reshape(-1, 4)[array.offset :][: len(array), 0]
         return np.where(array.is_null().to_numpy(zero_copy_only=False), 0, views).astype(np.int64) + 1
     return np.asarray(compute.binary_length(array).fill_null(0).to_numpy(), np.int64) + 1
@@ -208,7 +178,7 @@ def _lengths(array: Array) -> Int64:
 
 def longest_entry(array: Array) -> int | None:
     """Return the bytes of the longest string that the rows of an array may have, or None if that is unknown."""
-    values = array.flatten() if _has_items(array.type) else array
+    values = array.flatten() if _is_any(array.type, LISTS) else array
     lengths = _lengths(values.dictionary if hasattr(values, "dictionary") else values)
     return int(lengths.max()) if len(lengths) else None
 
@@ -250,25 +220,16 @@ def _joined(array: Array, place: Place) -> bytes:
     import pyarrow
     import pyarrow.compute as compute
 
-    words = array.flatten()
+    words, sizes = array.flatten(), compute.list_value_length(array).to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     if (number := first_null(words)) is not None:
-        row = compute.list_parent_indices(array)[number].as_py()
-        before = sum(compute.list_value_length(array.slice(0, row)).to_pylist())
-        raise null_at(f"{place(row)}, word {number + 1 - before}")
-    sizes = compute.list_value_length(array).cast(pyarrow.int64())
-    offsets = pyarrow.array([0], pyarrow.int64())
-    offsets = pyarrow.concat_arrays([offsets, compute.cumulative_sum(sizes)])
+        row = int(np.searchsorted(offsets, number, "right")) - 1
+        raise null_at(f"{place(row)}, word {number + 1 - offsets[row]}")
     flat = _flat(words)
     lines = compute.binary_join(pyarrow.LargeListArray.from_arrays(offsets, flat), pyarrow.scalar(b" ", flat.type))
     data = b"\n" + _text(lines)
-    empty = compute.sum(compute.equal(sizes, 0)).as_py()
-    empty_lines = compute.sum(compute.equal(compute.binary_length(lines), 0)).as_py()
-    if is_plain(data, (len(words), len(array)), (empty, empty_lines)):
+    empty_lines = np.count_nonzero(compute.binary_length(lines).to_numpy() == 0)
+    if is_plain(data, (len(words), len(array)), (np.count_nonzero(sizes == 0), empty_lines)):
         return data[1:]
     lists = pyarrow.LargeListArray.from_arrays(offsets, flat.cast(pyarrow.large_string(), safe=False))
-    return _sentences(lists.to_pylist())
-
-
-def _sentences(sentences: list[list[str]]) -> bytes:
-    """Return lists of words as sentences.py writes them."""
-    return encoded(sentences, [" ".join(words) for words in sentences], _remembered) if sentences else b""
+    return encoded(lists.to_pylist())

@@ -54,6 +54,6 @@ class _Again(Blocks):
 
     def __next__(self) -> bytes:
         block = next(self._rest)
-        self.bytes_read += len(block)
-        self.text_bytes += len(block)
+        self.note(block)
+        self.bytes_read = self.text_bytes
         return block if block.endswith(b"\n") else block + b"\n"

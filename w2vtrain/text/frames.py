@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
-from w2vtrain.text.columns import Batch, column_of, field_of, first_part, is_list, pyarrow, selected
+from w2vtrain.text.columns import bytes_of, column_in, column_of, first_part, is_list, pyarrow, selected
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.contract import Opened
+from w2vtrain.text.table_formats.contract import Opened, Piece
 from w2vtrain.text.tables import TableReader, Tables, is_table
 from w2vtrain.text.text_files import Corpus
 
@@ -95,13 +95,14 @@ class FrameReader(TableReader):
         first = next(arrays, None)
         lists = self._corpus.lists = first is not None and bool(is_list(first.type))
 
-        def batches() -> Iterator[Batch]:
+        def pieces() -> Iterator[Piece]:
             row = 0
             for array in chain([] if first is None else [first], arrays):
-                yield Batch(array, lambda index, row=row: f"{name}: row {row + index:,} (from 0)")  # type: ignore[misc]
+                place = lambda index, row=row: f"{name}: row {row + index:,} (from 0)"  # noqa: E731
+                yield from map(Piece, bytes_of(array, lists, place))
                 row += len(array)
 
-        return Opened(lists, batches())
+        return Opened(lists, pieces())
 
     def __next__(self) -> bytes:
         block = super().__next__()
@@ -149,8 +150,7 @@ def _arrays(data: Any, column: str, name: str) -> Iterator[Any]:
 
 def _selected(batches: Any, column: str, name: str) -> Iterator[Any]:
     for batch in batches:
-        field_of(batch.schema, column, name)
-        yield selected(batch, column)
+        yield selected(batch, column_in(batch.schema, column, name))
 
 
 def _chunks(arrow: Any, data: Any, name: str) -> Iterator[Any]:

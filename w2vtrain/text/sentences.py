@@ -12,13 +12,13 @@ word.
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
 from w2vtrain.errors import NoSentences, TokenError, shown
 from w2vtrain.text.phrase_table import PhraseTable
-from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
+from w2vtrain.text.source import Blocks, File
 from w2vtrain.text.text_files import BLOCK_BYTES, blocks
 
 TokenLists = Iterable[Iterable[str]]
@@ -135,7 +135,6 @@ class JoinedSentences(Blocks):
 
     def __init__(self, sentences: TokenLists, block_bytes: int) -> None:
         super().__init__()
-        self._escaped = lru_cache(REMEMBERED_WORDS)(escaped)
         pieces = self._joined(sentences, min(block_bytes, BATCH_CHARACTERS))
         self._blocks = OneThread(blocks(pieces, block_bytes))
 
@@ -146,8 +145,8 @@ class JoinedSentences(Blocks):
     def __next__(self) -> bytes:
         """Return the next block. Raise what the iterable raises, TokenError, or NoSentences."""
         block = next(self._blocks)
-        self.bytes_read = self.text_bytes = self.text_bytes + len(block)
-        self.sample += block[: SAMPLE_BYTES - len(self.sample)]
+        self.note(block)
+        self.bytes_read = self.text_bytes
         return block
 
     def _joined(self, sentences: TokenLists, size: int) -> Iterator[bytes]:
@@ -165,7 +164,7 @@ class JoinedSentences(Blocks):
             lines.append(line)
             characters += len(line) + 1
             if characters >= size or len(batch) == BATCH_SENTENCES:
-                yield encoded(batch, lines, self._escaped)
+                yield encoded(batch, lines)
                 batch, lines, characters = [], [], 0
         if index < 0:
             raise NoSentences(
@@ -173,9 +172,10 @@ class JoinedSentences(Blocks):
                 " pass a list, or an object whose __iter__ starts from the beginning"
             )
         if lines:
-            yield encoded(batch, lines, self._escaped)
+            yield encoded(batch, lines)
 
 
+@lru_cache(REMEMBERED_WORDS)
 def escaped(word: str) -> str:
     """Return a word without white space and unpaired surrogates, which `unescaped` reverses after encoding it."""
     return word.translate(ESCAPES) or ESCAPE
@@ -216,18 +216,19 @@ def _not_a_word(words: list[str], index: int) -> TokenError:
     )
 
 
-def encoded(batch: list[list[str]], lines: list[str], escape: Callable[[str], str]) -> bytes:
-    """Return sentences as bytes. lines: the words of each sentence, joined by spaces."""
+def encoded(sentences: list[list[str]], lines: list[str] | None = None) -> bytes:
+    """Return sentences as bytes. lines: the words of each sentence, joined by spaces, if the caller has them."""
+    lines = [" ".join(words) for words in sentences] if lines is None else lines
     try:
         data = "\n".join(["", *lines, ""]).encode()
-        sizes = list(map(len, batch))
+        sizes = list(map(len, sentences))
         plain = is_plain(data, (sum(sizes), len(sizes)), (sizes.count(0), lines.count("")))
     except UnicodeEncodeError:
         plain = False
     if not plain:
-        for i, words in enumerate(batch):
+        for i, words in enumerate(sentences):
             if lines[i].split() != words or _ODD.search(lines[i]):
-                lines[i] = " ".join(map(escape, words))
+                lines[i] = " ".join(map(escaped, words))
         data = "\n".join(["", *lines, ""]).encode()
     return data[1:]
 

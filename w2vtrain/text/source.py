@@ -28,6 +28,11 @@ class File:
     first: int = 0
     last: bool = True
 
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return "standard input" if self.path == "-" else self.path
+
 
 class Blocks(Iterator[bytes]):
     """Base class of one pass over a source: an iterator over blocks of bytes, whose counters grow during the pass.
@@ -47,6 +52,11 @@ class Blocks(Iterator[bytes]):
 
     def close(self) -> None:
         """End the pass early: nothing more will be read."""
+
+    def note(self, text: bytes) -> None:
+        """Count decompressed text, and keep the beginning of all of it."""
+        self.text_bytes += len(text)
+        self.sample += text[: SAMPLE_BYTES - len(self.sample)]
 
 
 @runtime_checkable

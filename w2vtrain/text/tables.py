@@ -5,7 +5,6 @@ files. A column of lists of strings has a sentence per row, whose words are used
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -13,16 +12,17 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, shown, spelled
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
-from w2vtrain.text.columns import Batch, bytes_of, column_of
+from w2vtrain.text.columns import column_of
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.text.source import SAMPLE_BYTES, File
+from w2vtrain.text.source import File
 from w2vtrain.text.table_formats import FORMATS, by_suffix, format_of
 from w2vtrain.text.table_formats.arrow import PARQUET, group_starts
-from w2vtrain.text.table_formats.contract import Format, Opened, Raw
+from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.table_formats.json_lines import JSON_LINES
-from w2vtrain.text.text_files import Corpus, Reader, below, line_ends
+from w2vtrain.text.text_files import Corpus, Reader, line_ends
 
 MAX_STATE_BYTES = 1 << 26
+FORMAT_NAMES = ", ".join(known.name for known in FORMATS)
 _WORDS = Sentences(())
 
 
@@ -61,7 +61,20 @@ class Tables(Corpus):
                 self.open(file)  # the first file shows the type of the column
 
     def _below(self, folder: str) -> list[str]:
-        return _tables_below(folder)
+        """Return the tables in a folder: those that a dataset of Hugging Face lists, or all, in sorted order."""
+        if Path(folder, "dataset_dict.json").is_file():
+            splits = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
+            raise UsageError(
+                f"{folder}: has several splits of a dataset: name one, such as {Path(folder, *splits[:1])}"
+            )
+        state = Path(folder, "state.json")
+        if state.is_file():
+            return _listed(state)
+        paths = super()._below(folder)
+        paths = [path for path in paths if by_suffix(path) and unpacked(path)[0].suffix.lower() != ".json"]
+        if not paths:
+            raise InputMissing(f"{folder}: no tables ({FORMAT_NAMES}) in this directory")
+        return paths
 
     def read(self) -> "TableReader":
         """Start a pass over the column."""
@@ -107,45 +120,36 @@ class TableReader(Reader):
 
     _corpus: Tables
 
-    def __init__(self, corpus: Tables, files: Sequence[File] | None = None) -> None:
-        self._file_text: Iterator[bytes] = iter(())  # the text of the file that is being read
-        super().__init__(corpus, files)
-
     def _lines(self, file: File) -> Iterator[bytes]:
         before = self.bytes_read
         table = self._open(file)
         self.bytes_read = before  # some formats have read the beginning, and begin again
-        batches = self._counted(table.batches, file, before)
+        pieces = self._counted(table.pieces, file, before)
         if not table.lists:  # text, or no rows
-            self._file_text = chain.from_iterable(bytes_of(batch, False) for batch in batches)
-            yield from super()._lines(file)
+            yield from self._ended(file, pieces)
         else:
-            for piece in chain.from_iterable(bytes_of(batch, True) for batch in batches):
-                self.text_bytes += len(piece)
-                self.sample += piece[: SAMPLE_BYTES - len(self.sample)]
+            for piece in pieces:
+                self.note(piece)
                 yield piece
         if file.size is not None:
             self.bytes_read = before + file.size
 
-    def _pieces(self, file: File, name: str) -> Iterator[bytes]:
-        return self._file_text
-
     def _open(self, file: File) -> Opened:
         return self._corpus.open(file, self.raw)
 
-    def _counted(self, batches: Iterator[Batch], file: File, before: int) -> Iterator[Batch]:
-        """Yield the batches, and note how much of the file was read, for formats that do not read it in order."""
-        for batch in batches:
-            if batch.at is not None:
-                self.bytes_read = max(self.bytes_read, before + batch.at - file.first)
-            yield batch
+    def _counted(self, pieces: Iterator[Piece], file: File, before: int) -> Iterator[bytes]:
+        """Yield the text, and note how much of the file was read, for formats that do not read it in order."""
+        for piece in pieces:
+            if piece.at is not None:
+                self.bytes_read = max(self.bytes_read, before + piece.at - file.first)
+            yield piece.text
 
 
 def _form(file: File) -> Format:
     form = JSON_LINES if file.size is None and not Path(file.path).suffix else format_of(file.path)
     if form is None:
         raise UsageError(
-            f"{file.path}: not a table ({', '.join(known.name for known in FORMATS)}): leave out {spelled('column')}"
+            f"{file.path}: not a table ({FORMAT_NAMES}): leave out {spelled('column')}"
             " for text, or name the file after its format"
         )
     if form is PARQUET and unpacked(file.path)[1]:
@@ -161,26 +165,12 @@ def is_table(path: str) -> bool:
 def column_needed(corpus: Corpus) -> None:
     """Raise UsageError, which lists the columns, if a file of the corpus is a table that cannot be text."""
     for file in corpus.files:
-        if (form := by_suffix(file.path)) and form.binary:
+        if (form := by_suffix(file.path)) and form.names:
             names = form.names(file, Reader(corpus).raw)
             raise UsageError(
                 f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"
                 f" {column_of(names)}"
             )
-
-
-def _tables_below(folder: str) -> list[str]:
-    """Return the tables in a folder: those that a dataset of Hugging Face lists, or all, in sorted order."""
-    if Path(folder, "dataset_dict.json").is_file():
-        splits = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
-        raise UsageError(f"{folder}: has several splits of a dataset: name one, such as {Path(folder, *splits[:1])}")
-    state = Path(folder, "state.json")
-    if state.is_file():
-        return _listed(state)
-    paths = [path for path in below(folder) if by_suffix(path) and unpacked(path)[0].suffix.lower() != ".json"]
-    if not paths:
-        raise InputMissing(f"{folder}: no tables ({', '.join(known.name for known in FORMATS)}) in this directory")
-    return paths
 
 
 def _listed(state: Path) -> list[str]:

@@ -74,11 +74,16 @@ class Corpus:
     @property
     def name(self) -> str:
         """The name of the corpus in messages: its first file, and the number of other files."""
-        first = "standard input" if self.files[0].path == "-" else self.files[0].path
+        first = self.files[0].name
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     def _below(self, folder: str) -> list[str]:
-        return below(folder)
+        """Return all regular files below a folder in sorted order, except dot-files."""
+        names = []
+        for parent, folders, files in os.walk(folder, onerror=_unreadable):
+            folders[:] = [f for f in folders if not f.startswith(".")]
+            names += [Path(parent, f) for f in files if not f.startswith(".")]
+        return [str(path) for path in sorted(names) if path.is_file()]
 
     def ends(self, file: File, places: Sequence[int]) -> set[int]:
         """Return where a file may be divided: the first beginning of a line at or after each place."""
@@ -133,7 +138,12 @@ class Reader(Blocks):
 
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
-        pieces, rewrite = self._text(file), REWRITING.get(self._corpus.tokenizer)
+        raw = self._raw(file)
+        return self._ended(file, raw if file.first else _opened(raw, file.name))
+
+    def _ended(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield text, rewritten by the tokenizer, and a newline if it does not end with one."""
+        pieces, rewrite = self._text(file, pieces), REWRITING.get(self._corpus.tokenizer)
         last = b"\n"
         for piece in self._rewritten(pieces, rewrite) if rewrite else pieces:
             yield piece
@@ -141,25 +151,19 @@ class Reader(Blocks):
         if last != b"\n":
             yield b"\n"
 
-    def _text(self, file: File) -> Iterator[bytes]:
-        """Yield the text of a file without its byte order mark. Raise DataError for bytes that text cannot contain."""
-        name = "standard input" if file.path == "-" else file.path
-        pieces = self._pieces(file, name)
+    def _text(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield text without its byte order mark. Raise DataError for bytes that text cannot contain."""
         offset = file.first
-        for piece in _utf8(pieces, name, offset) if self._corpus.errors == "strict" else pieces:
+        for piece in _utf8(pieces, file.name, offset) if self._corpus.errors == "strict" else pieces:
             offset += len(piece)
             self.text_bytes += len(piece)
             if (at := piece.find(0)) >= 0:
-                piece = self._without_nul(piece, f"{name}: NUL at byte {offset - len(piece) + at} of the text")
+                piece = self._without_nul(piece, f"{file.name}: NUL at byte {offset - len(piece) + at} of the text")
             piece = piece.removeprefix(b"\xef\xbb\xbf") if offset == len(piece) else piece
             self.sample += piece[: SAMPLE_BYTES - len(self.sample)]
             yield piece
         if not self.sample.endswith(b"\n"):
             self.sample += b"\n"[: SAMPLE_BYTES - len(self.sample)]
-
-    def _pieces(self, file: File, name: str) -> Iterator[bytes]:
-        """Return the text of a file, decompressed if necessary, from the first byte of its range on."""
-        return self._raw(file) if file.first else _opened(self._raw(file), name)
 
     def raw(self, file: File) -> Iterator[bytes]:
         """Return the bytes of a file or of a range of one, decompressed if necessary."""
@@ -345,15 +349,6 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
     if not paths:
         raise InputMissing(f"{source}: {'no files in this directory' if names else 'no file matches this pattern'}")
     return paths
-
-
-def below(folder: str) -> list[str]:
-    """Return all regular files below a folder in sorted order, except dot-files."""
-    names = []
-    for parent, folders, files in os.walk(folder, onerror=_unreadable):
-        folders[:] = [f for f in folders if not f.startswith(".")]
-        names += [Path(parent, f) for f in files if not f.startswith(".")]
-    return [str(path) for path in sorted(names) if path.is_file()]
 
 
 def _unreadable(error: OSError) -> None:

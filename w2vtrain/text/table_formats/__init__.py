@@ -1,6 +1,6 @@
 """The formats of tables: Parquet, Arrow, JSON lines, CSV and TSV; contract.py says what each has.
 
-A format says what type a column has, and yields batches of it; columns.py turns these into text.
+A format says what type a column has, and yields its rows as text; columns.py has what those of Arrow need.
 """
 
 from pathlib import Path
@@ -22,19 +22,18 @@ def by_suffix(path: str) -> Format | None:
 
 
 def format_of(path: str) -> Format | None:
-    """Return the format of a file by its suffix or, failing that, by its first bytes; None for any other file."""
+    """Return the format of a file by its suffix or, failing that, by its first bytes; None for any other file.
+
+    CSV and TSV begin like any text.
+    """
     if known := by_suffix(path):
         return known
     try:
         with Path(path).open("rb") as file:
             pieces = decompressed(iter(lambda: file.read(1 << 12), b""), path)
-            return format_of_head(next(pieces, b""))
+            head = next(pieces, b"")
     except (OSError, W2VError):
         return None
-
-
-def format_of_head(head: bytes) -> Format | None:
-    """Return the format of a file by its first bytes, except those that look like any text."""
     if head[:4] == b"PAR1":
         return PARQUET
     if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":

@@ -11,9 +11,9 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reaso
 from w2vtrain.system import parquet_pages
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import justified
-from w2vtrain.text.columns import Batch, field_of, first_part, is_list, longest_entry, pyarrow, selected
+from w2vtrain.text.columns import Column, bytes_of, column_in, longest_entry, pyarrow, selected
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.contract import Format, Opened, Raw
+from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
 BATCH_BYTES = 1 << 22  # of a column, approximately
 MAX_BATCH_ROWS = 1 << 14
@@ -38,17 +38,6 @@ def _reading(path: str, name: str) -> Iterator[None]:
 def _rows(path: str, first: int) -> Callable[[int], str]:
     """Return the places of a batch's rows. first: the number of the first, counted from 1."""
     return lambda index: f"{path}: row {first + index:,}"
-
-
-def _checked(name: str, opened: Callable[[], Iterator[Batch]], path: str) -> Iterator[Batch]:
-    """Yield batches while pyarrow's errors are turned into ours."""
-    batches = opened()
-    while True:
-        with _reading(path, name):
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch
 
 
 class _Stream(io.RawIOBase):
@@ -81,22 +70,22 @@ def _parquet(path: str, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
     from pyarrow import parquet
 
     options = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": [*dictionaries]}
-    with Path(path).open("rb") as file, parquet.ParquetFile(file, **options) as table:
+    with _reading(path, "Parquet"), Path(path).open("rb") as file, parquet.ParquetFile(file, **options) as table:
         yield table
 
 
 def _parquet_names(file: File, _: Raw) -> list[str]:
-    with _reading(file.path, "Parquet"), _parquet(file.path) as table:
+    with _parquet(file.path) as table:
         return list(table.schema_arrow.names)
 
 
-def _parquet_open(file: File, column: str, _: Raw) -> Opened:
+def _parquet_open(file: File, path: str, _: Raw) -> Opened:
     if file.size is None:
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
-    with _reading(file.path, "Parquet"), _parquet(file.path) as table:
-        lists = is_list(field_of(table.schema_arrow, column, file.path))
-        held = _held(file.path, _leaves(table, column))
-    return Opened(bool(lists), _checked("Parquet", lambda: _parquet_batches(file, column, held), file.path))
+    with _parquet(file.path) as table:
+        column = column_in(table.schema_arrow, path, file.path)
+        held = _held(file.path, _leaves(table, path))
+    return Opened(column.lists, _parquet_pieces(file, path, column, held))
 
 
 class _Held(NamedTuple):
@@ -133,7 +122,7 @@ def _leaves(table: Any, column: str) -> list[int]:
 
 def group_starts(file: File) -> list[int]:
     """Return a place in the file for each row group of a Parquet file, by its rows, in ascending order from 0 on."""
-    with _reading(file.path, "Parquet"), _parquet(file.path) as table:
+    with _parquet(file.path) as table:
         return _starts(table.metadata, file.size or 0)
 
 
@@ -142,12 +131,12 @@ def _starts(metadata: Any, size: int) -> list[int]:
     return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
 
 
-def _parquet_batches(file: File, column: str, held: dict[int, _Held]) -> Iterator[Batch]:
+def _parquet_pieces(file: File, path: str, column: Column, held: dict[int, _Held]) -> Iterator[Piece]:
     """Yield the rows of the groups whose places are in the file's range of bytes. held: see `_held`."""
     with _parquet(file.path) as table:
         metadata, row = table.metadata, 1
         whole = Path(file.path).stat().st_size
-        paths = [table.schema.column(i).path for i in _leaves(table, column)]
+        leaves = [table.schema.column(i).path for i in _leaves(table, path)]
         for number, start in enumerate(_starts(metadata, whole)):
             group = metadata.row_group(number)
             if file.first <= start < file.first + (file.size or 0):
@@ -156,26 +145,26 @@ def _parquet_batches(file: File, column: str, held: dict[int, _Held]) -> Iterato
                 most = (
                     REPEATED_BYTES // pages.largest
                     if pages.expands
-                    else _repeatable_rows(file.path, number, column, paths)
+                    else _repeatable_rows(file.path, number, path, column, leaves)
                 )
                 rows = min(most, MAX_BATCH_ROWS, group.num_rows * BATCH_BYTES // max(1, pages.bytes))
-                for batch in table.iter_batches(max(1, rows), row_groups=[number], columns=[column], use_threads=False):
-                    yield Batch(selected(batch, column), _rows(file.path, row), start)
+                for batch in table.iter_batches(max(1, rows), row_groups=[number], columns=[path], use_threads=False):
+                    for text in bytes_of(selected(batch, column), column.lists, _rows(file.path, row)):
+                        yield Piece(text, start)
                     row += len(batch)
             else:
                 row += group.num_rows
 
 
-def _repeatable_rows(path: str, number: int, column: str, leaves: list[str]) -> int:
+def _repeatable_rows(file: str, number: int, path: str, column: Column, leaves: list[str]) -> int:
     """Return how many rows of a group have at most REPEATED_BYTES if all have the longest string of its dictionary.
 
     A dictionary of a few kilobytes may have a string of megabytes, which each row may repeat.
     """
-    with _parquet(path, leaves) as table:
-        batches = table.iter_batches(1, row_groups=[number], columns=[column], use_threads=False)
+    with _parquet(file, leaves) as table:
+        batches = table.iter_batches(1, row_groups=[number], columns=[path], use_threads=False)
         for batch in islice(batches, PROBED_ROWS):
-            array = selected(batch, column)
-            if (longest := longest_entry(array)) is not None:
+            if (longest := longest_entry(selected(batch, column))) is not None:
                 return max(1, REPEATED_BYTES // longest)
     return PROBED_ROWS
 
@@ -190,35 +179,34 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[A
     from pyarrow import ipc
 
     options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
-    pieces = raw(file)
-    head = next(pieces, b"")
-    if head[:6] != b"ARROW1":
-        with ipc.open_stream(_Stream(chain([head], pieces)), options=options) as stream:
-            yield stream
-        return
-    if file.size is None or unpacked(file.path)[1]:
-        raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
-    with Path(file.path).open("rb") as plain, ipc.open_file(plain, options=options) as opened:
-        yield opened
+    with _reading(file.path, "Arrow"):
+        pieces = raw(file)
+        head = next(pieces, b"")
+        if head[:6] != b"ARROW1":
+            with ipc.open_stream(_Stream(chain([head], pieces)), options=options) as stream:
+                yield stream
+            return
+        if file.size is None or unpacked(file.path)[1]:
+            raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
+        with Path(file.path).open("rb") as plain, ipc.open_file(plain, options=options) as opened:
+            yield opened
 
 
 def _arrow_names(file: File, raw: Raw) -> list[str]:
-    with _reading(file.path, "Arrow"), _arrow(file, raw) as table:
+    with _arrow(file, raw) as table:
         return list(table.schema.names)
 
 
-def _arrow_open(file: File, column: str, raw: Raw) -> Opened:
+def _arrow_open(file: File, path: str, raw: Raw) -> Opened:
     if file.size is None:
         raise UsageError(f"{file.path}: Arrow must be a regular file")
-    with _reading(file.path, "Arrow"), _arrow(file, raw) as table:
-        schema = table.schema
-        lists = is_list(field_of(schema, column, file.path))
-    names = list(schema.names)
-    field = names.index(first_part(names, column))
-    return Opened(bool(lists), _checked("Arrow", lambda: _arrow_batches(file, column, raw, field), file.path))
+    with _arrow(file, raw) as table:
+        column = column_in(table.schema, path, file.path)
+        field = list(table.schema.names).index(column.names[0])
+    return Opened(column.lists, _arrow_pieces(file, column, raw, field))
 
 
-def _arrow_batches(file: File, column: str, raw: Raw, field: int) -> Iterator[Batch]:
+def _arrow_pieces(file: File, column: Column, raw: Raw, field: int) -> Iterator[Piece]:
     row = 1
     with _arrow(file, raw, [field]) as table:
         stream = hasattr(table, "read_next_batch")
@@ -226,9 +214,10 @@ def _arrow_batches(file: File, column: str, raw: Raw, field: int) -> Iterator[Ba
         for number, batch in enumerate(batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
             at = None if stream else (file.size or 0) * number // table.num_record_batches
-            yield Batch(selected(batch, column), _rows(file.path, row), at)
+            for text in bytes_of(selected(batch, column), column.lists, _rows(file.path, row)):
+                yield Piece(text, at)
             row += len(batch)
 
 
-PARQUET = Format("Parquet", (".parquet", ".pq"), True, _parquet_open, _parquet_names)
-ARROW = Format("Arrow", (".arrow", ".feather", ".ipc", ".arrows"), True, _arrow_open, _arrow_names)
+PARQUET = Format("Parquet", (".parquet", ".pq"), _parquet_open, _parquet_names)
+ARROW = Format("Arrow", (".arrow", ".feather", ".ipc", ".arrows"), _arrow_open, _arrow_names)

@@ -1,4 +1,4 @@
-"""What a format of tables is: how its columns are found, and how one is read batch by batch.
+"""What a format of tables is: how its columns are found, and how one is read as text, piece by piece.
 
 Files may be hostile: a format turns whatever its parser raises into a DataError with the name of the file.
 """
@@ -6,31 +6,40 @@ Files may be hostile: a format turns whatever its parser raises into a DataError
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from w2vtrain.text.columns import Batch
 from w2vtrain.text.source import File
 
 Raw = Callable[[File], Iterator[bytes]]
 """Yields the bytes of a file, decompressed."""
 
 
+class Piece(NamedTuple):
+    """Some rows of a column as text, which ends with a newline: any number of lines per row, or a sentence.
+
+    at: the byte of the file, if it is known, up to which it was read before these rows.
+    """
+
+    text: bytes
+    at: int | None = None
+
+
 class Opened(NamedTuple):
     """A table whose column is known.
 
-    lists: whether its rows are lists of words, None if there are none; batches: its rows, read on demand.
+    lists: whether its rows are lists of words, None if there are none; pieces: its rows, read on demand.
     """
 
     lists: bool | None
-    batches: Iterator[Batch]
+    pieces: Iterator[Piece]
 
 
 class Format(NamedTuple):
-    """A format of tables. open: start to read a column; names: return the names of the columns.
+    """A format of tables. open: start to read a column.
 
-    suffixes: of its files, before that of a compression; binary: whether the file is not text.
+    suffixes: of its files, before that of a compression; names: return the names of the columns of a file that is not
+    text; None for a format that is.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    binary: bool
     open: Callable[[File, str, Raw], Opened]
-    names: Callable[[File, Raw], list[str]]
+    names: Callable[[File, Raw], list[str]] | None = None

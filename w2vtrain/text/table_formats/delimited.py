@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from w2vtrain.errors import DataError, shown
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.text.columns import Batch, column_of
+from w2vtrain.text.columns import column_of
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.contract import Format, Opened, Raw
+from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
 HEADER_BYTES = 1 << 20  # the first line must be shorter
 
@@ -97,10 +97,6 @@ def _header(pieces: Iterator[bytes], path: str, name: str, delimiter: str) -> tu
     return names, head
 
 
-def _names(file: File, raw: Raw, name: str, delimiter: str) -> list[str]:
-    return _header(raw(file), file.path, name, delimiter)[0]
-
-
 def _open(file: File, column: str, raw: Raw, name: str, delimiter: str) -> Opened:
     pieces = raw(file)
     names, head = _header(pieces, file.path, name, delimiter)
@@ -109,18 +105,18 @@ def _open(file: File, column: str, raw: Raw, name: str, delimiter: str) -> Opene
         raise DataError(f"{file.path}: {problem} {shown(column)}; the columns are: {column_of(names)}")
     chosen = np.uint8(ord(delimiter)), names.index(column), len(names)
 
-    def batches() -> Iterator[Batch]:
+    def pieces_of_text() -> Iterator[Piece]:
         state = np.zeros(STATES, np.int64)
         for piece in chain([head], pieces, [b"\n"]):
             out = np.empty(len(piece), np.uint8)
             written = cells(np.frombuffer(piece, np.uint8), *chosen, out, state)
             if written < 0:
                 raise _problem(state, len(names), file.path)
-            yield Batch(out[:written].tobytes())
+            yield Piece(out[:written].tobytes())
         if state[MODE] == QUOTED:
             raise _unclosed(state, file.path)
 
-    return Opened(False, batches())
+    return Opened(False, pieces_of_text())
 
 
 def _problem(state: npt.NDArray[np.int64], columns: int, path: str) -> DataError:
@@ -141,8 +137,7 @@ def _unclosed(state: npt.NDArray[np.int64], path: str) -> DataError:
 
 
 def _format(name: str, suffix: str, delimiter: str) -> Format:
-    opened = partial(_open, name=name, delimiter=delimiter)
-    return Format(name, (suffix,), False, opened, partial(_names, name=name, delimiter=delimiter))
+    return Format(name, (suffix,), partial(_open, name=name, delimiter=delimiter))
 
 
 CSV, TSV = _format("CSV", ".csv", ","), _format("TSV", ".tsv", "\t")

@@ -9,38 +9,30 @@ import msgspec
 import orjson
 
 from w2vtrain.errors import DataError, shown
-from w2vtrain.text.columns import Batch, column_of, first_part, null_at
+from w2vtrain.system.reading import stream_of
+from w2vtrain.text.columns import column_of, first_part, null_at
+from w2vtrain.text.sentences import encoded
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.contract import Format, Opened, Raw
+from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
-BLOCK_BYTES = 1 << 20  # of whole lines, at least
+BLOCK_BYTES = 1 << 20  # of a block, and the rest of its last line
 MAX_RECORD_BYTES = 1 << 28  # of one line
 
 
 def _record_blocks(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
-    """Join pieces into blocks of whole lines, of which the first may begin with a byte order mark."""
-    held, size, line = list[bytes](), 0, 1
-    for piece in pieces:
-        end = piece.rfind(b"\n") + 1
-        if end and size + end >= BLOCK_BYTES:
-            block = b"".join([*held, piece[:end]])
-            yield block
-            line += block.count(b"\n")
-            held, size = [], 0
-            piece = piece[end:]
-        held.append(piece)
-        size += len(piece)
-        if size > MAX_RECORD_BYTES:
-            line += sum(part.count(b"\n") for part in held)
+    """Join pieces into blocks of whole lines."""
+    stream, line = stream_of(pieces), 1
+    while block := stream.read(BLOCK_BYTES):
+        block += stream.readline(MAX_RECORD_BYTES + 1)
+        text = block.removesuffix(b"\n")
+        if len(text) - text.rfind(b"\n") - 1 > MAX_RECORD_BYTES:
+            line += text.count(b"\n")
             raise DataError(
                 f"{path}:{line}: the line has more than {MAX_RECORD_BYTES:,} bytes: write one record per line, and"
                 " split long texts into several records"
             )
-    yield b"".join(held)
-
-
-def _first_block(blocks: Iterator[bytes]) -> bytes:
-    return next(blocks).removeprefix(b"\xef\xbb\xbf")
+        yield block
+        line += block.count(b"\n")
 
 
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"
@@ -60,10 +52,6 @@ def _record(block: bytes, place: str) -> dict[str, Any]:
     return record
 
 
-def _json_names(file: File, raw: Raw) -> list[str]:
-    return list(_record(_first_block(_record_blocks(raw(file), file.path)), file.path))
-
-
 def _json_path(record: dict[str, Any], column: str, path: str) -> tuple[list[str], Any]:
     """Return the keys that lead to a column in the first record, and its value there."""
     keys, value, rest = list[str](), record, column
@@ -81,18 +69,17 @@ def _json_path(record: dict[str, Any], column: str, path: str) -> tuple[list[str
 
 def _json_open(file: File, column: str, raw: Raw) -> Opened:
     blocks = _record_blocks(raw(file), file.path)
-    first = _first_block(blocks)
+    first = next(blocks, b"").removeprefix(b"\xef\xbb\xbf")
     if not first.strip():
         return Opened(None, iter(()))
-    keys, value = _json_path(_record(first, _lines(file, 1)(0)), column, file.path)
+    place = _lines(file, 1)(0)
+    keys, value = _json_path(_record(first, place), column, file.path)
     if value is None:
-        raise null_at(f"{_lines(file, 1)(0)}: column {shown(column)}")
+        raise null_at(f"{place}: column {shown(column)}")
     if not isinstance(value, str | list):
-        raise DataError(
-            f"{_lines(file, 1)(0)}: column {shown(column)} is {shown(value)}, and must be a string or a list of strings"
-        )
+        raise DataError(f"{place}: column {shown(column)} is {shown(value)}, and must be a string or a list of strings")
     lists = isinstance(value, list)
-    return Opened(lists, _json_batches(file, chain([first], blocks), keys, lists))
+    return Opened(lists, _json_pieces(file, chain([first], blocks), keys, lists))
 
 
 def _lines(file: File, first: int) -> Callable[[int], str]:
@@ -108,7 +95,7 @@ def _decoder(keys: list[str], lists: bool) -> Any:
     return msgspec.json.Decoder(kind)
 
 
-def _json_batches(file: File, blocks: Iterator[bytes], keys: list[str], lists: bool) -> Iterator[Batch]:
+def _json_pieces(file: File, blocks: Iterator[bytes], keys: list[str], lists: bool) -> Iterator[Piece]:
     try:
         decoder = _decoder(keys, lists)
     except ValueError as error:
@@ -122,7 +109,7 @@ def _json_batches(file: File, blocks: Iterator[bytes], keys: list[str], lists: b
             values = [_decoded(decoder, text, place(i)) for i, text in enumerate(block.split(b"\n")) if text.strip()]
         for _ in keys:
             values = [record.value for record in values]
-        yield Batch(values, place)
+        yield Piece(encoded(values) if lists else "\n".join([*values, ""]).encode())
         line += block.count(b"\n")
 
 
@@ -151,4 +138,4 @@ def _nan_in(line: bytes, place: str) -> DataError | None:
     )
 
 
-JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson", ".json"), False, _json_open, _json_names)
+JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson", ".json"), _json_open)

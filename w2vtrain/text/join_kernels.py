@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.kernels.jit import inline, kernel
-from w2vtrain.text.phrase_kernels import CONNECTOR, STARTS, UInt8, UInt64, hashed, slot_of
+from w2vtrain.text.phrase_kernels import CONNECTOR, STARTS, UInt8, UInt64, added, extended, hashed, slot_of
 from w2vtrain.text.word_table import LINE_END, Int32, Int64
 
 
@@ -21,11 +21,8 @@ def put(phrases: Int32, starts: Int64, single: UInt64, joined: Int32, slots: UIn
     for i in range(joined.size):
         low = high = np.uint64(0)
         for at in range(starts[i], starts[i + 1]):
-            word = phrases[at]
-            low = low * single[word, 2] + single[word, 0]
-            high = high * single[word, 3] + single[word, 1]
-        slot = slot_of(slots, hashed(low, high), low, high)
-        slots[slot, 0], slots[slot, 1], slots[slot, 2] = low, high, np.uint64(joined[i] + 1)
+            low, high = extended(low, high, phrases[at], single)
+        added(slots, hashed(low, high), low, high, np.uint64(joined[i] + 1), np.uint64(0))
 
 
 @inline
@@ -33,8 +30,7 @@ def joined_to(first: Any, second: Any, single: UInt64, flags: UInt8, slots: UInt
     """Return the id of the word that two adjacent words are joined to, or -1."""
     if not flags[first] & STARTS:
         return -1
-    low = single[first, 0] * single[second, 2] + single[second, 0]
-    high = single[first, 1] * single[second, 3] + single[second, 1]
+    low, high = extended(single[first, 0], single[first, 1], second, single)
     return np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2]) - 1
 
 
@@ -67,8 +63,7 @@ def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) ->
         out[written] = word
         written += 1
         if begin >= 0 and word != LINE_END:
-            low = low * single[word, 2] + single[word, 0]
-            high = high * single[word, 3] + single[word, 1]
+            low, high = extended(low, high, word, single)
             if flags[word] & CONNECTOR:
                 continue
             value = slots[slot_of(slots, hashed(low, high), low, high), 2]

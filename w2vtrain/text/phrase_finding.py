@@ -124,7 +124,7 @@ class _Pass:
                 prefix, bits, size = 2 * prefix, bits + 1, len(slots)
                 partition = np.uint64(prefix), np.uint64(bits)
             larger = slots_for(size // 2 - 1)
-            state[phrase_kernels.USED] = phrase_kernels.copied(slots, larger, *partition, 1)
+            state[phrase_kernels.USED] = phrase_kernels.copied(slots, larger, *partition)
             slots = larger
         phrase_kernels.look_up(self.several, self.words, slots, *partition, self.counts)
         common = slots[slots[:, 2] >= self.scoring.min_count]
@@ -166,7 +166,7 @@ class _Pass:
             return
         slots = slots_for(sum(map(len, self.common)))
         for common in self.common:
-            phrase_kernels.copied(common, slots, np.uint64(0), np.uint64(0), 1)
+            phrase_kernels.copied(common, slots, np.uint64(0), np.uint64(0))
         size = min(_MAX_STRETCH_IDS, max(_MIN_STRETCH_IDS, lines.ids.size // (4 * self.threads)))
         stretches = lines.stretches(size)
 

@@ -35,6 +35,12 @@ def hashed(low: Any, high: Any) -> Any:
 
 
 @inline
+def extended(low: Any, high: Any, word: Any, keys: UInt64) -> Any:
+    """Return a key with a word appended. keys (V, 4): two halves, and the powers of the bases that append the word."""
+    return low * keys[word, 2] + keys[word, 0], high * keys[word, 3] + keys[word, 1]
+
+
+@inline
 def within(value: Any, prefix: Any, bits: Any) -> Any:
     """Return whether a hash is in the partition whose upper bits are `prefix`."""
     return bits == np.uint64(0) or value >> (_SIXTY_FOUR - bits) == prefix
@@ -71,9 +77,9 @@ def count(
 ) -> int:
     """Count the candidates of a partition from ids[at] on. Stop before the table is more than 3/4 full.
 
-    words (V, 4): the two halves of the key of each word, and the powers of the bases that append it. Return where to
-    continue: the size of `ids` at the end. state (STATES,): keys in use, and the key that is open at that place. The
-    place of a candidate is where its last word is; it is 0 if a word is marked SEVERAL.
+    words (V, 4): keys, see `extended`. Return where to continue: the size of `ids` at the end. state (STATES,): keys in
+    use, and the key that is open at that place. The place of a candidate is where its last word is; it is 0 if a word
+    is marked SEVERAL.
     """
     used, limit = np.int64(state[USED]), slots.shape[0] // 4 * 3
     low, high, is_open, marks = state[LOW], state[HIGH], state[OPEN], state[MARKS]
@@ -84,9 +90,8 @@ def count(
         if word == LINE_END:
             is_open = np.uint64(0)
             continue
-        next_low, next_high = words[word, 0], words[word, 1]
         if is_open:
-            low, high = low * words[word, 2] + next_low, high * words[word, 3] + next_high
+            low, high = extended(low, high, word, words)
             marks |= np.uint64(flags[word])
         if flags[word] & CONNECTOR:
             continue
@@ -95,7 +100,7 @@ def count(
             if within(value, prefix, bits):
                 place = np.uint64(0) if marks & np.uint64(SEVERAL) else np.uint64(at - 1)
                 used += added(slots, value, low, high, one, place)
-        low, high, is_open, marks = next_low, next_high, one, np.uint64(flags[word])
+        low, high, is_open, marks = words[word, 0], words[word, 1], one, np.uint64(flags[word])
     state[USED], state[LOW], state[HIGH], state[OPEN], state[MARKS] = np.uint64(used), low, high, is_open, marks
     return at
 
@@ -115,11 +120,11 @@ def count_words(
 
 
 @kernel()
-def copied(old: UInt64, new: UInt64, prefix: Any, bits: Any, least: int) -> int:
-    """Add the keys of a partition that have at least the value `least` to another table. Return their number."""
+def copied(old: UInt64, new: UInt64, prefix: Any, bits: Any) -> int:
+    """Add the keys of a partition to another table. Return their number."""
     used = 0
     for i in range(old.shape[0]):
-        if old[i, 2] >= np.uint64(least) and old[i, 2] != np.uint64(0):
+        if old[i, 2] != np.uint64(0):
             value = hashed(old[i, 0], old[i, 1])
             if within(value, prefix, bits):
                 used += added(new, value, old[i, 0], old[i, 1], old[i, 2], old[i, 3])
@@ -182,25 +187,20 @@ def find(
     part, so that candidates of different words with the same name differ; seen: an empty table; places (n, 3): receives
     the place of the first and of the last word, and the count of each. Stop when it is full.
     """
-    start = first - 1
-    while start >= 0 and ids[start] != LINE_END and flags[ids[start]] & CONNECTOR:
-        start -= 1
-    if start >= 0 and ids[start] == LINE_END:
-        start = -1
-    rows = 0
+    begin = first - 1  # with the word with which the first candidate begins, if any
+    while begin >= 0 and ids[begin] != LINE_END and flags[ids[begin]] & CONNECTOR:
+        begin -= 1
+    rows, start = 0, -1
     low = high = mine_low = mine_high = np.uint64(0)
     marks = np.uint8(0)
-    begin = start if start >= 0 else first
-    start = -1
-    for at in range(begin, last):
+    for at in range(max(begin, 0), last):
         word = ids[at]
         if word == LINE_END:
             start = -1
             continue
         if start >= 0:
-            low, high = low * words[word, 2] + words[word, 0], high * words[word, 3] + words[word, 1]
-            mine_low = mine_low * single[word, 2] + single[word, 0]
-            mine_high = mine_high * single[word, 3] + single[word, 1]
+            low, high = extended(low, high, word, words)
+            mine_low, mine_high = extended(mine_low, mine_high, word, single)
             marks |= flags[word]
         if flags[word] & CONNECTOR:
             continue
@@ -208,15 +208,12 @@ def find(
             both = np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2])
             if both:
                 score = score_of(counts[ids[start]], counts[word], both, types, total, min_count, npmi)
-                if score > threshold:
-                    value = hashed(mine_low, mine_high)
-                    slot = slot_of(seen, value, mine_low, mine_high)
-                    if seen[slot, 2] == np.uint64(0):
-                        if rows == places.shape[0]:
-                            return rows
-                        seen[slot, 0], seen[slot, 1], seen[slot, 2] = mine_low, mine_high, np.uint64(1)
-                        places[rows, 0], places[rows, 1], places[rows, 2] = start, at, both
-                        rows += 1
+                value = hashed(mine_low, mine_high)
+                if score > threshold and added(seen, value, mine_low, mine_high, np.uint64(1), np.uint64(0)):
+                    places[rows, 0], places[rows, 1], places[rows, 2] = start, at, both
+                    rows += 1
+                    if rows == places.shape[0]:
+                        return rows
         start, marks = at, flags[word]
         low, high, mine_low, mine_high = words[word, 0], words[word, 1], single[word, 0], single[word, 1]
     return rows

@@ -3,17 +3,16 @@
 Nothing here reads a corpus: phrase_finding.py finds phrases, and joining.py joins them.
 """
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.system.compression import packed_write
-from w2vtrain.system.json_text import json_digest, json_text
+from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
 from w2vtrain.system.reading import read_lines
 
 MAGIC = "# w2vtrain phrases "
@@ -55,7 +54,8 @@ class Scoring:
         if self.threshold is None:
             object.__setattr__(self, "threshold", SCORINGS[self.scoring])
         low, high = (-1.0, 1.0) if self.scoring == "npmi" else (0.0, 1e300)
-        if not (is_number(self.threshold) and low <= float(self.threshold or 0) <= high):
+        is_number = isinstance(self.threshold, int | float) and not isinstance(self.threshold, bool)
+        if not (is_number and low <= self.threshold <= high):  # type: ignore[operator]
             raise ConfigError(
                 f"threshold: {self.scoring} needs a number from {low:g}"
                 f"{' to 1' if high == 1 else ' on'}, got {self.threshold!r}"
@@ -198,27 +198,19 @@ class PhraseTable:
         return cls(scoring, tuple(tuple(phrases.values()) for phrases in passes), str(path))
 
 
-def is_number(value: Any) -> bool:
-    """Return whether a value is a finite number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _settings(line: bytes, where: str) -> Scoring:
     if not line.startswith(MAGIC.encode()):
         raise DataError(
             f"{where}: not a table of phrases, which begins with {MAGIC.strip()!r}: `w2vtrain phrases` writes one"
         )
+    values = json_object(line.removeprefix(MAGIC.encode()), f"{where}: the settings are")
+    names = [field.name for field in fields(Scoring)]
+    if values.keys() != set(names) or values["threshold"] is None:
+        raise DataError(f"{where}: expected the settings {', '.join(names)}")
     try:
-        values = json.loads(line.removeprefix(MAGIC.encode()))
-        if not isinstance(values, dict) or set(values) != {field.name for field in fields(Scoring)}:
-            raise DataError(f"{where}: expected the settings {', '.join(field.name for field in fields(Scoring))}")
-        if not isinstance(values["connector_words"], list) or values["threshold"] is None:
-            raise DataError(f"{where}: connector_words must be a list, and threshold a number")
-        return Scoring(**values)
+        return typed(values, Scoring, where)
     except ConfigError as error:
         raise DataError(f"{where}: {error}") from None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise DataError(f"{where}: the settings are not valid JSON: {error}") from None
 
 
 def _row(line: bytes, scoring: Scoring, where: str) -> tuple[int, Phrase]:

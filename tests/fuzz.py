@@ -218,7 +218,7 @@ def read_compressed(path):
                 pass
 
     refused(opened)
-    for tokenizer in text_files.TOKENIZERS:
+    for tokenizer in ("whitespace", *text_files.REWRITING):
         refused(lambda tokenizer=tokenizer: through(text_files.Corpus([str(path)], tokenizer).read()))
 
 

@@ -4,6 +4,7 @@ Nothing here reads a corpus; callers provide the words and their counts.
 """
 
 from array import array
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,13 +53,9 @@ class Vocabulary:
 
         sentences: the count of `</s>`.
         """
-        place, end = int(np.count_nonzero(self.counts > sentences)), SENTENCE_END.encode()
-        while (
-            place < len(self)
-            and self.counts[place] == sentences
-            and self.words[place].encode("utf-8", "surrogatepass") < end
-        ):
-            place += 1
+        first, last = (int(np.count_nonzero(kept)) for kept in (self.counts > sentences, self.counts >= sentences))
+        same_count = [word.encode("utf-8", "surrogatepass") for word in self.words[first:last]]
+        place = first + bisect(same_count, SENTENCE_END.encode())
         words = [*self.words[:place], SENTENCE_END, *self.words[place:]]
         return Vocabulary(words, np.insert(self.counts, place, sentences)), place
 

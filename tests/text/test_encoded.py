@@ -83,7 +83,7 @@ def reference(files, min_count, max_vocab, vocabulary, max_sentence, tokenizer, 
     array = np.array([i for s in sentences for i in [*s, -1]], np.int32)
     size, words = sum(map(len, files)), sum(map(len, sentences))
     stats = CorpusStats(
-        files=len(files), bytes_read=size, text_bytes=size, lines=len(lines), tokens=tokens, types=len(counts),
+        files=len(files), bytes_read=size, text_bytes=size, lines=len(lines), token_count=tokens, types=len(counts),
         out_of_vocabulary=tokens - words, overlong=overlong, invalid=invalid, cut=cut, sentences=len(sentences),
         grown=0, nul=0,
     )  # fmt: skip

@@ -171,7 +171,7 @@ class Console:
     def _read(self, ids: EncodedCorpus, seconds: float) -> None:
         stats, size = ids.stats, len(ids.vocabulary)
         self.say(
-            f"corpus      {stats.tokens:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
+            f"corpus      {stats.token_count:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
             f" read in {duration(seconds)}"
         )
         odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 repaired": stats.invalid}
@@ -181,7 +181,7 @@ class Console:
         for problem, count in odd.items():
             if count:
                 self.say(f"            {count:,} {problem}")
-        share = ids.words / max(1, stats.tokens)
+        share = ids.words / max(1, stats.token_count)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
         self.notice = threading.Timer(1.0, self.say, ["weights     initializing ..."])
         self.notice.daemon = True

@@ -61,7 +61,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     vocabulary, stats = counted(text, settings, console)
     vocabulary.save(output, force)
     console.say(
-        f"{stats.tokens:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
+        f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"
     )
 

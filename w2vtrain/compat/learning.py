@@ -88,8 +88,8 @@ def span(stats: CorpusStats, examples: int | None, words: int | None, done: int)
     """
     if min(examples or 0, words or 0, done) < 0:
         raise InvalidValue("total_examples, total_words and word_count must not be negative")
-    total = words or (examples or stats.lines) * stats.tokens / max(1, stats.lines)
-    return min(1.0, done / total), min(1.0, (done + stats.tokens) / total)
+    total = words or (examples or stats.lines) * stats.token_count / max(1, stats.lines)
+    return min(1.0, done / total), min(1.0, (done + stats.token_count) / total)
 
 
 def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -> None:
@@ -143,7 +143,7 @@ class Learner:
     def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
         """Train on a corpus. Whatever ends the training, the model has the weights learned so far."""
         self.done, self.epochs = self.epochs, self.epochs + settings.epochs
-        self.tokens += encoded.stats.tokens * settings.epochs
+        self.tokens += encoded.stats.token_count * settings.epochs
         events = Events(
             kept=self.on_kept,
             warning=logger.warning,

@@ -59,7 +59,7 @@ def encode_together(
     encoded = ids.find() or _Reading(comm, corpus, division, folder, progress).run(settings, vocabulary, ids)
     with together(comm):
         if progress:
-            progress(encoded.stats.bytes_read, corpus.size, encoded.stats.tokens)
+            progress(encoded.stats.bytes_read, corpus.size, encoded.stats.token_count)
     return replace(encoded, sample=_sample(comm, corpus))
 
 
@@ -84,7 +84,7 @@ class _Reading:
             if vocabulary is None:
                 limits = settings.min_count, settings.max_vocab
                 vocabulary = chosen(self.comm, owned, *limits, self.corpus.name, stats.text_bytes)
-            elif not stats.tokens:
+            elif not stats.token_count:
                 raise no_tokens(self.corpus.name, stats.text_bytes)
             del words, owned
             return self.write(counted, vocabulary, stats, settings, ids)
@@ -125,11 +125,11 @@ class _Reading:
             self.comm.allreduce(written)
             entries, words, cuts = written.sum(axis=0).tolist()
             if not words:
-                raise no_known_words(self.corpus.name, stats.tokens)
+                raise no_known_words(self.corpus.name, stats.token_count)
             sentences, place = entries - words, None
             if settings.sentence_end and SENTENCE_END not in vocabulary.index:
                 vocabulary, place = vocabulary.with_sentence_end(sentences)
-            stats = replace(stats, out_of_vocabulary=stats.tokens - words, cut=cuts, sentences=sentences)
+            stats = replace(stats, out_of_vocabulary=stats.token_count - words, cut=cuts, sentences=sentences)
             return ids.write(spool, written[:, 0], stats, vocabulary, place)
 
 

@@ -5,7 +5,7 @@ Nothing here encodes text. A manifest, written last, lets a restart use the file
 
 import os
 import zlib
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import IO
@@ -37,13 +37,14 @@ class Manifest:
     """The fields of ids.json.
 
     identity: a digest of everything that the ids depend on; sizes: the number of ids that each rank wrote, including
-    sentence ends; checksums: their CRC-32; stats: of the corpus; words_bytes, words_checksum: of the file of words.
+    sentence ends; checksums: their CRC-32; stats: of the corpus, see `CorpusStats.to_json`; words_bytes,
+    words_checksum: of the file of words.
     """
 
     identity: str
     sizes: list[int]
     checksums: list[int]
-    stats: CorpusStats
+    stats: dict[str, int]
     words_bytes: int
     words_checksum: int
 
@@ -85,7 +86,7 @@ class SharedIds:
         Raise OutputError if a file cannot be created or is not the same on all ranks, WriteError if the disk is full.
         """
         words = packed([word.encode() for word in vocabulary.words], vocabulary.counts)
-        manifest = Manifest(self._identity, sizes.tolist(), [], stats, len(words), zlib.crc32(words))
+        manifest = Manifest(self._identity, sizes.tolist(), [], stats.to_json(), len(words), zlib.crc32(words))
         with together(self._comm):
             if self._comm.rank == 0:
                 self._create(words)
@@ -136,8 +137,8 @@ class SharedIds:
             raise OSError(f"{self._words.name} has another content")
         table = unpacked(words)
         vocabulary = Vocabulary([word.decode() for word in table.words(np.arange(table.types))], table.counts)
-        stats = manifest.stats
-        return EncodedCorpus(array, vocabulary, stats.tokens - stats.out_of_vocabulary, stats)
+        stats = CorpusStats.from_json(manifest.stats)
+        return EncodedCorpus(array, vocabulary, stats.token_count - stats.out_of_vocabulary, stats)
 
     def _is_intact(self, corpus: EncodedCorpus | None, manifest: Manifest) -> bool:
         """Return whether all checksums are right; another rank than the writer verifies each."""
@@ -164,10 +165,11 @@ def _valid(data: bytes, identity: str) -> Manifest | None:
     """Return a manifest, or None if it is invalid or describes other ids."""
     try:
         manifest = typed(json_object(data, "the manifest is"), Manifest, "the manifest is damaged")
-    except DataError:
+        stats = CorpusStats.from_json(manifest.stats)
+    except (DataError, TypeError):
         return None
-    stats, numbers = manifest.stats, [*manifest.sizes, *manifest.checksums, *astuple(manifest.stats)]
-    entries = stats.tokens - stats.out_of_vocabulary + stats.sentences
+    numbers = [*manifest.sizes, *manifest.checksums, *manifest.stats.values()]
+    entries = stats.token_count - stats.out_of_vocabulary + stats.sentences
     fits = len(manifest.sizes) == len(manifest.checksums) and 0 < sum(manifest.sizes) == entries
     is_valid = manifest.identity == identity and fits and min(numbers) >= 0 and max(numbers) < MAX_MANIFEST_NUMBER
     return manifest if is_valid else None

@@ -35,7 +35,7 @@ class CorpusStats:
     bytes_read: int  # on disk, before decompression
     text_bytes: int  # after decompression
     lines: int  # including a last line without a newline
-    tokens: int  # not counting overlong ones
+    token_count: int  # not counting overlong ones; `tokens` in files
     types: int  # distinct tokens
     out_of_vocabulary: int  # tokens that are not in the vocabulary
     overlong: int  # tokens of more than 1,000 bytes, which were skipped
@@ -44,6 +44,15 @@ class CorpusStats:
     grown: int  # files that grew after they were listed; the extra bytes are not read
     cut: int  # cuts made in lines of more than max_sentence tokens
     sentences: int  # with at least one word of the vocabulary
+
+    def to_json(self) -> dict[str, int]:
+        """Return the statistics by their names in files."""
+        return {"tokens" if name == "token_count" else name: value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, int]) -> "CorpusStats":
+        """Reverse `to_json`. Raise TypeError if a name is missing or unknown."""
+        return cls(**{"token_count" if name == "tokens" else name: value for name, value in values.items()})
 
 
 class SpooledBlock(NamedTuple):

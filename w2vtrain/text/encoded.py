@@ -124,7 +124,7 @@ class Counted:
             bytes_read=counting.reader.bytes_read,
             text_bytes=counting.reader.text_bytes,
             lines=self.lines,
-            tokens=self.token_count,
+            token_count=self.token_count,
             types=int(np.count_nonzero(self._merged.counts)),
             out_of_vocabulary=0,
             overlong=counting.total(word_table.OVERLONG),
@@ -305,10 +305,10 @@ def _decoded(words: list[bytes]) -> list[str]:
     return [word.decode("utf-8", "surrogatepass") for word in words]
 
 
-def no_known_words(name: str, tokens: int) -> NoKnownWords:
+def no_known_words(name: str, token_count: int) -> NoKnownWords:
     """Return the error for a corpus none of whose tokens is in the vocabulary."""
     return NoKnownWords(
-        f"none of the {tokens} tokens of {name} is in the vocabulary: is it in another language, or in upper case?"
+        f"none of the {token_count} tokens of {name} is in the vocabulary: is it in another language, or in upper case?"
     )
 
 

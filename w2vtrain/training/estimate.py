@@ -112,7 +112,7 @@ def estimate(
         counts, stats = counted.counts, counted.stats
         learned = _known(vocabulary, counted.words, counts)
     result = Estimate(
-        vocabularies(counts), len(vocabulary), learned / stats.tokens, stats.tokens, stats.types, learned,
+        vocabularies(counts), len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
         time.monotonic() - started,
         {"overlong": stats.overlong, "invalid": stats.invalid, "nul": stats.nul, "grown": stats.grown},
     )  # fmt: skip

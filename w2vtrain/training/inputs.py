@@ -190,4 +190,4 @@ def heldout_text(
         threads=1,
         folder=folder,
     )
-    return chunks_of(ids, settings), ids.words / max(1, ids.stats.tokens)
+    return chunks_of(ids, settings), ids.words / max(1, ids.stats.token_count)

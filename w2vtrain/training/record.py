@@ -47,7 +47,7 @@ class Record:
         output vectors in a blend; best_epoch: counted from 1, None without held-out text.
         """
         record = {
-            "corpus": asdict(ids.stats),
+            "corpus": ids.stats.to_json(),
             "vocabulary": {"size": len(ids.vocabulary), "words": ids.words},
             "epochs": self.epochs,
             "seconds": self.seconds,

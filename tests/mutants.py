@@ -156,7 +156,8 @@ MUTANTS = (
         "text/test_vocabulary.py",
     ),
     Mutant(
-        "sentence-across-blocks", "text/encoded.py", "if lone and not is_open:", "if lone:", "text/test_encoded.py",
+        "sentence-across-blocks", "text/word_table.py", "state[OPEN] = open_words", "state[OPEN] = 0",
+        "text/test_encoded.py",
     ),
     Mutant(
         "ids-after-the-sentence-end", "text/encoded.py", "slice_ += slice_ >= place", "slice_ += slice_ > place",

@@ -228,7 +228,7 @@ class FailsAt:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("name", ["add", "map_sentences"])
+@pytest.mark.parametrize("name", ["add", "cut_sentences"])
 def test_an_error_in_a_worker_ends_the_call(tmp_path, monkeypatch, name, threads):
     """This holds while counting and while mapping. Each of the other workers completes at most its current block."""
     failing = FailsAt(getattr(word_table, name), 5)
@@ -297,7 +297,7 @@ from w2vtrain.text.encoded import encode
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 def run(path):
     s = encode(Corpus([path], block_bytes=1 << 20), min_count=1, max_sentence=1000).stats
-    return s.tokens, s.cut, s.sentences, s.overlong, s.lines
+    return s.token_count, s.cut, s.sentences, s.overlong, s.lines
 open(sys.argv[1] + "/small", "w").write("a b c")
 run(sys.argv[1] + "/small")
 before = peak()

@@ -16,11 +16,11 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import DataError, OutputError, WriteError
-from w2vtrain.system.parallel import parallel
+from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.text.word_table import Int32, Int64, WordTable
+from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64, WordTable
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
 Look = Callable[[bytes], object]  # called with each block of text
@@ -56,7 +56,7 @@ class CorpusStats:
 
 
 class SpooledBlock(NamedTuple):
-    """The location of a block's word numbers in a spool, what the next block needs to know about its lines, and types.
+    """The location of a block's word numbers in a spool.
 
     types: how many words the worker has numbered so far, including those of this block.
     """
@@ -64,8 +64,6 @@ class SpooledBlock(NamedTuple):
     worker: int
     offset: int  # in bytes
     length: int  # in entries
-    lines: int
-    tail: int  # tokens after the last newline
     types: int
 
 
@@ -138,13 +136,23 @@ class Counting:
         """Return the sum of one entry of the tokenizer's state over all blocks so far."""
         return sum(int(worker.totals[entry]) for worker in self.workers)
 
-    def numbers(self, block: SpooledBlock) -> Int32:
-        """Return the word numbers of a block, and LINE_END for each newline. Any thread may call this."""
-        worker = self.workers[block.worker]
-        assert worker.spool
-        with worker.reading:  # a lock instead of os.pread, which Windows does not have
-            worker.spool.seek(block.offset)
-            return np.frombuffer(worker.spool.read(4 * block.length), np.int32)
+    def mapped(self, ids: Sequence[Int32], threads: int) -> Iterator[Int32]:
+        """Yield the ids of all tokens, and LINE_END for each newline, block by block.
+
+        ids: for each worker, the id of each of its word numbers, or LEFT_OUT.
+        """
+        ids = [np.append(of_words, np.int32(LINE_END)) for of_words in ids]  # the last is that of the number LINE_END
+
+        def block_ids(index: int) -> Int32:
+            block = self.spooled[index]
+            worker = self.workers[block.worker]
+            assert worker.spool
+            with worker.reading:  # a lock instead of os.pread, which Windows does not have
+                worker.spool.seek(block.offset)
+                numbers = np.frombuffer(worker.spool.read(4 * block.length), np.int32)
+            return ids[block.worker].take(numbers)
+
+        return in_order(block_ids, len(self.spooled), threads, "w2vtrain encoder")
 
     def merged(self) -> "MergedWords":
         """Return the words of all workers."""
@@ -177,8 +185,9 @@ class Counting:
                 return
             offset = worker.spool_bytes
             worker.add(block)
-            written, lines, tail = worker.state[[word_table.WRITTEN, word_table.LINES, word_table.TAIL]].tolist()
-            self.spooled[index] = SpooledBlock(thread, offset, written, lines, tail, worker.table.types)
+            self.spooled[index] = SpooledBlock(
+                thread, offset, int(worker.state[word_table.WRITTEN]), worker.table.types
+            )
             yield self.spooled[index]
 
 
@@ -214,13 +223,13 @@ class MergedWords:
         return self._source.words_of(self._table.words(numbers))
 
     def ids(self, vocabulary: Vocabulary) -> list[Int32]:
-        """Return for each table an array (its types,) int32: the id of each word number, or -1 if it has none.
+        """Return for each table an array (its types,) int32: the id of each word number, or LEFT_OUT.
 
         Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
         """
         tokens = self._source.tokens_of(vocabulary.words)
         self._table, numbers = word_table.merge(word_table.listed(tokens), self._table)
-        ids = np.full(self._table.types, -1, np.int32)
+        ids = np.full(self._table.types, LEFT_OUT, np.int32)
         ids[numbers] = np.arange(numbers.size, dtype=np.int32)
         if np.count_nonzero(ids >= 0) < numbers.size:
             raise DataError("the vocabulary contains a word twice")

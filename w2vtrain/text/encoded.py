@@ -18,10 +18,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
-from w2vtrain.system.parallel import in_order
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, Look, OnRead, append, temporary
-from w2vtrain.text.joining import JoinedText, joined
+from w2vtrain.text.joining import Lines, joined
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
@@ -87,7 +86,7 @@ class Counted:
 
     def __init__(self, counting: Counting) -> None:
         self._counting, self._merged = counting, counting.merged()
-        self._text: Counting | JoinedText = counting
+        self._text: Counting | Lines = counting
         self._invalid, self._closed = self._merged.invalid + counting.reader.invalid, False
         if counting.source.phrases:
             self._text, self._merged = joined(counting, self._merged)
@@ -192,33 +191,16 @@ class Counted:
         vocabulary: as for `encode`; tick: called from the calling thread after each block. Raise WriteError if the disk
         is full.
         """
-        ids, limit = self._merged.ids(vocabulary), max(1, max_sentence)
-        blocks = [self._text.spooled[index] for index in range(len(self._text.spooled))]
-        places = [0]  # by block: how many tokens of its first line are in earlier blocks
-        for block in blocks:
-            places.append(block.tail + (0 if block.lines else places[-1]))
-
-        def mapped(index: int) -> tuple[Int32, list[int]]:
-            block, place = blocks[index], places[index]
-            out, result = np.empty(2 * block.length, np.int32), np.zeros(4, np.int64)
-            place = (place - 1) % limit + 1 if place else 0
-            size = word_table.map_sentences(self._text.numbers(block), ids[block.worker], limit, place, out, result)
-            return out[:size], result.tolist()
-
-        entries = words = cuts = 0
-        is_open = False  # whether the last sentence so far has words, and no end yet
-        threads = len(self._counting.workers)
-        for sentences, (added, more_cuts, open_words, lone) in in_order(
-            mapped, len(blocks), threads, "w2vtrain encoder"
-        ):
-            if lone and not is_open:  # the end of a sentence without words
-                sentences = sentences[1:]
-            is_open = open_words > 0 if open_words >= 0 else is_open or added > 0
-            entries, words, cuts = entries + sentences.size, words + added, cuts + more_cuts
+        state, out, entries = np.zeros(4, np.int64), np.empty(0, np.int32), 0
+        for ids in self._text.mapped(self._merged.ids(vocabulary), len(self._counting.workers)):
+            if out.size < 2 * ids.size:
+                out = np.empty(2 * ids.size, np.int32)
+            sentences = out[: word_table.cut_sentences(ids, max_sentence, out, state)]
             append(file, sentences)
+            entries += sentences.size
             if tick:
                 tick()
-        return Written(entries, words, cuts)
+        return Written(entries, int(state[word_table.WORDS]), int(state[word_table.CUTS]))
 
 
 def read(

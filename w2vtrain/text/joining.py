@@ -12,13 +12,12 @@ import numpy as np
 
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text import join_kernels, phrase_kernels, word_table
-from w2vtrain.text.counting import Counting, MergedWords, SpooledBlock, append, temporary
+from w2vtrain.text.counting import Counting, MergedWords, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
-from w2vtrain.text.word_table import LINE_END, Int32, Int64
+from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64
 
 STRETCH_IDS = 1 << 20
 """Entries that one thread joins at a time."""
-LEFT_OUT = -2  # instead of an id: a word that is not counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,22 +37,29 @@ class Lines:
         bounds = [self.ids.size * i // count for i in range(count + 1)]
         return list(pairwise(bounds))
 
+    def mapped(self, ids: Sequence[Int32], threads: int) -> Iterator[Int32]:
+        """Yield other ids of all words, and LINE_END after each line, block by block, as `Counting.mapped` does."""
+        stretches, others = self.stretches(STRETCH_IDS), np.append(ids[0], np.int32(LINE_END))
+        return in_order(
+            lambda index: others.take(self.ids[slice(*stretches[index])]), len(stretches), threads, "w2vtrain encoder"
+        )
+
+    def first_seen(self, words: MergedWords) -> Int64:
+        """Return numbers (n,) int64 that order words by their first appearance."""
+        first_seen = np.zeros(words.counts.size, np.int64)
+        word_table.first_places(self.ids, first_seen)
+        return first_seen
+
 
 def lines_of(counting: Counting, merged: MergedWords) -> Lines:
     """Return the text that was counted, in the order of the source."""
     used = np.flatnonzero(merged.counts)
     ranks = np.full(merged.counts.size, LEFT_OUT, np.int32)
     ranks[used] = np.arange(used.size, dtype=np.int32)
-    ids = [np.append(ranks[numbers], np.int32(LINE_END)) for numbers in merged.numbers]  # LINE_END, -1, is the last
-
-    def mapped(index: int) -> Int32:
-        block = counting.spooled[index]
-        words = ids[block.worker][counting.numbers(block)]
-        return words[words != LEFT_OUT]
-
-    blocks = in_order(mapped, len(counting.spooled), len(counting.workers), "w2vtrain reader")
+    blocks = counting.mapped([ranks[numbers] for numbers in merged.numbers], len(counting.workers))
+    ids = written((block[block != LEFT_OUT] for block in blocks), counting.folder)
     words = [word.decode("utf-8", "surrogatepass") for word in merged.words(used)]
-    return Lines(written(blocks, counting.folder), words, merged.counts[used].copy())
+    return Lines(ids, words, merged.counts[used].copy())
 
 
 def written(blocks: Iterable[Int32], folder: Path | None, look: Callable[[Int32], object] | None = None) -> Int32:
@@ -138,35 +144,13 @@ def join_all(lines: Lines, table: PhraseTable, folder: Path | None, threads: int
     return lines
 
 
-class JoinedText:
-    """A text whose phrases were joined: its ids, in blocks, as a `Counting` has its numbers."""
-
-    def __init__(self, lines: Lines) -> None:
-        self._ids = lines.ids
-        self.spooled: dict[int, SpooledBlock] = {}
-        for index, (first, last) in enumerate(lines.stretches(STRETCH_IDS)):
-            ends = np.flatnonzero(self._ids[first:last] == LINE_END)
-            tail = last - first - 1 - int(ends[-1]) if ends.size else last - first
-            self.spooled[index] = SpooledBlock(0, first, last - first, ends.size, tail, 0)
-
-    def numbers(self, block: SpooledBlock) -> Int32:
-        """Return the ids of a block."""
-        return self._ids[block.offset : block.offset + block.length]
-
-    def first_seen(self, words: MergedWords) -> Int64:
-        """Return numbers (n,) int64 that order words by their first appearance."""
-        first_seen = np.zeros(words.counts.size, np.int64)
-        word_table.first_places(self._ids, first_seen)
-        return first_seen
-
-
-def joined(counting: Counting, merged: MergedWords) -> tuple[JoinedText, MergedWords]:
-    """Join the phrases of the source in a text that was counted. Return the text and its words."""
+def joined(counting: Counting, merged: MergedWords) -> tuple[Lines, MergedWords]:
+    """Join the phrases of the source in a text that was counted. Return the text, and its words in one table."""
     source = counting.source
     assert source.phrases
     lines = join_all(lines_of(counting, merged), source.phrases, counting.folder, len(counting.workers))
     words = word_table.listed(source.tokens_of(lines.words), lines.counts)
-    return JoinedText(lines), MergedWords(source, [word_table.merge(words, word_table.empty())[0]])
+    return lines, MergedWords(source, [word_table.merge(words, word_table.empty())[0]])
 
 
 def joined_text(lines: Lines, block_bytes: int = 1 << 20) -> Iterator[bytes]:

@@ -20,11 +20,12 @@ Bytes = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
-LINE_END = -1  # marks the end of a line in arrays of word numbers
+LINE_END, LEFT_OUT = -1, -2  # in arrays of word numbers and ids: the end of a line, and a token without an id
 WORDS_PER_CHECK = 1 << 16  # words that are decoded at a time
 
 TYPES, USED = 0, 1  # indices of WordTable.state
-POSITION, WRITTEN, TOKENS, LINES, OVERLONG, TAIL, STATES = 0, 1, 2, 3, 4, 5, 6  # indices of the state of `tokenize`
+POSITION, WRITTEN, TOKENS, LINES, OVERLONG, STATES = 0, 1, 2, 3, 4, 5  # indices of the state of `tokenize`
+PLACE, OPEN, WORDS, CUTS = 0, 1, 2, 3  # indices of the state of `cut_sentences`
 
 _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -95,8 +96,8 @@ def add(text: Bytes, table: WordTable, out: Int32, state: Int64) -> WordTable:
     """Number and count the tokens of a block. Return the table, or a larger one if it had to grow.
 
     text (n,) uint8; out (>= n,) int32: receives the word numbers, and LINE_END for each newline; state (STATES,)
-    int64: receives the number of entries written to `out` (WRITTEN), of tokens (TOKENS), of newlines (LINES), of tokens
-    that are too long (OVERLONG), and of tokens after the last newline (TAIL).
+    int64: receives the number of entries written to `out` (WRITTEN), of tokens (TOKENS), of newlines (LINES), and of
+    tokens that are too long (OVERLONG).
     """
     state[:] = 0
     while not tokenize(text, table, out, state):
@@ -133,7 +134,7 @@ def listed(words: Sequence[bytes], counts: Int64 | None = None) -> WordTable:
 @kernel()
 def tokenize(text: Bytes, table: WordTable, out: Int32, state: Int64) -> bool:
     """Number tokens from state[POSITION] on. If the table is full, stop before the next word and return False."""
-    position, written, tail = state[POSITION], state[WRITTEN], state[TAIL]
+    position, written = state[POSITION], state[WRITTEN]
     first = written - state[LINES]
     full = False
     while position < text.size:
@@ -143,7 +144,6 @@ def tokenize(text: Bytes, table: WordTable, out: Int32, state: Int64) -> bool:
                 out[written] = LINE_END
                 written += 1
                 state[LINES] += 1
-                tail = 0
             position += 1
             continue
         start = position
@@ -158,9 +158,8 @@ def tokenize(text: Bytes, table: WordTable, out: Int32, state: Int64) -> bool:
         table.counts[number] += 1
         out[written] = number
         written += 1
-        tail += 1
     state[TOKENS] += written - state[LINES] - first
-    state[POSITION], state[WRITTEN], state[TAIL] = position, written, tail
+    state[POSITION], state[WRITTEN] = position, written
     return not full
 
 
@@ -240,37 +239,32 @@ def _rehash(old: npt.NDArray[np.uint64], new: npt.NDArray[np.uint64]) -> None:
 
 
 @kernel()
-def map_sentences(numbers: Int32, ids: Int32, limit: int, place: int, out: Int32, result: Int64) -> int:
-    """Map the word numbers of a block to ids, sentence by sentence. Return the number of entries written to `out`.
+def cut_sentences(ids: Int32, limit: int, out: Int32, state: Int64) -> int:
+    """Divide the next ids of a text into sentences, none of which is empty. Return the number of entries written.
 
-    numbers (n,): as `add` wrote them; ids: ids[number] is the id, or negative if the word is not in the vocabulary;
-    limit: the maximum number of tokens per sentence; place: how many tokens of the first sentence were in earlier
-    blocks; out (>= 2n,) int32.
+    ids (n,): LINE_END ends each line, and a token without an id is LEFT_OUT; limit: the maximum number of tokens per
+    sentence; out (>= 2n,) int32: receives ids, and LINE_END after each sentence.
 
-    result (4,) int64: receives the number of words written; the number of cuts; the number of words after the last
-    sentence end, or -1 if the block has no sentence end; and 1 if the first sentence has no words in this block, so
-    that its end, out[0], is needed only if it had words in earlier blocks.
+    state (4,) int64, zeros at the beginning of the text: the number of tokens (PLACE) and of ids (OPEN) of the sentence
+    that the next ids continue; of ids (WORDS) and of cuts in longer lines (CUTS) so far.
     """
-    written = words = cuts = open_words = lone = 0
-    ended = False
-    for number in numbers:
-        if number < 0 or place == limit:
-            if open_words or not ended:
-                lone |= open_words == 0
+    written, place, open_words = 0, state[PLACE], state[OPEN]
+    for word in ids:
+        if word == LINE_END or place == limit:
+            if open_words:
                 out[written] = LINE_END
                 written += 1
-            ended, open_words, place = True, 0, 0
-            cuts += number >= 0
-        if number >= 0:
+            state[CUTS] += word != LINE_END
+            place = open_words = 0
+        if word != LINE_END:
             place += 1
-            word = ids[number]
-            if word >= 0:
-                out[written] = word
-                written += 1
-                open_words += 1
-                words += 1
-    result[0], result[1], result[3] = words, cuts, lone
-    result[2] = open_words if ended else -1
+        if word >= 0:
+            out[written] = word
+            written += 1
+            open_words += 1
+            state[WORDS] += 1
+    state[PLACE] = place
+    state[OPEN] = open_words
     return written
 
 

@@ -222,6 +222,10 @@ class MergedWords:
         """Return the words with these numbers (n,) in UTF-8, with surrogates encoded as other characters are."""
         return self._source.words_of(self._table.words(numbers))
 
+    def texts(self, numbers: Int64) -> list[str]:
+        """Return the words with these numbers (n,)."""
+        return [word.decode("utf-8", "surrogatepass") for word in self.words(numbers)]
+
     def ids(self, vocabulary: Vocabulary) -> list[Int32]:
         """Return for each table an array (its types,) int32: the id of each word number, or LEFT_OUT.
 

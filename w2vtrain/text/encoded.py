@@ -40,20 +40,15 @@ class EncodedCorpus:
     stats: CorpusStats
     sample: bytes = b""
 
-    def chunks(self, size: int = 1000) -> Int64:
+    def chunks(self, size: int) -> tuple[Int64, Int64]:
         """Return offsets (n + 1,) int64 that divide `tokens` into n runs of whole sentences.
 
-        Each run has at least `size` entries, including sentence ends, and no more sentences than it needs to reach that
-        size. The last run may be shorter.
+        Also return the number of words of each run, (n,) int64. Each run has at least `size` entries, including
+        sentence ends, and no more sentences than it needs to reach that size. The last run may be shorter.
         """
-        offsets = np.zeros(self.tokens.size // max(1, size) + 2, np.int64)
-        return offsets[: 1 + word_table.run_ends(np.asarray(self.tokens), max(1, size), offsets[1:])].copy()
-
-    def chunk_words(self, chunks: Int64) -> Int64:
-        """Return the number of words, without sentence ends, in each of the runs `chunks` (n + 1,): (n,) int64."""
-        words = np.zeros(chunks.size - 1, np.int64)
-        word_table.words_between(np.asarray(self.tokens), chunks, words)
-        return words
+        offsets, words = np.zeros((2, self.tokens.size // size + 2), np.int64)
+        count = word_table.runs(np.asarray(self.tokens), size, offsets[1:], words)
+        return offsets[: count + 1].copy(), words[:count].copy()
 
 
 class Written(NamedTuple):
@@ -107,7 +102,7 @@ class Counted:
     @cached_property
     def words(self) -> list[str]:
         """All n distinct words, in order of first appearance, which does not depend on the number of threads."""
-        return _decoded(self._merged.words(self._order))
+        return self._merged.texts(self._order)
 
     @cached_property
     def counts(self) -> Int64:
@@ -152,7 +147,7 @@ class Counted:
         merged, name = self._merged, self._counting.source.name
         order = select(merged.counts, merged.words, min_count, max_vocab)
         require_words(merged.counts, len(order), min_count, name, self._counting.reader.text_bytes)
-        return Vocabulary(_decoded(merged.words(order)), merged.counts[order])
+        return Vocabulary(merged.texts(order), merged.counts[order])
 
     def encode(
         self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False
@@ -281,10 +276,6 @@ def encode(
         if progress:
             progress(ids.stats.bytes_read, source.size, counted.token_count)
         return ids
-
-
-def _decoded(words: list[bytes]) -> list[str]:
-    return [word.decode("utf-8", "surrogatepass") for word in words]
 
 
 def no_known_words(name: str, token_count: int) -> NoKnownWords:

@@ -1,9 +1,9 @@
 """Keep some blocks of a source while it is read, so that a part of it can be encoded without reading it again."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from w2vtrain.text.source import Blocks, File, Source
+from w2vtrain.text.source import Blocks, BlocksInMemory, File, Source
 
 
 class Reservoir:
@@ -28,32 +28,14 @@ class Reservoir:
 class Excerpt:
     """A source whose text is blocks that were read before; each begins a new sentence."""
 
+    files: tuple[File, ...] = ()
+    size: int | None = None
+
     def __init__(self, source: Source, blocks: Sequence[bytes]) -> None:
-        self.source, self.blocks = source, blocks
-        self.files: Sequence[File] = ()
-        self.size = sum(map(len, blocks))
+        self.blocks = blocks
         self.name, self.errors, self.phrases = source.name, source.errors, source.phrases
+        self.tokens_of, self.words_of = source.tokens_of, source.words_of
 
     def read(self) -> Blocks:
         """Start a pass."""
-        return _Again(self.blocks)
-
-    def tokens_of(self, words: Sequence[str]) -> list[bytes]:
-        """Return the token of each word, as the source does."""
-        return self.source.tokens_of(words)
-
-    def words_of(self, tokens: list[bytes]) -> list[bytes]:
-        """Return the word of each token, as the source does."""
-        return self.source.words_of(tokens)
-
-
-class _Again(Blocks):
-    def __init__(self, blocks: Sequence[bytes]) -> None:
-        super().__init__()
-        self._rest: Iterator[bytes] = iter(blocks)
-
-    def __next__(self) -> bytes:
-        block = next(self._rest)
-        self.note(block)
-        self.bytes_read = self.text_bytes
-        return block if block.endswith(b"\n") else block + b"\n"
+        return BlocksInMemory(block if block.endswith(b"\n") else block + b"\n" for block in self.blocks)

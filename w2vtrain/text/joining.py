@@ -58,8 +58,7 @@ def lines_of(counting: Counting, merged: MergedWords) -> Lines:
     ranks[used] = np.arange(used.size, dtype=np.int32)
     blocks = counting.mapped([ranks[numbers] for numbers in merged.numbers], len(counting.workers))
     ids = written((block[block != LEFT_OUT] for block in blocks), counting.folder)
-    words = [word.decode("utf-8", "surrogatepass") for word in merged.words(used)]
-    return Lines(ids, words, merged.counts[used].copy())
+    return Lines(ids, merged.texts(used), merged.counts[used].copy())
 
 
 def written(blocks: Iterable[Int32], folder: Path | None, look: Callable[[Int32], object] | None = None) -> Int32:

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from w2vtrain.errors import NoSentences, TokenError, shown
 from w2vtrain.text.phrase_table import PhraseTable
-from w2vtrain.text.source import Blocks, File
+from w2vtrain.text.source import BlocksInMemory, File
 from w2vtrain.text.text_files import BLOCK_BYTES, blocks
 
 TokenLists = Iterable[Iterable[str]]
@@ -130,24 +130,17 @@ class OneThread(Iterator[bytes]):
                 return
 
 
-class JoinedSentences(Blocks):
-    """One pass over sentences."""
+class JoinedSentences(BlocksInMemory):
+    """One pass over sentences, which raises what the iterable raises, TokenError, or NoSentences."""
 
     def __init__(self, sentences: TokenLists, block_bytes: int) -> None:
-        super().__init__()
         pieces = self._joined(sentences, min(block_bytes, BATCH_CHARACTERS))
-        self._blocks = OneThread(blocks(pieces, block_bytes))
+        self._thread = OneThread(blocks(pieces, block_bytes))
+        super().__init__(self._thread)
 
     def close(self) -> None:
         """End the thread that iterates, as soon as the iterable returns from its work on a sentence."""
-        self._blocks.close()
-
-    def __next__(self) -> bytes:
-        """Return the next block. Raise what the iterable raises, TokenError, or NoSentences."""
-        block = next(self._blocks)
-        self.note(block)
-        self.bytes_read = self.text_bytes
-        return block
+        self._thread.close()
 
     def _joined(self, sentences: TokenLists, size: int) -> Iterator[bytes]:
         """Yield batches of sentences of at least `size` characters as bytes. Only one batch of words is in memory."""

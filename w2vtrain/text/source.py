@@ -42,13 +42,18 @@ class Blocks(Iterator[bytes]):
     end affects no result. Several threads take blocks in turn: the caller holds a lock.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
         self.bytes_read = 0  # on disk, before decompression; for a source that is not on disk, the same as text_bytes
         self.text_bytes = 0  # after decompression
         self.invalid = 0  # byte sequences that are not UTF-8, as far as they are replaced here
         self.nul = 0  # NUL bytes that are replaced by white space
         self.grown = 0  # files that are longer than when they were listed
         self.sample = bytearray()  # the beginning of the text, at most SAMPLE_BYTES
+
+    def __next__(self) -> bytes:
+        """Return the next block. Raise DataError if the data are not text, InputMissing if reading fails."""
+        return next(self._blocks)
 
     def close(self) -> None:
         """End the pass early: nothing more will be read."""
@@ -57,6 +62,16 @@ class Blocks(Iterator[bytes]):
         """Count decompressed text, and keep the beginning of all of it."""
         self.text_bytes += len(text)
         self.sample += text[: SAMPLE_BYTES - len(self.sample)]
+
+
+class BlocksInMemory(Blocks):
+    """One pass over a source that is not on disk."""
+
+    def __next__(self) -> bytes:
+        block = super().__next__()
+        self.note(block)
+        self.bytes_read = self.text_bytes
+        return block
 
 
 @runtime_checkable

@@ -120,16 +120,10 @@ class Reader(Blocks):
     """
 
     def __init__(self, corpus: Corpus, files: Sequence[File] | None = None) -> None:
-        super().__init__()
+        lines = chain.from_iterable(map(self._lines, corpus.files if files is None else files))
+        super().__init__(blocks(lines, corpus.block_bytes))
         self._corpus = corpus
         self._read_bytes = min(READ_BYTES, max(MIN_HEAD_BYTES, corpus.block_bytes))
-        self._blocks = blocks(
-            chain.from_iterable(map(self._lines, corpus.files if files is None else files)), corpus.block_bytes
-        )
-
-    def __next__(self) -> bytes:
-        """Return the next block. Raise DataError if the data are not text, InputMissing if reading fails."""
-        return next(self._blocks)
 
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""

@@ -269,26 +269,19 @@ def cut_sentences(ids: Int32, limit: int, out: Int32, state: Int64) -> int:
 
 
 @kernel()
-def run_ends(tokens: Int32, size: int, out: Int64) -> int:
-    """Write the ends of runs of whole sentences, each of at least `size` entries, to `out`. Return their number."""
-    runs = end = 0
-    while end < tokens.size:
-        end = min(end + size, tokens.size)
-        while tokens[end - 1] != LINE_END:
-            end += 1
-        out[runs] = end
-        runs += 1
-    return runs
+def runs(tokens: Int32, size: int, ends: Int64, words: Int64) -> int:
+    """Write the ends of runs of whole sentences, each of at least `size` entries, and their words. Return their number.
 
-
-@kernel()
-def words_between(tokens: Int32, offsets: Int64, out: Int64) -> None:
-    """Write the number of words, without sentence ends, from each offset to the next to `out` (offsets - 1,) int64."""
-    for i in range(out.size):
-        words = 0
-        for j in range(offsets[i], offsets[i + 1]):
-            words += tokens[j] >= 0
-        out[i] = words
+    The last run may be shorter.
+    """
+    count = first = 0
+    for i in range(tokens.size):
+        if tokens[i] != LINE_END:
+            words[count] += 1
+        elif i + 1 - first >= size or i + 1 == tokens.size:
+            ends[count] = first = i + 1
+            count += 1
+    return count
 
 
 @kernel()

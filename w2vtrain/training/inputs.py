@@ -160,10 +160,10 @@ def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: 
 
 def chunks_of(ids: EncodedCorpus, settings: Settings) -> Chunks:
     """Divide an encoded corpus into chunks. For wide windows, also find the length of its longest sentence."""
-    starts, longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
+    (starts, words), longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
     if window_size(settings) > PLANNED_WORDS:
         longest = longest_sentence(ids.tokens, starts)
-    return Chunks(ids.tokens, starts, ids.chunk_words(starts), ids.vocabulary.counts, longest)
+    return Chunks(ids.tokens, starts, words, ids.vocabulary.counts, longest)
 
 
 def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> int:

@@ -38,7 +38,7 @@ def cells(data: UInt8, delimiter: Any, column: int, columns: int, out: UInt8, st
     closes a cell of several lines, which both show that a quote is missing.
     """
     mode, cell, row, line, before = state[MODE], state[CELL], state[ROW], state[LINE], state[BEFORE]
-    written, good = 0, True
+    written = 0
     for byte in data:
         line += (byte == NEWLINE and before != RETURN) or byte == RETURN
         before = byte
@@ -55,8 +55,8 @@ def cells(data: UInt8, delimiter: Any, column: int, columns: int, out: UInt8, st
         elif byte in (NEWLINE, RETURN):
             if cell == 0 and mode == START:
                 continue
-            good = cell == columns - 1
-            if not good:
+            if cell != columns - 1:
+                written = -1
                 break
             if row > 0:
                 out[written] = NEWLINE
@@ -66,8 +66,8 @@ def cells(data: UInt8, delimiter: Any, column: int, columns: int, out: UInt8, st
         elif byte == QUOTE and mode == CLOSED:
             mode = QUOTED
         elif mode == CLOSED:
-            good = line == state[OPENED]
-            if not good:
+            if line != state[OPENED]:
+                written = -1
                 break
             mode = PLAIN
         else:
@@ -76,7 +76,7 @@ def cells(data: UInt8, delimiter: Any, column: int, columns: int, out: UInt8, st
             out[written] = byte
             written += 1
     state[MODE], state[CELL], state[ROW], state[LINE], state[BEFORE] = mode, cell, row, line, before
-    return written if good else -1
+    return written
 
 
 def _header(pieces: Iterator[bytes], path: str, name: str, delimiter: str) -> tuple[list[str], bytes]:
@@ -114,22 +114,18 @@ def _open(file: File, column: str, raw: Raw, name: str, delimiter: str) -> Opene
                 raise _problem(state, len(names), file.path)
             yield Piece(out[:written].tobytes())
         if state[MODE] == QUOTED:
-            raise _unclosed(state, file.path)
+            raise _problem(state, len(names), file.path)
 
     return Opened(False, pieces_of_text())
 
 
 def _problem(state: npt.NDArray[np.int64], columns: int, path: str) -> DataError:
-    """Return the error for the place where `cells` stopped."""
-    if state[BEFORE] not in (NEWLINE, RETURN):
-        return _unclosed(state, path)
-    return DataError(
-        f"{path}:{state[LINE]}: row {state[ROW]:,} has {state[CELL] + 1:,} cells, and the header {columns:,}: put cells"
-        " that contain a delimiter, a newline or a quote in quotes, and double the quotes in them"
-    )
-
-
-def _unclosed(state: npt.NDArray[np.int64], path: str) -> DataError:
+    """Return the error for the place where `cells` stopped, or for a file that ends in a quoted cell."""
+    if state[MODE] != QUOTED and state[BEFORE] in (NEWLINE, RETURN):
+        return DataError(
+            f"{path}:{state[LINE]}: row {state[ROW]:,} has {state[CELL] + 1:,} cells, and the header {columns:,}: put"
+            " cells that contain a delimiter, a newline or a quote in quotes, and double the quotes in them"
+        )
     return DataError(
         f"{path}:{state[OPENED] + 1}: row {state[ROW]:,} has a cell that begins with a quote which is not closed: close"
         ' it, or double all quotes of the cell and put it in quotes, as in """Hello"", he said"'

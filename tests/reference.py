@@ -295,10 +295,10 @@ def chunks(tokens, size):
     return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in itertools.pairwise(starts)])
 
 
-def trained(engine, text, schedule, **about):
+def trained(engine, text, schedule, *about):
     """Compile an engine and train it to the end, as `fit` does. Return the records of its epochs."""
     engine.compile()
-    states = list(trainer.train(engine, text, schedule, **about))
+    states = list(trainer.Course(engine, text, schedule).train(*about))
     trainer.check_finite(engine.weights(), schedule.alpha, states[-1].epoch)
     return [state.last for state in states if not state.chunks]
 

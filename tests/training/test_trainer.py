@@ -15,10 +15,8 @@ from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.objectives import objective_class
-from w2vtrain.training import trainer
-from w2vtrain.training.events import Events
 from w2vtrain.training.state import State
-from w2vtrain.training.trainer import chunk_order, make_engine
+from w2vtrain.training.trainer import Course, chunk_order, make_engine
 
 SKIPGRAM = SkipGram(5)
 
@@ -27,7 +25,7 @@ def train(architecture, objective, text, dim, schedule, on_progress=lambda _: No
     """Return the weights and epochs of one run."""
     problem = problem_of(text.counts, dim=dim, seed=schedule.seed)
     engine = make_engine(architecture, objective, problem, text, Windows(), schedule)
-    epochs = trained(engine, text, schedule, events=Events(training=on_progress))
+    epochs = trained(engine, text, schedule, on_progress)
     return engine.weights(), epochs
 
 
@@ -174,7 +172,7 @@ def test_pauses_and_resuming_do_not_change_the_weights(architecture, name):
             for mine, old in zip(learned(engine), arrays, strict=True):
                 mine[:] = old
         engine.compile()
-        for state in itertools.islice(trainer.train(engine, text, schedule, state=start, pause=pause), stop_at):
+        for state in itertools.islice(Course(engine, text, schedule, start).train(pause=pause), stop_at):
             states.append(state)
         return states, [array.copy() for array in learned(engine)], [s.last for s in states if not s.chunks]
 
@@ -201,13 +199,13 @@ def test_training_ends_when_the_caller_requests_no_more_states(rng):
     text, schedule, seen = Chunks(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
     problem = problem_of(counts, dim=8)
     engine = make_engine(SKIPGRAM, objective_class("neg").build(problem), problem, text, Windows(), schedule)
-    states = trainer.train(engine, text, schedule, events=Events(training=seen.append))
+    states = Course(engine, text, schedule).train(seen.append)
     assert not seen, "nothing happens before the first state is requested"
     assert [next(states).epoch, next(states).epoch] == [1, 2]
     states.close()
     assert {at.epoch for at in seen} == {1, 2}
     ended = State(epoch=5)
-    assert list(trainer.train(engine, text, schedule, state=ended)) == []
+    assert list(Course(engine, text, schedule, ended).train()) == []
 
 
 def test_schedule_rate_is_linear_from_alpha_to_min_alpha():
@@ -239,7 +237,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, thre
             found.update({(epoch, chunk): rate for chunk, rate in zip(order.tolist(), rates.tolist(), strict=True)})
             return 0.0, 1
 
-    for _ in trainer.train(Recorder(), text, schedule):
+    for _ in Course(Recorder(), text, schedule).train():
         pass
     total, before, expected = 2 * text.words.sum(), 0, {}
     for epoch in range(2):

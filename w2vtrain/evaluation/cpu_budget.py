@@ -4,13 +4,11 @@ training/trainer.py trains; this module only decides when the time is up, and co
 """
 
 import threading
-from collections.abc import Callable, Iterator
 
-from w2vtrain.engines.contract import Chunks, Engine, Schedule
-from w2vtrain.training.events import Events
+from w2vtrain.engines.contract import Schedule
 from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Clock, SliceReport, train
+from w2vtrain.training.trainer import Clock, SliceReport
 
 
 class CpuBudget(Team):
@@ -22,11 +20,9 @@ class CpuBudget(Team):
 
     cpu = 0.0
 
-    def train(
-        self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
-    ) -> Iterator[State]:
+    def clock(self, schedule: Schedule, state: State) -> Clock:
         self.cpu = state.cpu
-        return train(engine, text, schedule, events, state, pause, CpuClock(self, schedule.seconds, state.timed))
+        return CpuClock(self, schedule.seconds, state.timed)
 
 
 class CpuClock(Clock):

@@ -17,7 +17,7 @@ from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.probability.problem import Problem
-from w2vtrain.training.trainer import make_engine, train
+from w2vtrain.training.trainer import Course, make_engine
 
 WORDS = ["the", "of", "and", "in", "to", "a", "was", "is", "for", "on", "as", "by", "with", "he", "at", "it"]
 CONTEXTS, SENTENCES_EACH, EPOCHS, SENTENCES, DIM = 8, 128, 40, 64, 16
@@ -79,7 +79,7 @@ def trained_on_language(name: str, architecture: str, options: dict[str, Any], b
     engine = make_engine(mixer, objective, problem, text, Windows(1, False, True, False), schedule)
     with one_thread():
         engine.compile()
-        for _ in train(engine, text, schedule):
+        for _ in Course(engine, text, schedule).train():
             pass
     weights = engine.weights()
     H, output = weights.input[contexts], weights.output

@@ -12,7 +12,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, encode_corpus
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.state import State
-from w2vtrain.training.trainer import train
+from w2vtrain.training.trainer import Clock, Course
 
 
 class Team:
@@ -52,8 +52,13 @@ class Team:
     def train(
         self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
-        """Train: see training.trainer.train."""
-        return train(engine, text, schedule, events, state, pause)
+        """Train, and yield the states: see Course.run."""
+        course = Course(engine, text, schedule, state, self.clock(schedule, state))
+        return course.train(events.training, pause)
+
+    def clock(self, schedule: Schedule, state: State) -> Clock:
+        """Return the clock of a run that continues from `state`."""
+        return Clock(schedule.seconds)
 
     def watch(self, events: Events) -> Events:
         """Return events that also tell the other processes that this one is at work."""

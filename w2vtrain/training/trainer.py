@@ -23,7 +23,6 @@ from w2vtrain.errors import Diverged, spelled
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.system.parallel import Silence, parallel
-from w2vtrain.training.events import Events
 from w2vtrain.training.state import Epoch, Progress, State
 
 TOLERATED_ALPHA = 0.1
@@ -40,31 +39,6 @@ def make_engine(
     """Return an engine of the kind that the objective requires. subwords: the input rows of words, if these share."""
     engine = BlockEngine if objective.engine == "blocks" else WindowEngine
     return engine(architecture, objective, problem, text, windows, schedule, subwords)
-
-
-def train(
-    engine: Engine,
-    text: Chunks,
-    schedule: Schedule,
-    events: Events | None = None,
-    state: State | None = None,
-    pause: Callable[[], bool] = lambda: False,
-    clock: "Clock | None" = None,
-) -> Iterator[State]:
-    """Train, and yield the state after each epoch and whenever `pause` requests it, while no thread is training.
-
-    An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not count as
-    training; if it requests no more, the run ends there. Compile the engine first: a thread that is compiling looks
-    stalled, and its epoch looks slow. `pause` is called by any thread after each slice; if it returns True, all threads
-    finish their slices. clock: decides when the time limit is reached, by default the clock on the wall.
-
-    With a state that this function yielded and the weights at that moment, training continues as if it had never
-    stopped. With one thread, the same seed gives the same bytes. Raise Diverged if the loss is not finite, Stalled if a
-    thread finishes no slice for too long, and any other exception of a thread. The caller checks the weights at the
-    end: see `check_finite`.
-    """
-    course = Course(engine, text, schedule, state or State(), clock)
-    return course.run(lambda order: on_threads(course, order, pause), (events or Events()).training)
 
 
 def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
@@ -88,26 +62,6 @@ class SliceReport:
     words: int
     alpha: float
     cpu: float
-
-
-@dataclass
-class Tally:
-    """Sums over the slices of an epoch; cpu and timed, the words to which it applies, over those of the run."""
-
-    loss: float
-    examples: int
-    cpu: float
-    timed: int
-
-    @classmethod
-    def of(cls, state: State) -> "Tally":
-        """Return the sums so far."""
-        return cls(state.loss, state.examples, state.cpu, state.timed)
-
-    def add(self, report: SliceReport) -> None:
-        """Add a slice."""
-        self.loss, self.examples = self.loss + report.loss, self.examples + report.examples
-        self.cpu, self.timed = self.cpu + report.cpu, self.timed + report.words
 
 
 def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
@@ -183,16 +137,19 @@ class Clock:
 class Course:
     """Where a run is in its epochs, and what it has learned.
 
-    engine, text, schedule: what is trained, on what, and how; state: at the last pause or end of an epoch; dealt:
-    chunks of the epoch's order that were given to threads; total: words of all epochs.
+    engine, text, schedule: what is trained, on what, and how; state: at the last pause or end of an epoch, with the
+    sums of the slices since then; clock: decides when the time limit is reached, by default the clock on the wall;
+    dealt: chunks of the epoch's order that were given to threads; total: words of all epochs.
+
+    Compile the engine first: a thread that is compiling looks stalled, and its epoch looks slow.
     """
 
     def __init__(
-        self, engine: Engine, text: Chunks, schedule: Schedule, state: State, clock: Clock | None = None
+        self, engine: Engine, text: Chunks, schedule: Schedule, state: State | None = None, clock: Clock | None = None
     ) -> None:  # fmt: skip
-        self.engine, self.text, self.schedule, self.state = engine, text, schedule, state
+        self.engine, self.text, self.schedule, self.state = engine, text, schedule, state or State()
         self.clock = clock or Clock(schedule.seconds)
-        self.clock.spent = state.spent + state.seconds
+        self.clock.spent = self.state.spent + self.state.seconds
         self.total, self.dealt = int(text.words.sum()) * schedule.epochs, 0
 
     def expected(self, done: int) -> int:
@@ -205,10 +162,26 @@ class Course:
         """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
         return self.state.has_ended(self.schedule.epochs) or self.clock.is_over()
 
+    def train(
+        self, on_progress: Callable[[Progress], None] = lambda _: None, pause: Callable[[], bool] = lambda: False
+    ) -> Iterator[State]:
+        """Train on several threads: see `run`.
+
+        `pause` is called by any thread after each slice; if it returns True, all threads finish their slices. With one
+        thread, the same seed gives the same bytes. Raise Stalled if a thread finishes no slice for too long, and any
+        other exception of a thread.
+        """
+        return self.run(lambda order: self.on_threads(order, pause), on_progress)
+
     def run(
         self, train_epoch: Callable[[Order], Generator[SliceReport]], on_progress: Callable[[Progress], None]
     ) -> Iterator[State]:
-        """Train, and yield the state after each epoch, and whenever `train_epoch` pauses.
+        """Train, and yield the state after each epoch and whenever `train_epoch` pauses, while no thread is training.
+
+        An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not
+        count as training; if it requests no more, the run ends there. With a state that this method yielded and the
+        weights at that moment, training continues as if it had never stopped. Raise Diverged if the loss is not finite.
+        The caller checks the weights at the end: see `check_finite`.
 
         train_epoch: deals the epoch's chunks from `dealt` on, and yields a report per slice; it ends at the end of the
         epoch, when time is up, or to pause.
@@ -216,37 +189,56 @@ class Course:
         while not self.has_ended():
             self.clock.start()
             self.dealt = self.state.chunks
-            order, tally = Order.of(self.text, self.schedule, self.state.epoch), Tally.of(self.state)
+            order = Order.of(self.text, self.schedule, self.state.epoch)
             done = int(order.before[0]) + int(order.words[: self.dealt].sum())
             with closing(train_epoch(order)) as reports:
                 for report in reports:
                     done += report.words
-                    tally.add(report)
-                    self.announce(order, done, report, on_progress)
-            self.close(order, tally, done)
+                    on_progress(self.add(report, order, done))
+            self.close(order, done)
             yield self.state
 
-    def announce(self, order: Order, done: int, report: SliceReport, on_progress: Callable[[Progress], None]) -> None:
-        """Report a slice, after `done` words of the run. Raise Diverged if its loss is not finite."""
-        if not math.isfinite(report.loss):
-            raise diverged(self.schedule.alpha, order.epoch + 1)
-        expected = self.expected(done)
-        loss, examples, seconds = report.loss, report.examples, self.clock.elapsed()
-        on_progress(Progress(order.epoch + 1, done, expected, report.alpha, loss, examples, seconds))
+    def add(self, report: SliceReport, order: Order, done: int) -> Progress:
+        """Add a slice, and return the progress after `done` words of the run.
 
-    def close(self, order: Order, tally: Tally, done: int) -> None:
+        Raise Diverged if its loss is not finite.
+        """
+        loss, examples, state = report.loss, report.examples, self.state
+        if not math.isfinite(loss):
+            raise diverged(self.schedule.alpha, order.epoch + 1)
+        self.state = replace(
+            state, loss=state.loss + loss, examples=state.examples + examples, cpu=state.cpu + report.cpu,
+            timed=state.timed + report.words,
+        )  # fmt: skip
+        expected, seconds = self.expected(done), self.clock.elapsed()
+        return Progress(order.epoch + 1, done, expected, report.alpha, loss, examples, seconds)
+
+    def close(self, order: Order, done: int) -> None:
         """Set the state after the chunks that were dealt, after `done` words of the run."""
-        before = self.state
-        seconds = self.clock.stop() + before.seconds
+        state = self.state
+        seconds = self.clock.stop() + state.seconds
         if self.dealt < len(order.chunks) and not self.clock.is_over():
-            self.state = replace(
-                before, chunks=self.dealt, loss=tally.loss, examples=tally.examples, seconds=seconds
-            )  # fmt: skip
+            state = replace(state, chunks=self.dealt, seconds=seconds)
         else:
-            mean = tally.loss / tally.examples if tally.examples else None
-            epoch = Epoch(order.epoch + 1, mean, tally.examples, done - int(order.before[0]), seconds)
-            self.state = before.after(epoch)
-        self.state = replace(self.state, cpu=tally.cpu, timed=tally.timed, is_over=self.clock.is_over())
+            mean = state.loss / state.examples if state.examples else None
+            state = state.after(Epoch(order.epoch + 1, mean, state.examples, done - int(order.before[0]), seconds))
+        self.state = replace(state, is_over=self.clock.is_over())
+
+    def on_threads(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
+        """Train on the rest of the epoch, or up to a pause. Any free thread takes the next slice."""
+        turn, slices = threading.Lock(), self.slices(order, pause)
+
+        def work(thread: int, _: threading.Event) -> Iterator[SliceReport]:
+            while True:
+                with turn:
+                    part = next(slices, None)
+                if part is None:
+                    return
+                yield self.train_slice(order, part, thread)
+
+        silence = Silence(self.schedule.stall_timeout, STALLED)
+        with parallel(work, self.schedule.threads, "w2vtrain learner", silence=silence) as reports:
+            yield from filter(None, reports)
 
     def slices(self, order: Order, pause: Callable[[], bool]) -> Iterator[slice]:
         """Deal slices of an epoch's order until there are no more, time is up, or a pause is requested.
@@ -284,23 +276,6 @@ class Course:
         report = SliceReport(loss, examples, int(order.words[part].sum()), float(rates[-1]), cpu)
         self.clock.count(report)
         return report
-
-
-def on_threads(course: Course, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
-    """Train on the rest of the epoch, or up to a pause, and yield the reports. Any free thread takes the next slice."""
-    turn, slices = threading.Lock(), course.slices(order, pause)
-
-    def work(thread: int, _: threading.Event) -> Iterator[SliceReport]:
-        while True:
-            with turn:
-                part = next(slices, None)
-            if part is None:
-                return
-            yield course.train_slice(order, part, thread)
-
-    silence = Silence(course.schedule.stall_timeout, STALLED)
-    with parallel(work, course.schedule.threads, "w2vtrain learner", silence=silence) as reports:
-        yield from filter(None, reports)
 
 
 def diverged(alpha: float, epoch: int) -> Diverged:

@@ -20,9 +20,9 @@ def stopped(tmp_path, w2vtrain_here, monkeypatch):
     first_lines(300, tmp_path / "text.txt")
     pause = RunFolder.pause
 
-    def stop(self, arrays, about, milestone=False):
-        self.stop_requested = about()["state"]["epoch"] == 2
-        pause(self, arrays, about, milestone)
+    def stop(self, snapshot, milestone=False):
+        self.stop_requested = snapshot()[1]["state"]["epoch"] == 2
+        pause(self, snapshot, milestone)
 
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "pause", stop)

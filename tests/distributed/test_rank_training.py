@@ -186,9 +186,9 @@ def test_ledger_is_exact_when_a_stopped_run_continues_with_other_numbers_of_rank
 def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monkeypatch):
     run, pause = ranks(), RunFolder.pause
 
-    def stopped(self, arrays, about, milestone=False):
-        self.stop_requested = self.stop_requested or about()["state"]["epoch"] == 3
-        pause(self, arrays, about, milestone)
+    def stopped(self, snapshot, milestone=False):
+        self.stop_requested = self.stop_requested or snapshot()[1]["state"]["epoch"] == 3
+        pause(self, snapshot, milestone)
 
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "pause", stopped)
@@ -202,10 +202,10 @@ def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monk
 def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monkeypatch):
     run, pause = ranks(epochs=100_000, seconds=0.2), RunFolder.pause
 
-    def stopped(self, arrays, about, milestone=False):
-        state = about()["state"]
+    def stopped(self, snapshot, milestone=False):
+        state = snapshot()[1]["state"]
         self.stop_requested = self.stop_requested or (state["chunks"] == 0 and state["spent"] >= 0.2)
-        pause(self, arrays, about, milestone)
+        pause(self, snapshot, milestone)
 
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "pause", stopped)

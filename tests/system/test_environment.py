@@ -210,10 +210,10 @@ def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch)
         "save",
         lambda folder, number, found, about, of: (wait_for(let), given.append((number, found, about))),
     )
-    run.pause(lambda: changing, lambda: {"n": 1})
+    run.pause(lambda: (changing, {"n": 1}))
     changing["input"] += 1  # the next chunk
     assert not run.due()
-    run.pause(lambda: changing, lambda: {"n": 2})  # the end of an epoch: the first checkpoint is still being written
+    run.pause(lambda: (changing, {"n": 2}))  # the end of an epoch: the first checkpoint is still being written
     assert given == []
     let.append(True)
     run.settle()
@@ -222,7 +222,7 @@ def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch)
     assert run.due()
     run.stop_requested = True
     with pytest.raises(Stopped):
-        run.pause(lambda: changing, lambda: {"n": 3})
+        run.pause(lambda: (changing, {"n": 3}))
     assert [(number, about["n"], found["input"].max()) for number, found, about in given] == [(1, 1, 0), (2, 3, 1)]
 
 
@@ -234,11 +234,11 @@ def wait_for(let):
 def test_training_waits_for_a_checkpoint_if_there_is_no_memory_for_a_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "available_memory", lambda: 40)
     run, mine = RunFolder(tmp_path, every=0.0), arrays()
-    run.pause(lambda: mine, lambda: {"n": 1})
+    run.pause(lambda: (mine, {"n": 1}))
     assert not run.writer.busy
     assert checkpoint.numbers(tmp_path) == [1]
     monkeypatch.setattr(run_folder, "available_memory", lambda: 48)
-    run.pause(lambda: mine, lambda: {"n": 2})
+    run.pause(lambda: (mine, {"n": 2}))
     run.settle()
     assert checkpoint.numbers(tmp_path) == [1, 2]
 
@@ -250,12 +250,12 @@ def test_an_error_in_the_background_writer_ends_training(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "save", fails)
     run = RunFolder(tmp_path, every=1000.0)
     run.save_requested = True
-    run.pause(arrays, dict)
+    run.pause(lambda: (arrays(), {}))
     while run.writer.busy:
         time.sleep(0.01)
     assert run.due()
     with pytest.raises(WriteError, match="disk full"):
-        run.pause(arrays, dict)
+        run.pause(lambda: (arrays(), {}))
     assert not run.due()
 
 
@@ -271,7 +271,7 @@ def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path
 
     monkeypatch.setattr(checkpoint, "save", fails_once)
     run = RunFolder(tmp_path, every=0.0)
-    run.pause(arrays, lambda: {"n": 1})
+    run.pause(lambda: (arrays(), {"n": 1}))
     run.save()
     assert checkpoint.load(tmp_path).facts == {"n": 1}
     run.save()

@@ -117,9 +117,10 @@ def test_missing_facts_and_facts_of_the_wrong_type_are_refused(name):
 class Recorder(RunFolder):
     """A run that writes nothing, and records in memory what it would save."""
 
-    def pause(self, arrays, about, milestone=False):
-        self.saved = [*getattr(self, "saved", []), (milestone, about()["state"]["epoch"], about()["finished"])]
-        self.kept = Checkpoint(1, {name: array.copy() for name, array in arrays().items()}, about(), [])
+    def pause(self, snapshot, milestone=False):
+        arrays, facts = snapshot()
+        self.saved = [*getattr(self, "saved", []), (milestone, facts["state"]["epoch"], facts["finished"])]
+        self.kept = Checkpoint(1, {name: array.copy() for name, array in arrays.items()}, facts, [])
 
 
 def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):

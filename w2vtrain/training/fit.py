@@ -256,16 +256,13 @@ class _Learner:
 
     def pause(self, milestone: bool = False) -> None:
         """Save a checkpoint if one is due. Save and raise Stopped if a signal requested it."""
-        self.run.pause(self.arrays, self.facts, milestone)
+        self.run.pause(self.snapshot, milestone)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays to save in a checkpoint."""
-        return {**self.engine.state(), **self.early_stopping.arrays()}
-
-    def facts(self) -> dict[str, Any]:
-        """Return the JSON data to save in a checkpoint."""
+    def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the arrays and the JSON data to save in a checkpoint."""
         assert self.fingerprint, "the run saves checkpoints"
-        return asdict(Saved(self.state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts()))
+        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts())
+        return self.engine.state() | self.early_stopping.arrays(), asdict(saved)
 
     def resume(self, corpus: Source) -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.

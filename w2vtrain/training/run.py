@@ -21,8 +21,8 @@ STOPPED_EARLY = (
 )
 """The message of Stopped for a signal that arrives before training."""
 
-Arrays = Callable[[], Mapping[str, np.ndarray]]
-Facts = Callable[[], dict[str, Any]]
+Snapshot = Callable[[], tuple[Mapping[str, np.ndarray], dict[str, Any]]]
+"""Returns what a checkpoint stores: the arrays by name, and the JSON data."""
 ResultSizes = Callable[[Vocabulary, Weights], list[tuple[Path, int]]]
 """Returns the folder of each result, and about how many bytes the result takes there."""
 NO_RESULT_SIZES: ResultSizes = lambda vocabulary, weights: []  # noqa: E731
@@ -119,10 +119,10 @@ class Run:
         """Return whether training should call `pause`. Any thread may call this."""
         return False
 
-    def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
+    def pause(self, snapshot: Snapshot, milestone: bool = False) -> None:
         """Save a checkpoint if it is due, requested or a milestone. Save and raise Stopped if a signal requested that.
 
-        `arrays` and `facts` are called only to save. An error in writing an earlier checkpoint is raised here.
+        `snapshot` is called only to save. An error in writing an earlier checkpoint is raised here.
         """
 
     def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:

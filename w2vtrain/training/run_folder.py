@@ -45,7 +45,7 @@ from w2vtrain.training.journal import (
     OtherSchema,
     changes,
 )
-from w2vtrain.training.run import NO_RESULT_SIZES, Arrays, Facts, Phase, ResultSizes, Run
+from w2vtrain.training.run import NO_RESULT_SIZES, Phase, ResultSizes, Run, Snapshot
 from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
@@ -77,8 +77,8 @@ class RunFolder(Run):
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
         self.is_new = self.starts_over = False  # set by `read`: there is no config.json; checkpoints are of no use
-        self.unsaved: tuple[Arrays, Facts] | None = None
-        self.behind: tuple[Arrays, Facts] | None = None  # being written in the background, or failed
+        self.unsaved: Snapshot | None = None
+        self.behind: Snapshot | None = None  # being written in the background, or failed
         self.writer = Writer(
             lambda line: self.warn(f"{line}: the storage is slow or hangs; training continues meanwhile")
         )
@@ -230,8 +230,8 @@ class RunFolder(Run):
             return True
         return not self.writer.busy and time.monotonic() - self.last >= self.every
 
-    def pause(self, arrays: Arrays, facts: Facts, milestone: bool = False) -> None:
-        self.unsaved = arrays, facts
+    def pause(self, snapshot: Snapshot, milestone: bool = False) -> None:
+        self.unsaved = snapshot
         with self._skipping():
             self.writer.wait(0)
         if self.stop_requested:
@@ -241,7 +241,7 @@ class RunFolder(Run):
         soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every * EPOCH_END_SHARE)
         if self.save_requested or soon:
             self.save_requested = False
-            self._save_soon(arrays(), facts())
+            self._save_soon(*snapshot())
 
     @contextmanager
     def _skipping(self) -> Iterator[None]:
@@ -261,9 +261,8 @@ class RunFolder(Run):
         except (WriteError, OutputError):
             self.unsaved = self.unsaved or self.behind
         if self.unsaved:
-            arrays, facts = self.unsaved
             self.number += 1
-            checkpoint.save(self.folder, self.number, arrays(), facts(), self._description)
+            checkpoint.save(self.folder, self.number, *self.unsaved(), self._description)
             self.last, self.unsaved = time.monotonic(), None
 
     def _save_soon(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -67,7 +68,7 @@ def open_log(request: FitRequest, run: Run, path: str) -> TextIO:
     if is_stream(path):
         return Path(path).open("w", encoding="utf-8", newline="\n")
     if not run.owns(path):
-        with atomic_write(path, request.force, claim=run.claim_log):
+        with atomic_write(path, request.force, claim=partial(run.claim, grows=True)):
             pass
     log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
     if (last := _last_line(path)) and not last.endswith(b"\n"):  # the disk was full

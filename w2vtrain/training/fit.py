@@ -31,8 +31,7 @@ from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
 from w2vtrain.training.predictor import (
     architecture_of,
-    check_subwords,
-    check_window,
+    check_architecture,
     predictor,
     problem_of,
     shrinks,
@@ -64,8 +63,7 @@ def effective(settings: Settings) -> Settings:
     threads, _ = threads_of(settings.threads)
     block = settings.block if settings.block is not None else defaults.get("block", 32)
     shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
-    check_window(settings)
-    check_subwords(settings)
+    check_architecture(settings)
     shrink = settings.shrink_windows if settings.shrink_windows is not None else shrinks(settings)
     done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
     done = replace(done, shrink_windows=shrink, block=block)
@@ -169,15 +167,14 @@ class _Learner:
     def check_space(self, inputs: Inputs) -> None:
         """Raise ResourceError if memory is too small."""
         settings, words = self.settings, len(self.ids.vocabulary)
-        width = settings.vector_size + settings.bias
-        has_replicas = engine_of(settings.objective) == "windows"
-        once = (replicas(words, int(settings.threads)) if has_replicas else 0) + position_rows(settings)
+        once = position_rows(settings)
+        if engine_of(settings.objective) == "windows":
+            once += replicas(words, int(settings.threads))
         # The best weights and the initial model are kept, too.
         copies = 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start) + self.team.copies
-        check_memory(words, width, copies, once=once)
-        if self.subwords or composes(self.architecture):
-            more = (self.subwords or self.architecture).input_rows(words)
-            check_memory(words, width, copies, more, once)
+        is_composed = self.subwords or composes(self.architecture)
+        more = (self.subwords or self.architecture).input_rows(words) if is_composed else 0
+        check_memory(words, settings.vector_size + settings.bias, copies, more, once)
 
     def start(self, start: WarmStart) -> None:
         """Start from the weights of a trained model, and record it."""
@@ -186,11 +183,13 @@ class _Learner:
         self.events.started(self.record.init_from)
 
     def train(self) -> None:
-        """Train all remaining epochs."""
+        """Train all remaining epochs. Raise NothingLearned, without checkpoints, if there was no example."""
         if self.state.last and self.early_stopping.finished < self.state.last.epoch:  # stopped while scoring
             self.state = self.end_epoch(self.state)
         compile_engine(self.engine, self.objective, self.architecture)
-        self.get_ready()
+        self.record.seconds["preparing"] = time.monotonic() - self.started
+        self.events.ready(self.record.seconds["preparing"])
+        self.run.enter(Phase.TRAINING)  # from now on, signals take effect when training pauses
         states = self.team.train(self.engine, self.text, self.schedule, self.events, self.state, self.is_pause_due)
         for reached in states:
             self.state = reached if reached.chunks else self.end_epoch(reached)
@@ -205,7 +204,11 @@ class _Learner:
         if self.early_stopping.text:
             self.record.seconds["scoring"] = self.early_stopping.seconds
         if not self.state.learned:
-            self.give_up()
+            self.run.remove_checkpoints()
+            raise NothingLearned(
+                f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"
+                f" words, a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
+            )
 
     def check_loss(self) -> None:
         """Warn if the last epoch's loss is higher than without training, although no weight is infinite."""
@@ -220,12 +223,6 @@ class _Learner:
     def is_pause_due(self) -> bool:
         """Return whether training should pause before the next slice. Called by any thread."""
         return self.run.due() or bool(self.probe and self.probe.due())
-
-    def get_ready(self) -> None:
-        """Report that everything is compiled. From now on, signals take effect when training pauses."""
-        self.record.seconds["preparing"] = time.monotonic() - self.started
-        self.events.ready(self.record.seconds["preparing"])
-        self.run.enter(Phase.TRAINING)
 
     def end_epoch(self, state: State) -> State:
         """Save a checkpoint, score the held-out text and keep the best weights.
@@ -245,14 +242,6 @@ class _Learner:
         self.record.add(epoch, state.spent, score)
         self.events.epoch(epoch, score)
         return replace(state, is_over=state.is_over or self.early_stopping.is_out_of_patience())
-
-    def give_up(self) -> None:
-        """Delete the checkpoints and raise NothingLearned, because there was no example to learn from."""
-        self.run.remove_checkpoints()
-        raise NothingLearned(
-            f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent words,"
-            f" a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
-        )
 
     def pause(self, milestone: bool = False) -> None:
         """Save a checkpoint if one is due. Save and raise Stopped if a signal requested it."""
@@ -281,7 +270,8 @@ class _Learner:
                 raise CorpusChanged(
                     f"{error}; restore it, or use {spelled('allow_changed', True)} to start over"
                 ) from None
-            self.run.remove_checkpoints(f"{error}; the run starts over")
+            self.run.warn(f"{error}; the run starts over")
+            self.run.remove_checkpoints()
         else:
             self.events.resumed(self.state)
 

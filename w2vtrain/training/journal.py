@@ -118,17 +118,14 @@ class Journal:
         with atomic_write(self.folder / CONFIG, force=True, follow=False) as file:
             file.write(json.dumps(text, indent=2).encode())
 
-    def claim(self, target: Path, temporary: Path) -> None:
-        """Record that the run owns the file or folder `temporary`, which is about to be renamed to `target`."""
+    def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
+        """Record that the run owns the file or folder `temporary`, which is about to be renamed to `target`.
+
+        grows: it is a log, in which `owns` checks the run's id instead of a checksum.
+        """
         with answering(temporary):
             inode, (digest, size) = temporary.stat().st_ino, checksum(temporary)
-        self.outputs[str(target)] = {"inode": inode, "bytes": size, "sha256": digest}
-        self.save()
-
-    def claim_log(self, target: Path, temporary: Path) -> None:
-        """Record that the run owns a log. Since a log grows, `owns` checks the run's id in it instead of a checksum."""
-        with answering(temporary):
-            self.outputs[str(target)] = {"inode": temporary.stat().st_ino, "log": True}
+        self.outputs[str(target)] = {"inode": inode, **({"log": True} if grows else {"bytes": size, "sha256": digest})}
         self.save()
 
     def owns(self, path: str) -> bool:

@@ -40,18 +40,18 @@ def end_of(settings: Settings, vocabulary: Vocabulary) -> int:
     return vocabulary.index[SENTENCE_END] if settings.sentence_end else -1
 
 
-def check_window(settings: Settings) -> None:
-    """Raise ConfigError for --window sentence if the architecture has weights for each position of a window."""
-    if settings.window == WHOLE_SENTENCE and architecture_class(settings.architecture).fixed_positions():
+def check_architecture(settings: Settings) -> None:
+    """Raise ConfigError if these settings do not fit the architecture.
+
+    Weights for each position of a window do not fit --window sentence, and input rows of its own do not fit --subwords.
+    """
+    cls = architecture_class(settings.architecture)
+    if settings.window == WHOLE_SENTENCE and cls.fixed_positions():
         raise ConfigError(
             f"window: {settings.architecture} has weights for each position of a window, so it needs a number, not"
             f" {WHOLE_SENTENCE}"
         )
-
-
-def check_subwords(settings: Settings) -> None:
-    """Raise ConfigError for --subwords if the architecture has input rows of its own."""
-    if settings.subwords and composes(architecture_class(settings.architecture)):
+    if settings.subwords and composes(cls):
         raise ConfigError(
             f"{label('subwords')}: architecture {settings.architecture} computes the vectors of words from rows of its"
             f" own; leave out {spelled('subwords', True)}"
@@ -155,8 +155,7 @@ def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
             f"{label('sentence_end')}: {SENTENCE_END} is not among the model's words: train it with"
             f" {spelled('sentence_end', True)}"
         )
-    check_window(settings)
-    check_subwords(settings)
+    check_architecture(settings)
     settings = replace(settings, options=checked_options(settings.objective, settings.options))
     check_options(settings, files=False)
     return settings

@@ -71,11 +71,8 @@ class Run:
         """Return whether the run has written this file, so that it may be overwritten without --force."""
         return False
 
-    def claim(self, target: Path, temporary: Path) -> None:
-        """Record that the run writes a file: see `files.atomic_write`."""
-
-    def claim_log(self, target: Path, temporary: Path) -> None:
-        """Record that the run writes a log."""
+    def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
+        """Record that the run writes a file: see `files.atomic_write`. grows: as a log does."""
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         """Return whether the run had written all these outputs before it was killed."""
@@ -131,5 +128,5 @@ class Run:
     def keep(self, vocabulary: Vocabulary) -> None:
         """Keep the vocabulary, so that `export` does not need the corpus."""
 
-    def remove_checkpoints(self, why: str | None = None) -> None:
-        """Delete all checkpoints, so that the run starts over. why: a warning to report."""
+    def remove_checkpoints(self) -> None:
+        """Delete all checkpoints, so that the run starts over."""

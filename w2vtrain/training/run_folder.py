@@ -110,11 +110,8 @@ class RunFolder(Run):
         assert self._journal is not None, "`read` has not been called"
         return self._journal
 
-    def claim(self, target: Path, temporary: Path) -> None:
-        self.journal.claim(target, temporary)
-
-    def claim_log(self, target: Path, temporary: Path) -> None:
-        self.journal.claim_log(target, temporary)
+    def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
+        self.journal.claim(target, temporary, grows)
 
     def owns(self, path: str) -> bool:
         return self.journal.owns(path)
@@ -201,9 +198,7 @@ class RunFolder(Run):
                 raise
             raise type(error)(f"{error}; {kept}: w2vtrain resume {self.folder} {next_step}") from error
 
-    def remove_checkpoints(self, why: str | None = None) -> None:
-        if why:
-            self.warn(why)
+    def remove_checkpoints(self) -> None:
         self.settle()
         for number in checkpoint.numbers(self.folder):
             checkpoint.remove(self.folder, number)

@@ -22,5 +22,5 @@ def test_few_reports_all_count():
 
 
 def test_the_time_is_that_of_the_mean_speed_over_equal_times():
-    found = Estimate([], 2, 1.0, 1200, 2, 1200, 0.0, {}, speeds=[100.0, 200.0, 300.0])
+    found = Estimate(2, 1.0, 1200, 2, 1200, 0.0, {}, speeds=[100.0, 200.0, 300.0])
     assert found.seconds == (6.0, 4.0, 12.0)

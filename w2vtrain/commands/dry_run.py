@@ -77,8 +77,8 @@ def show(planned: Plan, expected: Estimate) -> None:
         if count:
             echo(f"            {count:,} {ODD[name]}")
     echo("vocabulary  --min-count      words   of the text")
-    for least, words, coverage in expected.choices:
-        echo(f"            {least:>11,}  {words:>9,}  {coverage:>12.2%}")
+    for choice in expected.vocabularies:
+        echo(f"            {choice['min_count']:>11,}  {choice['words']:>9,}  {choice['coverage']:>12.2%}")
     chosen = "--read-vocab or --init-from" if request.read_vocab or request.init_from else _chosen(settings)
     echo(f"            chosen: {expected.words:,} words, {expected.coverage:.2%} of the text ({chosen})")
     echo(

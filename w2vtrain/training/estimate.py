@@ -50,16 +50,15 @@ SPEED_PARTS = 3
 class Estimate:
     """What a run will take.
 
-    choices: (min_count, words, coverage) of each of MIN_COUNTS; words, coverage: of the chosen vocabulary; tokens: of
-    the text; learned: the text's words that are in the vocabulary; reading: seconds that counting took; weights:
-    bytes of all arrays, with the copies that the run keeps; free: bytes of memory that were free; peak: the most
-    memory of the run, in bytes, with the pages of the encoded text that the system can take back; checkpoints, encoded,
-    results: bytes on disk, those of the run folder and of the encoded text at their peaks; cpu_seconds: of all threads,
-    per epoch; scoring: seconds per epoch for held-out text; speeds: words per second in each part of the sample's time;
-    warnings: what is suspicious.
+    words, coverage: of the chosen vocabulary; tokens: of the text; learned: the text's words that are in the
+    vocabulary; reading: seconds that counting took; weights: bytes of all arrays, with the copies that the run keeps;
+    free: bytes of memory that were free; peak: the most memory of the run, in bytes, with the pages of the encoded text
+    that the system can take back; checkpoints, encoded, results: bytes on disk, those of the run folder and of the
+    encoded text at their peaks; cpu_seconds: of all threads, per epoch; scoring: seconds per epoch for held-out text;
+    speeds: words per second in each part of the sample's time; warnings: what is suspicious; vocabularies: see the
+    function of this name.
     """
 
-    choices: list[tuple[int, int, float]]
     words: int
     coverage: float
     tokens: int
@@ -78,6 +77,7 @@ class Estimate:
     scoring: float = 0.0
     speeds: list[float] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    vocabularies: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def seconds(self) -> tuple[float, float, float] | None:
@@ -89,10 +89,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as built-in types, ready for JSON."""
-        facts = {name: value for name, value in vars(self).items() if name != "choices"}
-        names = ("min_count", "words", "coverage")
-        choices = [dict(zip(names, choice, strict=True)) for choice in self.choices]
-        return facts | {"vocabularies": choices, "seconds_per_epoch": self.seconds}
+        return vars(self) | {"seconds_per_epoch": self.seconds}
 
 
 def estimate(
@@ -112,11 +109,11 @@ def estimate(
         counts, stats = counted.counts, counted.stats
         learned = _known(vocabulary, counted.words, counts)
     result = Estimate(
-        vocabularies(counts), len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
+        len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
         time.monotonic() - started,
         {"overlong": stats.overlong, "invalid": stats.invalid, "nul": stats.nul, "grown": stats.grown},
+        free=available_memory(), vocabularies=vocabularies(counts),
     )  # fmt: skip
-    result.free = available_memory()
     ids = encode(
         Excerpt(corpus, blocks.kept), vocabulary=vocabulary, max_sentence=settings.max_sentence,
         sentence_end=settings.sentence_end, threads=threads,
@@ -145,16 +142,16 @@ def estimate(
     return result
 
 
-def vocabularies(counts: Int64) -> list[tuple[int, int, float]]:
+def vocabularies(counts: Int64) -> list[dict[str, Any]]:
     """Return, for each of MIN_COUNTS that keeps 2 words or more, how many it keeps, and their share of the text.
 
-    counts (n,): of all distinct words.
+    The keys are min_count, words and coverage. counts (n,): of all distinct words.
     """
     total, choices = int(counts.sum()), []
     for least in MIN_COUNTS:
         kept = counts[counts >= least]
         if len(kept) >= 2:
-            choices.append((least, len(kept), int(kept.sum()) / total))
+            choices.append({"min_count": least, "words": len(kept), "coverage": int(kept.sum()) / total})
     return choices
 
 

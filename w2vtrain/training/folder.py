@@ -141,11 +141,10 @@ def kept_vocabulary(folder: Path) -> Vocabulary:
     path = folder / VOCABULARY
     try:
         os.close(open_trusted(path, os.O_RDONLY, require_trust(folder, InputMissing)))
+        return Vocabulary.load(path)
     except OSError as error:
         raise_if_passing(path, error)
         raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
-    try:
-        return Vocabulary.load(path)
     except InputMissing as error:
         if isinstance(error.__cause__, OSError):
             raise_if_passing(path, error.__cause__)

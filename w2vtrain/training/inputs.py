@@ -20,8 +20,7 @@ from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
-from w2vtrain.text.counting import OnRead
-from w2vtrain.text.encoded import Counted, EncodedCorpus, encode, read
+from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
 from w2vtrain.text.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
@@ -147,15 +146,6 @@ def heldout_of(sources: Sources, settings: Settings) -> Source:
     if settings.column is not None and not has_columns(sources):
         settings = replace(settings, column=None)
     return corpus_of(sources, settings)
-
-
-def encode_corpus(inputs: Inputs, corpus: Source, settings: Settings, progress: OnRead) -> EncodedCorpus:
-    """Encode the corpus with the words that `Inputs.words` chooses."""
-    with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=progress) as counted:
-        words = inputs.words(counted, settings)
-        ids = counted.encode(words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)
-        progress(ids.stats.bytes_read, corpus.size, counted.token_count)
-        return ids
 
 
 def chunks_of(ids: EncodedCorpus, settings: Settings) -> Chunks:

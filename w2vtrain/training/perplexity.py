@@ -93,7 +93,7 @@ def score_parts(
     bits = -exact / math.log(2)
     error = math.sqrt(variance / normalized) if normalized < n else 0.0
     parts = None
-    if not (work.by_word or work.sampled):  # the units are parts of chunks, chunk by chunk
+    if work.is_exact:  # the units are parts of chunks, chunk by chunk
         parts = np.stack([sums[:, 0], sums[:, 3] - sums[:, 1]], axis=1).reshape(len(text.words), -1, 2).sum(axis=1)
     score = PerplexityScore(_exp(-exact), _exp(-raw / n), bits, mean, variance, int(n), int(normalized), seconds, error)
     return score, parts
@@ -152,6 +152,7 @@ class _Work:
         self.sampled = self.scorer.affordable > 0
         in_place = self.layer.architecture.in_place()
         self.by_word = in_place and self.scorer.raw is not None and not self.sampled
+        self.is_exact = not (self.by_word or self.sampled)
         # For each context word: the number of examples that have it, and its log Z.
         self.lock = threading.Lock()
         self.examples = np.zeros(len(text.counts), np.int64)
@@ -162,11 +163,12 @@ class _Work:
         chunks = range(len(self.text.words))
         blocks = -(-int(self.text.words.max(initial=1)) // EXAMPLES_PER_BLOCK)
         parts = min(-(-MIN_UNITS // max(1, len(chunks))), blocks)
-        stretches = list(itertools.product(chunks, range(parts), [parts]))
-        if not self.by_word and not self.sampled:
-            return [[partial(self._exact, *stretch) for stretch in stretches]]
-        raw: list[Unit] = [partial(self._raw, *stretch) for stretch in stretches]
-        return [raw, self._samples() if self.sampled else self._words()]
+        stretches: list[Unit] = [
+            partial(self._stretch, chunk, part, parts) for chunk in chunks for part in range(parts)
+        ]
+        if self.is_exact:
+            return [stretches]
+        return [stretches, self._samples() if self.sampled else self._words()]
 
     def totals(self, sums: np.ndarray) -> list[float]:
         """Return the five sums over all units. If log Z is known per word, use each example's context word."""
@@ -192,32 +194,23 @@ class _Work:
                 targets, contexts = examples.targets[block], examples.contexts_of(block, pairs)
                 yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block), contexts)
 
-    def given(self, contexts: Contexts) -> Any:
-        """Return the scorer for examples with these contexts."""
-        return self.scorer if self.scorer.given is None else self.scorer.given(contexts)
-
     def _hidden(self, examples: Examples, first: int, count: int) -> np.ndarray:
         H = np.empty((count, self.layer.width), np.float32)
         self.layer.hidden(examples, first, H)
         return H
 
-    def _exact(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
-        """Score a part of a chunk, and compute log Z of each example."""
+    def _stretch(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
+        """Score a part of a chunk. Compute log Z of each example, unless that is done by word or for a sample."""
         sums = np.zeros(5)
         for block in self.blocks(chunk, work, part, parts):
             check()
-            scores = self.given(block.contexts).scores
-            raw, log_z = (values.astype(np.float64) for values in _quietly(scores, block.H, block.targets))
-            _add(sums, len(raw), _sum(raw), len(raw), _sum(log_z), _sum(log_z**2))
-        return sums
-
-    def _raw(self, chunk: int, part: int, parts: int, work: Workspace, check: Check) -> np.ndarray:
-        """Score a part of a chunk without log Z."""
-        sums = np.zeros(5)
-        for block in self.blocks(chunk, work, part, parts):
-            check()
-            raw = _quietly(self.given(block.contexts).raw, block.H, block.targets)
-            _add(sums, len(raw), _sum(raw.astype(np.float64)))
+            scorer = given(self.scorer, block.contexts)
+            if self.is_exact:
+                raw, log_z = (values.astype(np.float64) for values in _quietly(scorer.scores, block.H, block.targets))
+                _add(sums, len(raw), _sum(raw), len(raw), _sum(log_z), _sum(log_z**2))
+            else:
+                raw = _quietly(scorer.raw, block.H, block.targets)
+                _add(sums, len(raw), _sum(raw.astype(np.float64)))
             if self.by_word:
                 with self.lock:
                     np.add.at(self.examples, block.words, 1)
@@ -241,7 +234,7 @@ class _Work:
         check()
         none = np.zeros_like(words)
         alone = Examples(words, np.arange(len(words)), none + 1, none, none, words, words)
-        H, scorer = self._hidden(alone, 0, len(words)), self.given(alone.contexts_of(slice(None), pairs=True))
+        H, scorer = self._hidden(alone, 0, len(words)), given(self.scorer, alone.contexts_of(slice(None), pairs=True))
         self.log_z[words] = _quietly(scorer.scores, H, words)[1]  # log Z does not depend on the target
         return np.zeros(5)
 
@@ -273,10 +266,15 @@ class _Work:
             some, times = some[share], times[share]
             if len(some):
                 words, starts, sizes = block.contexts
-                scorer = self.given(Contexts(words, starts[some], sizes[some]))
+                scorer = given(self.scorer, Contexts(words, starts[some], sizes[some]))
                 log_z = _quietly(scorer.scores, block.H[some], block.targets[some])[1].astype(np.float64)
                 sums[2:] = times.sum(), _sum(times * log_z), _sum(times * log_z**2)
         return sums
+
+
+def given(scorer: Any, contexts: Contexts) -> Any:
+    """Return the scorer for examples with these contexts."""
+    return scorer if scorer.given is None else scorer.given(contexts)
 
 
 def _sum(values: np.ndarray) -> float:
@@ -313,8 +311,7 @@ def paces(
         for scorer, paces_of_scorer in zip(scorers, by_scorer, strict=True):
             calls, started = 0, time.thread_time()
             while (spent := time.thread_time() - started) < seconds or not calls:
-                given = scorer if scorer.given is None else scorer.given(block.contexts)
-                given.log_prob(block.H, block.targets)
+                given(scorer, block.contexts).log_prob(block.H, block.targets)
                 calls += 1
             if number:  # the first round compiles and builds tables
                 paces_of_scorer.append(calls * len(block.targets) / spent)

@@ -6,10 +6,10 @@ from typing import Any
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine, Schedule
-from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
-from w2vtrain.training.inputs import Inputs, encode_corpus
+from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.state import State
 from w2vtrain.training.trainer import Clock, Course
@@ -46,8 +46,12 @@ class Team:
         """Let the other processes end, because the run has finished before."""
 
     def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
-        """Count and encode the corpus."""
-        return encode_corpus(inputs, corpus, settings, events.reading)
+        """Count the corpus, and encode it with the words that `Inputs.words` chooses."""
+        with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=events.reading) as counted:
+            words = inputs.words(counted, settings)
+            ids = counted.encode(words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)
+            events.reading(ids.stats.bytes_read, corpus.size, counted.token_count)
+            return ids
 
     def train(
         self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]

@@ -46,10 +46,9 @@ def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
 
     Other arrays may contain -inf: the objective's arrays can hold log 0.
     """
-    for matrix in (weights.input, weights.output):
-        if not all(np.isfinite(matrix[i : i + 4096]).all() for i in range(0, len(matrix), 4096)):
-            raise diverged(alpha, epochs)
-    if any(array.dtype.kind == "f" and np.isnan(array).any() for array in weights.arrays.values()):
+    blocks = (rows[i : i + 4096] for rows in (weights.input, weights.output) for i in range(0, len(rows), 4096))
+    others = (array for array in weights.arrays.values() if array.dtype.kind == "f")
+    if not all(np.isfinite(block).all() for block in blocks) or any(np.isnan(array).any() for array in others):
         raise diverged(alpha, epochs)
 
 

@@ -161,15 +161,15 @@ def test_log_z_is_constant_for_hs_and_stays_near_0_for_selfnorm(models, texts):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_stalled_scoring_ends_the_run(texts, monkeypatch, threads):
-    release, calls, scores = threading.Event(), itertools.count(), scoring._quietly
+    release, calls, given = threading.Event(), itertools.count(), scoring.given
 
     def hangs(*arguments):
         if next(calls) == 2:
             release.wait()
             raise RuntimeError("the test is over")  # otherwise this thread would still run in the next test
-        return scores(*arguments)
+        return given(*arguments)
 
-    monkeypatch.setattr(scoring, "_quietly", hangs)
+    monkeypatch.setattr(scoring, "given", hangs)
     settings = {**SMALL, "threads": threads, "stall_timeout": 1.0}
     try:
         with pytest.raises(Stalled, match="no part of the held-out text was scored for 1 s"):

@@ -172,11 +172,12 @@ class _Work:
 
     def totals(self, sums: np.ndarray) -> list[float]:
         """Return the five sums over all units. If log Z is known per word, use each example's context word."""
-        total = sums.sum(axis=0) if np.isfinite(sums).all() else np.array([_sum(column) for column in sums.T])
-        if self.by_word:
-            used = self.examples > 0
-            n, log_z = self.examples[used], self.log_z[used]
-            total[2:] = n.sum(), _sum(n * log_z), _sum(n * log_z**2)
+        with np.errstate(all="ignore"):
+            total = sums.sum(axis=0)
+            if self.by_word:
+                used = self.examples > 0
+                n, log_z = self.examples[used], self.log_z[used]
+                total[2:] = n.sum(), (n * log_z).sum(), (n * log_z**2).sum()
         return [float(x) for x in total]
 
     def blocks(self, chunk: int, work: Workspace, part: int = 0, parts: int = 1) -> Iterator[_Block]:
@@ -184,15 +185,12 @@ class _Work:
         first, last = int(self.text.starts[chunk]), int(self.text.starts[chunk + 1])
         stream = (0, 0, chunk)  # never drawn from: all words are kept and no window shrinks
         architecture, pairs = self.layer.architecture, self.layer.architecture.pairs()
-        number = -1
-        for examples in gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work):
-            for at in range(0, len(examples.targets), EXAMPLES_PER_BLOCK):
-                number += 1
-                if number < part or (number - part) % parts:
-                    continue
-                block = slice(at, at + EXAMPLES_PER_BLOCK)
-                targets, contexts = examples.targets[block], examples.contexts_of(block, pairs)
-                yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block), contexts)
+        gathered = gather(self.text.tokens, first, last, self.keep, self.windows, architecture, stream, work)
+        places = ((some, at) for some in gathered for at in range(0, len(some.targets), EXAMPLES_PER_BLOCK))
+        for examples, at in itertools.islice(places, part, None, parts):
+            block = slice(at, at + EXAMPLES_PER_BLOCK)
+            targets, contexts = examples.targets[block], examples.contexts_of(block, pairs)
+            yield _Block(self._hidden(examples, at, len(targets)), targets, examples.words(block), contexts)
 
     def _hidden(self, examples: Examples, first: int, count: int) -> np.ndarray:
         H = np.empty((count, self.layer.width), np.float32)
@@ -206,11 +204,11 @@ class _Work:
             check()
             scorer = given(self.scorer, block.contexts)
             if self.is_exact:
-                raw, log_z = (values.astype(np.float64) for values in _quietly(scorer.scores, block.H, block.targets))
-                _add(sums, len(raw), _sum(raw), len(raw), _sum(log_z), _sum(log_z**2))
+                raw, log_z = (values.astype(np.float64) for values in scorer.scores(block.H, block.targets))
+                sums[2:] += len(log_z), log_z.sum(), (log_z**2).sum()
             else:
-                raw = _quietly(scorer.raw, block.H, block.targets)
-                _add(sums, len(raw), _sum(raw.astype(np.float64)))
+                raw = scorer.raw(block.H, block.targets).astype(np.float64)
+            sums[:2] += len(raw), raw.sum()
             if self.by_word:
                 with self.lock:
                     np.add.at(self.examples, block.words, 1)
@@ -235,7 +233,7 @@ class _Work:
         none = np.zeros_like(words)
         alone = Examples(words, np.arange(len(words)), none + 1, none, none, words, words)
         H, scorer = self._hidden(alone, 0, len(words)), given(self.scorer, alone.contexts_of(slice(None), pairs=True))
-        self.log_z[words] = _quietly(scorer.scores, H, words)[1]  # log Z does not depend on the target
+        self.log_z[words] = scorer.scores(H, words)[1]  # log Z does not depend on the target
         return np.zeros(5)
 
     def _samples(self) -> list[Unit]:
@@ -267,30 +265,14 @@ class _Work:
             if len(some):
                 words, starts, sizes = block.contexts
                 scorer = given(self.scorer, Contexts(words, starts[some], sizes[some]))
-                log_z = _quietly(scorer.scores, block.H[some], block.targets[some])[1].astype(np.float64)
-                sums[2:] = times.sum(), _sum(times * log_z), _sum(times * log_z**2)
+                log_z = scorer.scores(block.H[some], block.targets[some])[1].astype(np.float64)
+                sums[2:] = times.sum(), (times * log_z).sum(), (times * log_z**2).sum()
         return sums
 
 
 def given(scorer: Any, contexts: Contexts) -> Any:
     """Return the scorer for examples with these contexts."""
     return scorer if scorer.given is None else scorer.given(contexts)
-
-
-def _sum(values: np.ndarray) -> float:
-    """Return the sum of values (n,) float64; for infinite ones of both signs, which weights near 1e38 give, NaN."""
-    return float(values.sum()) if np.isfinite(values).all() else sum(values.tolist())
-
-
-def _add(sums: np.ndarray, *values: float) -> None:
-    """Add values to the first sums. Python adds infinities of both signs without a warning."""
-    sums[: len(values)] = [old + new for old, new in zip(sums.tolist(), values, strict=False)]
-
-
-def _quietly(scores: Any, H: np.ndarray, targets: np.ndarray) -> Any:
-    """Call a method of a scorer without floating-point warnings: the trainer reports divergence."""
-    with np.errstate(all="ignore"):
-        return scores(H, targets)
 
 
 def paces(

@@ -65,7 +65,7 @@ def counts_of(words):
 def test_with_the_words_of_the_model_every_learned_array_is_that_of_the_model(objective):
     settings = settings_of(objective)
     model, engine = trained(settings), engine_of(settings)
-    facts = WarmStart.of(model).copy_to(engine, settings, WORDS)
+    facts = WarmStart.of(model).copy_to(engine, settings)
     found = engine.weights()
     np.testing.assert_array_equal(found.input, model.input)
     np.testing.assert_array_equal(found.output, model.output)
@@ -81,7 +81,7 @@ def test_words_keep_their_rows_under_other_ids_and_new_words_keep_the_initial_ro
     settings = settings_of(objective)
     model = trained(settings)
     engine, untouched = (engine_of(settings, MORE, counts_of(MORE)) for _ in range(2))
-    facts = WarmStart.of(model).copy_to(engine, settings, MORE)
+    facts = WarmStart.of(model).copy_to(engine, settings)
     found, initial = engine.weights(), untouched.weights()
     assert (facts["words"], facts["new_words"]) == (len(WORDS), 2)
     pairs = [("input", found.input, model.input, initial.input)]
@@ -103,7 +103,7 @@ def test_words_keep_their_rows_under_other_ids_and_new_words_keep_the_initial_ro
 def test_a_learned_log_z_moves_with_its_word_unless_it_is_hashed():
     settings = settings_of("nce", options={"learn_z": True})
     model, engine = trained(settings), engine_of(settings, MORE, counts_of(MORE))
-    WarmStart.of(model).copy_to(engine, settings, MORE)
+    WarmStart.of(model).copy_to(engine, settings)
     theirs = dict(zip(WORDS, model.arrays["log_z"], strict=True))
     np.testing.assert_array_equal(engine.weights().arrays["log_z"], [theirs.get(word, 0) for word in MORE])
     hashed = settings_of("nce", options={"learn_z": True, "z_table": 64})
@@ -120,21 +120,21 @@ def test_new_words_or_another_order_are_refused_if_rows_are_not_words(objective)
         start.check(settings, grow=True)
     swapped = [WORDS[1], WORDS[0], *WORDS[2:]]
     with pytest.raises(ConfigError, match="its words differ from those of the model"):
-        start.copy_to(engine_of(settings, swapped), settings, swapped)
+        start.copy_to(engine_of(settings, swapped), settings)
 
 
 def test_another_tree_over_the_same_words_is_refused():
     start = WarmStart.of(trained(settings_of("hs")))
     balanced = settings_of("hs", options={"tree": "balanced"})
     with pytest.raises(ConfigError, match=r"its tree\.\w+ differ from those of the model"):
-        start.copy_to(engine_of(balanced), balanced, WORDS)
+        start.copy_to(engine_of(balanced), balanced)
 
 
 def test_new_letters_are_refused_by_objectives_that_spell():
     for objective in ("char-softmax", "cnn-softmax"):
         settings, words = settings_of(objective), [*WORDS, "xyz"]
         with pytest.raises(ConfigError, match="no words with new letters"):
-            WarmStart.of(trained(settings)).copy_to(engine_of(settings, words, counts_of(words)), settings, words)
+            WarmStart.of(trained(settings)).copy_to(engine_of(settings, words, counts_of(words)), settings)
 
 
 def test_another_objective_takes_the_input_vectors_and_keeps_its_own_initial_arrays():
@@ -142,7 +142,7 @@ def test_another_objective_takes_the_input_vectors_and_keeps_its_own_initial_arr
     engine, untouched = engine_of(settings, MORE, counts_of(MORE)), engine_of(settings, MORE, counts_of(MORE))
     start = WarmStart.of(model)
     start.check(settings, grow=True)
-    assert start.copy_to(engine, settings, MORE)["parts"] == ["input"]
+    assert start.copy_to(engine, settings)["parts"] == ["input"]
     np.testing.assert_array_equal(engine.weights().input[MORE.index("baa")], model.input[WORDS.index("baa")])
     np.testing.assert_array_equal(engine.weights().output, untouched.weights().output)
 
@@ -151,7 +151,7 @@ def test_vectors_give_only_input_rows_and_leave_the_words_to_the_corpus():
     settings = settings_of("neg")
     matrix = np.random.default_rng(1).normal(size=(3, 6)).astype(np.float32)
     start, engine = WarmStart.of(Vectors(["bb", "unknown", "ab"], matrix)), engine_of(settings)
-    facts = start.copy_to(engine, settings, WORDS)
+    facts = start.copy_to(engine, settings)
     assert (facts["words"], facts["new_words"], facts["parts"]) == (2, len(WORDS) - 2, ["input"])
     np.testing.assert_array_equal(engine.weights().input[WORDS.index("bb")], matrix[0])
     np.testing.assert_array_equal(engine.weights().input[WORDS.index("ab")], matrix[2])
@@ -160,7 +160,7 @@ def test_vectors_give_only_input_rows_and_leave_the_words_to_the_corpus():
     with pytest.raises(ConfigError, match="no counts to add to"):
         start.check(settings, grow=True)
     with pytest.raises(ConfigError, match="none of the 2 words"):
-        start.copy_to(engine, settings, ["other", "words"])
+        start.copy_to(engine_of(settings, ["other", "words"], counts_of("ab")), settings)
 
 
 def test_what_does_not_fit_is_refused():
@@ -169,14 +169,14 @@ def test_what_does_not_fit_is_refused():
         start.check(settings_of(vector_size=8), grow=False)
     wide = settings_of(window=3)
     with pytest.raises(ConfigError, match=r"context_weights has shape \[4, 6\], and this run needs \[6, 6\]"):
-        start.copy_to(engine_of(wide), wide, WORDS)
+        start.copy_to(engine_of(wide), wide)
 
 
 def test_lsh_hashes_the_rows_that_it_starts_from():
     settings = settings_of("lsh")
     engine, expected = engine_of(settings), engine_of(settings)
     model = trained(settings)
-    WarmStart.of(model).copy_to(engine, settings, WORDS)
+    WarmStart.of(model).copy_to(engine, settings)
     expected.objective.output[...] = engine.objective.output
     expected.objective.refresh()
     np.testing.assert_array_equal(engine.objective.tables.rows, expected.objective.tables.rows)
@@ -225,13 +225,13 @@ def test_a_model_without_an_array_of_its_architecture_is_damaged():
     model = trained(settings)
     del model.arrays["context_weights"]
     with pytest.raises(DataError, match="has no array context_weights"):
-        WarmStart.of(model).copy_to(engine_of(settings), settings, WORDS)
+        WarmStart.of(model).copy_to(engine_of(settings), settings)
 
 
 def test_a_model_without_settings_gives_its_words_and_input_vectors():
     start, settings = WarmStart.of(trained(settings_of(), settings={})), settings_of()
     assert start.settings == {"vector_size": 6}
-    assert start.copy_to(engine_of(settings), settings, WORDS)["parts"] == ["input"]
+    assert start.copy_to(engine_of(settings), settings)["parts"] == ["input"]
 
 
 def test_a_union_has_the_sums_of_both_counts_in_descending_order():

@@ -178,7 +178,7 @@ class _Learner:
 
     def start(self, start: WarmStart) -> None:
         """Start from the weights of a trained model, and record it."""
-        self.record.init_from = start.copy_to(self.engine, self.settings, self.ids.vocabulary.words)
+        self.record.init_from = start.copy_to(self.engine, self.settings)
         self.origin = Origin(start.name, start.sha256)
         self.events.started(self.record.init_from)
 

@@ -133,7 +133,11 @@ class WarmStart:
                 f"architecture: {settings.architecture} computes the vectors of words from other rows, which"
                 f" are not in {self.name}; start from a model of the same architecture"
             )
-        self._check_phrases(settings)
+        table = self.model and self.model.settings.get("phrases")
+        if table and not settings.phrases:
+            raise ConfigError(
+                f"{label('phrases')}: {self.name} was trained with phrases: name their table, {shown(table)}"
+            )
         if settings.subwords:
             self._check_subwords(settings)
         if not grow:
@@ -162,14 +166,6 @@ class WarmStart:
                     f"{label(name)}: {self.name} has {self.settings.get(name):,}, not {getattr(settings, name):,};"
                     f" leave out {spelled(name)}"
                 )
-
-    def _check_phrases(self, settings: Settings) -> None:
-        """Raise ConfigError if the model's words are phrases and the run would join none."""
-        table = self.model and self.model.settings.get("phrases")
-        if table and not settings.phrases:
-            raise ConfigError(
-                f"{label('phrases')}: {self.name} was trained with phrases: name their table, {shown(table)}"
-            )
 
     def _same(self, name: str, settings: Settings) -> bool:
         """Return whether the model has this setting in common with a run; False for vectors."""
@@ -202,29 +198,27 @@ class WarmStart:
             counts.setdefault(SENTENCE_END, corpus.lines)
         return union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
 
-    def copy_to(self, engine: Engine, settings: Settings, words: list[str]) -> dict[str, Any]:
+    def copy_to(self, engine: Engine, settings: Settings) -> dict[str, Any]:
         """Replace the initial weights of a run with what was learned; return the facts for the run's record.
 
-        words: the run's vocabulary. New words keep their initial rows. With another objective or architecture, its own
-        arrays keep their initial values. Raise ConfigError if a learned array does not fit the run.
+        New words keep their initial rows. With another objective or architecture, its own arrays keep their initial
+        values. Raise ConfigError if a learned array does not fit the run.
         """
-        index = {word: row for row, word in enumerate(words)}
-        old = np.array([row for row, word in enumerate(self.words) if word in index], np.int64)
-        new = np.array([index[self.words[row]] for row in old.tolist()], np.int64)
-        taken = _Taking(self, engine, settings, words, old, new)
-        if len(old):
+        taken = _Taking(self, engine, settings)
+        known, words = len(taken.old), len(engine.problem.words)
+        if known:
             taken.architecture()
-            if self.model and self._same("objective", settings):
+            if self._same("objective", settings):
                 taken.objective(self._can_grow(settings))
         elif self.words:
             raise ConfigError(
-                f"{self.name} has none of the {len(words):,} words of the corpus: are they in another language or case?"
+                f"{self.name} has none of the {words:,} words of the corpus: are they in another language or case?"
             )
         return {
             "name": self.name,
             "sha256": self.sha256,
-            "words": len(old),
-            "new_words": len(words) - len(old),
+            "words": known,
+            "new_words": words - known,
             "parts": taken.parts,
         }
 
@@ -256,14 +250,13 @@ class _Taking:
     old, new (n,) int64: the rows of the n known words in the model, and in the engine.
     """
 
-    def __init__(
-        self, start: WarmStart, engine: Engine, settings: Settings, words: list[str], old: NDArray[np.int64],
-        new: NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        self.start, self.engine, self.settings, self.old, self.new = start, engine, settings, old, new
-        self.weights = engine.weights()
-        self.sizes = len(words), len(start.words)
-        self.unchanged = words == start.words
+    def __init__(self, start: WarmStart, engine: Engine, settings: Settings) -> None:
+        self.start, self.engine, self.settings, self.weights = start, engine, settings, engine.weights()
+        words = list(engine.problem.words)
+        index = {word: row for row, word in enumerate(words)}
+        self.old = np.array([row for row, word in enumerate(start.words) if word in index], np.int64)
+        self.new = np.array([index[start.words[row]] for row in self.old.tolist()], np.int64)
+        self.sizes, self.unchanged = (len(words), len(start.words)), words == start.words
         self.parts: list[str] = []
 
     def architecture(self) -> None:

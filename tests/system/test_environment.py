@@ -16,6 +16,7 @@ from reference import first_lines
 from signaled import signaled
 
 import w2vtrain
+from w2vtrain.config import Settings
 from w2vtrain.errors import Stopped, WriteError
 from w2vtrain.training import checkpoint, run_folder
 from w2vtrain.training.run_folder import RunFolder
@@ -202,8 +203,14 @@ def arrays():
     return {"input": np.zeros((2, 3), np.float32)}
 
 
+def run_in(folder, every=0.0):
+    run = RunFolder(folder, every)
+    run.read(Settings(), {})
+    return run
+
+
 def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch):
-    run, let, given = RunFolder(tmp_path, every=0.0), [], []
+    run, let, given = run_in(tmp_path), [], []
     changing = arrays()
     monkeypatch.setattr(
         checkpoint,
@@ -233,7 +240,7 @@ def wait_for(let):
 
 def test_training_waits_for_a_checkpoint_if_there_is_no_memory_for_a_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "available_memory", lambda: 40)
-    run, mine = RunFolder(tmp_path, every=0.0), arrays()
+    run, mine = run_in(tmp_path), arrays()
     run.pause(lambda: (mine, {"n": 1}))
     assert not run.writer.busy
     assert checkpoint.numbers(tmp_path) == [1]
@@ -248,7 +255,7 @@ def test_an_error_in_the_background_writer_ends_training(tmp_path, monkeypatch):
         raise WriteError("disk full")
 
     monkeypatch.setattr(checkpoint, "save", fails)
-    run = RunFolder(tmp_path, every=1000.0)
+    run = run_in(tmp_path, every=1000.0)
     run.save_requested = True
     run.pause(lambda: (arrays(), {}))
     while run.writer.busy:
@@ -270,7 +277,7 @@ def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path
         save(*about)
 
     monkeypatch.setattr(checkpoint, "save", fails_once)
-    run = RunFolder(tmp_path, every=0.0)
+    run = run_in(tmp_path)
     run.pause(lambda: (arrays(), {"n": 1}))
     run.save()
     assert checkpoint.load(tmp_path).facts == {"n": 1}

@@ -120,18 +120,15 @@ def load(folder: Path) -> Checkpoint | None:
     skipped: list[str] = []
     for number in reversed(numbers(folder)):
         try:
-            arrays, facts = _read(folder, number)
+            return Checkpoint(number, *_read(folder, number), skipped)
         except ReadError:
             raise
         except W2VError as error:
             skipped.append(str(error))
-            continue
         except OSError as error:
             place = path_of(folder, number)
             raise_if_passing(place, error, OR_REMOVE)
             skipped.append(f"{place}: {reason(error)}")
-            continue
-        return Checkpoint(number, arrays, facts, skipped)
     if skipped:
         raise DataError(f"{folder}: no valid checkpoint: {'; '.join(skipped)}; remove the folder to start over")
     return None

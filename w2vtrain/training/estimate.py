@@ -20,7 +20,7 @@ from w2vtrain.errors import WriteError
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import available_memory, memory_in_use, peak_memory
 from w2vtrain.text.counting import temporary
-from w2vtrain.text.encoded import encode, read
+from w2vtrain.text.encoded import EncodedCorpus, encode, read
 from w2vtrain.text.excerpt import Excerpt, Reservoir
 from w2vtrain.text.vocabulary import Int64, Vocabulary
 from w2vtrain.training.events import Events
@@ -102,23 +102,8 @@ def estimate(
     Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
     """
     temporary(inputs.folder).close()  # raises OutputError
-    started, corpus, blocks = time.monotonic(), corpus_of(inputs.sources, settings), Reservoir(SAMPLE_BLOCKS)
-    threads = int(settings.threads)
-    with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
-        vocabulary = inputs.words(counted, settings)
-        counts, stats = counted.counts, counted.stats
-        learned = _known(vocabulary, counted.words, counts)
-    result = Estimate(
-        len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
-        time.monotonic() - started,
-        {"overlong": stats.overlong, "invalid": stats.invalid, "nul": stats.nul, "grown": stats.grown},
-        free=available_memory(), vocabularies=vocabularies(counts),
-    )  # fmt: skip
-    ids = encode(
-        Excerpt(corpus, blocks.kept), vocabulary=vocabulary, max_sentence=settings.max_sentence,
-        sentence_end=settings.sentence_end, threads=threads,
-    )  # fmt: skip
-    ids = replace(ids, sample=counted.sample)
+    blocks = Reservoir(SAMPLE_BLOCKS)
+    result, vocabulary, ids = _read(inputs, settings, blocks, progress)
     reading, kept = peak_memory(), sum(map(len, blocks.kept))
     blocks.kept.clear()
     text = heldout_text(inputs.heldout, settings, vocabulary)[0] if inputs.heldout else None
@@ -142,6 +127,29 @@ def estimate(
     return result
 
 
+def _read(
+    inputs: Inputs, settings: Settings, blocks: Reservoir, progress: Callable[[int, int | None, int], None]
+) -> tuple[Estimate, Vocabulary, EncodedCorpus]:
+    """Read all of a corpus, and encode the sample of its blocks that it leaves in `blocks`."""
+    started, corpus, threads = time.monotonic(), corpus_of(inputs.sources, settings), int(settings.threads)
+    with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
+        vocabulary = inputs.words(counted, settings)
+        counts, stats = counted.counts, counted.stats
+        known = np.fromiter((word in vocabulary.index for word in counted.words), bool, len(counts))
+        learned = int(counts[known].sum())
+    result = Estimate(
+        len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
+        time.monotonic() - started,
+        {"overlong": stats.overlong, "invalid": stats.invalid, "nul": stats.nul, "grown": stats.grown},
+        free=available_memory(), vocabularies=vocabularies(counts),
+    )  # fmt: skip
+    ids = encode(
+        Excerpt(corpus, blocks.kept), vocabulary=vocabulary, max_sentence=settings.max_sentence,
+        sentence_end=settings.sentence_end, threads=threads,
+    )  # fmt: skip
+    return result, vocabulary, replace(ids, sample=counted.sample)
+
+
 def vocabularies(counts: Int64) -> list[dict[str, Any]]:
     """Return, for each of MIN_COUNTS that keeps 2 words or more, how many it keeps, and their share of the text.
 
@@ -153,12 +161,6 @@ def vocabularies(counts: Int64) -> list[dict[str, Any]]:
         if len(kept) >= 2:
             choices.append({"min_count": least, "words": len(kept), "coverage": int(kept.sum()) / total})
     return choices
-
-
-def _known(vocabulary: Vocabulary, words: list[str], counts: Int64) -> int:
-    """Return how many of the text's words are in a vocabulary."""
-    known = np.fromiter((word in vocabulary.index for word in words), bool, len(words))
-    return int(counts[known].sum())
 
 
 def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate) -> tuple[Engine, Model]:

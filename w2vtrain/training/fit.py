@@ -58,15 +58,11 @@ def effective(settings: Settings) -> Settings:
     options = checked_options(settings.objective, settings.options)
     known, architecture = objective_defaults(settings.objective), architecture_class(settings.architecture)
     defaults = known.get(settings.architecture, known[architecture.like()])
-    alpha = settings.alpha if settings.alpha is not None else defaults["alpha"]
-    min_alpha = settings.min_alpha if settings.min_alpha is not None else alpha * 1e-4
-    threads, _ = threads_of(settings.threads)
-    block = settings.block if settings.block is not None else defaults.get("block", 32)
-    shuffle = settings.shuffle if settings.shuffle is not None else defaults["shuffle"]
     check_architecture(settings)
-    shrink = settings.shrink_windows if settings.shrink_windows is not None else shrinks(settings)
-    done = replace(settings, options=options, alpha=alpha, min_alpha=min_alpha, shuffle=shuffle, threads=threads)
-    done = replace(done, shrink_windows=shrink, block=block)
+    values = {"block": 32, **defaults, "shrink_windows": shrinks(settings)}
+    values |= {name: value for name, value in vars(settings).items() if value is not None}
+    values.setdefault("min_alpha", values["alpha"] * 1e-4)
+    done = Settings(**(values | {"options": options, "threads": threads_of(settings.threads)[0]}))
     if problems := broken_rules(done):
         raise ConfigError("; ".join(problems))
     return done
@@ -193,7 +189,7 @@ class _Learner:
         states = self.team.train(self.engine, self.text, self.schedule, self.events, self.state, self.is_pause_due)
         for reached in states:
             self.state = reached if reached.chunks else self.end_epoch(reached)
-            self.pause()
+            self.run.pause(self.snapshot)
             if self.probe and self.probe.due():
                 self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
             if self.state.has_ended(self.schedule.epochs):
@@ -232,20 +228,16 @@ class _Learner:
         assert state.last, "no epoch has ended"
         self.state, epoch, weights = state, state.last, self.engine.weights
         if self.early_stopping.text:
-            self.pause(milestone=True)
+            self.run.pause(self.snapshot, milestone=True)
         try:
             score = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
         except Interrupted:
-            self.pause()  # raises Stopped
+            self.run.pause(self.snapshot)  # raises Stopped
             raise
         self.early_stopping.finish(epoch, score, weights)
         self.record.add(epoch, state.spent, score)
         self.events.epoch(epoch, score)
         return replace(state, is_over=state.is_over or self.early_stopping.is_out_of_patience())
-
-    def pause(self, milestone: bool = False) -> None:
-        """Save a checkpoint if one is due. Save and raise Stopped if a signal requested it."""
-        self.run.pause(self.snapshot, milestone)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the arrays and the JSON data to save in a checkpoint."""

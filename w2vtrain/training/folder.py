@@ -60,9 +60,7 @@ def require_own(folder: Path, trusted: Trusted) -> None:
     may have changed it in between.
     """
     with suppress(OtherSchema), answering(folder):  # a run of another version: `RunFolder.read` decides
-        if Journal.read(folder, trusted) is not None:
-            return
-        if not is_unused(folder):
+        if Journal.read(folder, trusted) is None and not is_unused(folder):
             raise OutputError(
                 f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
             )

@@ -111,7 +111,8 @@ def corpus_of(sources: Sources, settings: Settings) -> Source:
     source = _source_of(sources, settings)
     if settings.phrases:
         source = copy.copy(source)
-        source.phrases = phrases_of(settings.phrases)
+        size = regular_size(settings.phrases)
+        source.phrases = _table(settings.phrases, size, Path(settings.phrases).stat().st_mtime_ns)
     return source
 
 
@@ -130,14 +131,9 @@ def _source_of(sources: Sources, settings: Settings) -> Source:
     return corpus
 
 
-def phrases_of(path: str) -> PhraseTable:
-    """Return the table of phrases in a file, which is read once unless it changes."""
-    size = regular_size(path)
-    return _table(path, size, Path(path).stat().st_mtime_ns)
-
-
 @lru_cache(1)
 def _table(path: str, size: int, modified: int) -> PhraseTable:
+    """Return the table of phrases in a file, which is read once unless its size or time of modification changes."""
     return PhraseTable.load(path)
 
 

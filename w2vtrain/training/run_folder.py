@@ -87,7 +87,7 @@ class RunFolder(Run):
     def held(self) -> Iterator[None]:
         """Hold the folder's lock, and let signals stop or save the run. Delete the folder when the block has ended.
 
-        If the block raises an exception, keep the folder if it is needed.
+        If the block raises an exception, keep the folder if it is needed or older than the run.
         """
         with listening(self), locked(self.folder):
             try:
@@ -98,8 +98,9 @@ class RunFolder(Run):
                         self.settle(SLOW_SECONDS)
                     if isinstance(error, DataError) and self._journal:
                         self.remove_shared()
-                finally:
-                    self.tidy()
+                finally:  # spare a folder that `read` refused
+                    if self.is_new and self.folder.exists() and not self.is_needed():
+                        self.finish()
                 raise
             self.remove_shared()
             self.finish()
@@ -115,11 +116,6 @@ class RunFolder(Run):
 
     def owns(self, path: str) -> bool:
         return self.journal.owns(path)
-
-    @property
-    def _description(self) -> Mapping[str, Any]:
-        """What to store in checkpoints about the run."""
-        return self._journal.description if self._journal else {}
 
     @property
     def shared(self) -> Path:
@@ -257,7 +253,7 @@ class RunFolder(Run):
             self.unsaved = self.unsaved or self.behind
         if self.unsaved:
             self.number += 1
-            checkpoint.save(self.folder, self.number, *self.unsaved(), self._description)
+            checkpoint.save(self.folder, self.number, *self.unsaved(), self.journal.description)
             self.last, self.unsaved = time.monotonic(), None
 
     def _save_soon(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -272,7 +268,7 @@ class RunFolder(Run):
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}",
-            lambda: checkpoint.save(self.folder, number, copies, facts, self._description),
+            lambda: checkpoint.save(self.folder, number, copies, facts, self.journal.description),
         )
 
     def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
@@ -294,11 +290,6 @@ class RunFolder(Run):
         if self.stop_requested and self.phase in (Phase.STARTING, Phase.PREPARING):  # `resume` starts it over
             return True
         return self._journal is not None and (self.shared.exists() or self._journal.owns_any())
-
-    def tidy(self) -> None:
-        """Delete the run's files if it created the folder and none is needed. Spare a folder that `read` refused."""
-        if self.is_new and self.folder.exists() and not self.is_needed():
-            self.finish()
 
     def settle(self, timeout: float | None = None) -> None:
         """Wait at most `timeout` seconds for the checkpoint that is being written. Ignore its error."""

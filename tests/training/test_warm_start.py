@@ -8,13 +8,12 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Schedule
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vectors import Vectors
-from w2vtrain.objectives import build, objectives
+from w2vtrain.objectives import objectives
 from w2vtrain.text.encoded import read
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.fit import effective
-from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
-from w2vtrain.training.trainer import make_engine
+from w2vtrain.training.predictor import architecture_of, engine_for
 from w2vtrain.training.warm_start import WarmStart, union
 
 WORDS = ["ab", "ba", "abb", "baa", "aab", "bab", "bba", "aa", "bb", "b", "a", "abab"]
@@ -35,11 +34,7 @@ def engine_of(settings, words=WORDS, counts=None):
     tokens[9::10] = -1
     counts = COUNTS if counts is None else counts
     text = Chunks(tokens, np.array([0, 150, 300]), np.array([135, 135]), counts)
-    problem = problem_of(settings, Vocabulary(list(words), counts), text)
-    schedule = Schedule(**{name: getattr(settings, name) for name in Schedule.__dataclass_fields__})
-    windows = windows_of(settings, Vocabulary(list(words), counts))
-    objective = build(settings.objective, problem, settings.options)
-    return make_engine(architecture_of(settings, words), objective, problem, text, windows, schedule)
+    return engine_for(settings, Vocabulary(list(words), counts), text, architecture_of(settings, words))
 
 
 def trained(settings, /, **changes):

@@ -6,7 +6,7 @@ This module writes no results and prints nothing; the command line and the Pytho
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, broken_rules
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Engine, Schedule
+from w2vtrain.engines.contract import Engine
 from w2vtrain.errors import ConfigError, CorpusChanged, DataError, NothingLearned, spelled
 from w2vtrain.kernels.jit import on_compilation
-from w2vtrain.objectives import build, checked_options, engine_of, objective_defaults
+from w2vtrain.objectives import checked_options, engine_of, objective_defaults
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import EncodedCorpus
@@ -29,15 +29,7 @@ from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
 from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
-from w2vtrain.training.predictor import (
-    architecture_of,
-    check_architecture,
-    predictor,
-    problem_of,
-    shrinks,
-    subwords_of,
-    windows_of,
-)
+from w2vtrain.training.predictor import architecture_of, check_architecture, engine_for, predictor, shrinks, subwords_of
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase
 from w2vtrain.training.scoring_units import Interrupted
@@ -45,7 +37,7 @@ from w2vtrain.training.space import Footprint, check_memory, keeps_best, positio
 from w2vtrain.training.state import Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import check_finite, make_engine
+from w2vtrain.training.trainer import check_finite
 from w2vtrain.training.warm_start import WarmStart
 
 
@@ -147,13 +139,8 @@ class _Learner:
         text = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
         self.early_stopping = EarlyStopping(text, settings, ids.vocabulary, events)
         self.text = chunks_of(ids, settings)
-        self.schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
-        problem = problem_of(settings, ids.vocabulary, self.text)
-        self.objective = build(settings.objective, problem, settings.options)
-        windows = windows_of(settings, ids.vocabulary)
-        self.engine: Engine = make_engine(
-            self.architecture, self.objective, problem, self.text, windows, self.schedule, self.subwords
-        )
+        self.engine = engine_for(settings, ids.vocabulary, self.text, self.architecture, self.subwords)
+        self.schedule, self.objective = self.engine.schedule, self.engine.objective
         if self.run.folder:
             weights, best = self.engine.weights(), keeps_best(settings, inputs.heldout)
             self.run.check_disk_space(

@@ -16,16 +16,7 @@ from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_fo
 from w2vtrain.system.trust import PROBE_PATTERN, Trusted, answering, open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import (
-    CONFIG,
-    DECIDING_FIELDS,
-    FREE_SETTINGS,
-    HEARTBEAT,
-    VOCABULARY,
-    Journal,
-    OtherSchema,
-    changes,
-)
+from w2vtrain.training.journal import CONFIG, HEARTBEAT, VOCABULARY, Journal, OtherSchema
 
 LOCK = "lock"
 LEFTOVER = re.compile(
@@ -171,9 +162,7 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
         raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
     if newest := checkpoint.described(folder):
         number, saved = newest
-        # Of a changed file, all settings and fields are compared.
-        free, names = (FREE_SETTINGS, DECIDING_FIELDS) if journal.sealed else ((), saved.get("request", {}))
-        if changed := changes(saved, journal.description, free, names):
+        if changed := journal.changes_since(saved):
             raise DataError(
                 f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"
                 " undo the change; to train with other settings, start another run"

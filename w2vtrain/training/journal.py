@@ -10,7 +10,7 @@ alone proves nothing: after a crash, another run may have written a file of that
 import json
 import os
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,18 @@ class Journal:
             return False
         return same or run_of(lock, new_files_in(lock.parent)) == self.run
 
+    def changes_since(self, before: Mapping[str, Any]) -> list[str]:
+        """Return the differences from an earlier description of the run, each like "alpha 0.05, not 0.1".
+
+        FREE_SETTINGS may differ, and only DECIDING_FIELDS of the request count, unless the file was changed by hand.
+        """
+        free, fields = (FREE_SETTINGS, DECIDING_FIELDS) if self.sealed else ((), before.get("request", {}))
+        changed = []
+        for group, names in (("settings", self.description["settings"]), ("request", fields)):
+            if isinstance(old := before.get(group), dict):
+                changed += differences(old, self.description[group], (name for name in names if name not in free))
+        return changed
+
     def owns_any(self) -> bool:
         """Return whether any file that this run wrote still exists unchanged, or may do so."""
         try:
@@ -174,24 +186,6 @@ class Journal:
 def digest(description: Mapping[str, Any]) -> str:
     """Return the digest of the fields that determine what a run does."""
     return json_digest({name: description.get(name) for name in SEALED_FIELDS})
-
-
-def changes(
-    before: Mapping[str, Any],
-    now: Mapping[str, Any],
-    free: Collection[str] = FREE_SETTINGS,
-    fields: Collection[str] = DECIDING_FIELDS,
-) -> list[str]:
-    """Return the differences between two descriptions of a run, each like "alpha 0.05, not 0.1".
-
-    free: settings that may differ; fields: those of the request to compare, by default all that affect the result.
-    """
-    changed = []
-    for group, names in (("settings", now["settings"]), ("request", fields)):
-        old, new = before.get(group), now.get(group)
-        if isinstance(old, dict) and isinstance(new, dict):
-            changed += differences(old, new, (name for name in names if name not in free))
-    return changed
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]) -> list[str]:

@@ -1,10 +1,10 @@
-"""Build the parts of a model from its settings: architecture, windows, problem, and a predictor for scoring.
+"""Build the parts of a model from its settings: architecture, windows, problem, engine, and a predictor for scoring.
 
 This module reads no text and trains nothing: fit.py does.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import InputLayer
-from w2vtrain.engines.contract import Chunks, Weights
+from w2vtrain.engines.contract import Chunks, Engine, Schedule, Weights
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
@@ -24,6 +24,7 @@ from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.objectives import build, check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
+from w2vtrain.training.trainer import make_engine
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,16 @@ def problem_of(settings: Settings, vocabulary: Vocabulary, text: Chunks | None =
     size, init, end = settings.vector_size, settings.init, end_of(settings, vocabulary)
     problem = Problem(vocabulary.words, vocabulary.counts, size, settings.bias, init, settings.seed, end=end)
     return problem if text is None else replace(problem, tokens=text.tokens, starts=text.starts)
+
+
+def engine_for(
+    settings: Settings, vocabulary: Vocabulary, text: Chunks, architecture: Any, subwords: Subwords | None = None
+) -> Engine:
+    """Return the engine that trains a model, with initial weights. architecture, subwords: see `architecture_of`."""
+    schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
+    problem, windows = problem_of(settings, vocabulary, text), windows_of(settings, vocabulary)
+    objective = build(settings.objective, problem, settings.options)
+    return make_engine(architecture, objective, problem, text, windows, schedule, subwords)
 
 
 def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> Predictor:

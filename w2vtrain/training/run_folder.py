@@ -16,17 +16,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
-from w2vtrain.errors import (
-    ConfigError,
-    DataError,
-    InputMissing,
-    OutputError,
-    ReadError,
-    Stopped,
-    W2VError,
-    WriteError,
-    spelled,
-)
+from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
 from w2vtrain.system.files import atomic_write, disk_is_full
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
@@ -36,15 +26,7 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.folder import has_parts, kept_vocabulary, locked, sweep
-from w2vtrain.training.journal import (
-    CONFIG,
-    CORPUS,
-    HEARTBEAT,
-    VOCABULARY,
-    Journal,
-    OtherSchema,
-    changes,
-)
+from w2vtrain.training.journal import CONFIG, CORPUS, HEARTBEAT, VOCABULARY, Journal, OtherSchema
 from w2vtrain.training.run import NO_RESULT_SIZES, Phase, ResultSizes, Run, Snapshot
 from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
@@ -76,7 +58,7 @@ class RunFolder(Run):
         self.cache, self.allow_changed, self.background = cache, allow_changed, background
         self.last, self.number, self.waits = time.monotonic(), 0, 0
         self._journal: Journal | None = None
-        self.is_new = self.starts_over = False  # set by `read`: there is no config.json; checkpoints are of no use
+        self.is_new = False  # set by `read`: there is no config.json
         self.unsaved: Snapshot | None = None
         self.behind: Snapshot | None = None  # being written in the background, or failed
         self.writer = Writer(
@@ -131,49 +113,45 @@ class RunFolder(Run):
         `anew`.
         """
         trusted = require_trust(self.folder, OutputError)
-        # Convert tuples to lists, as JSON does: `changes` compares this with a description that was read.
+        # Convert tuples to lists, as JSON does: this is compared with a description that was read.
         now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
-        before = None
+        before, starts_over = None, False
         try:
             before = Journal.read(self.folder, trusted)
         except OtherSchema:
             if not anew:
                 raise
-            self.starts_over = True
+            starts_over = True
         self._journal, self.is_new = Journal(self.folder, trusted, now), before is None
         if before:
-            self._compare(before, now, anew)
+            starts_over = self._compare(before, anew)
         self.id = self.journal.run
-        self.checkpoint = None if self.starts_over else checkpoint.load(self.folder)
+        self.checkpoint = None if starts_over else checkpoint.load(self.folder)
         self.number = self.checkpoint.number if self.checkpoint else 0
 
-    def _compare(self, before: Journal, now: dict[str, Any], anew: bool) -> None:
-        """Take over the journal of an earlier command. Its checkpoints are of no use if it had other settings."""
+    def _compare(self, before: Journal, anew: bool) -> bool:
+        """Take over the journal of an earlier command. Return whether this run starts over, with other settings."""
         self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
         newest = checkpoint.described(self.folder)
-        changed = changes(newest[1] if newest else before.description, now)
-        if not changed:
-            self.journal.complete = before.complete
-        elif anew or not (checkpoint.numbers(self.folder) or before.complete):
-            self.starts_over = True
-        else:
+        changed = self.journal.changes_since(newest[1] if newest else before.description)
+        if changed and not anew and (checkpoint.numbers(self.folder) or before.complete):
             raise ConfigError(
                 f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
                 f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
             )
+        self.journal.complete = before.complete and not changed
+        return bool(changed)
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
         return self.journal.complete and all(self.journal.owns(path) for path in outputs)
 
     def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
-        """Also delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get."""
-        if self.starts_over:
-            self.remove_checkpoints()
-        self.journal.locks, self.journal.complete = locks, complete
-        self.journal.save()
+        """First delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get."""
         for number in checkpoint.numbers(self.folder):
             if number > self.number:
                 checkpoint.remove(self.folder, number)
+        self.journal.locks, self.journal.complete = locks, complete
+        self.journal.save()
 
     def end_outputs(self) -> None:
         self.journal.complete = True
@@ -210,7 +188,7 @@ class RunFolder(Run):
 
     def keep(self, vocabulary: Vocabulary) -> None:
         path = self.folder / VOCABULARY
-        with suppress(DataError, InputMissing, ReadError):
+        with suppress(W2VError):  # it is written again
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
                 return
         with self._skipping(), atomic_write(path, force=True, follow=False) as file:
@@ -308,7 +286,7 @@ class RunFolder(Run):
         config.json is deleted last, so that a run killed here still knows that it had finished. `folder.locked`
         deletes the lock and the folder.
         """
-        with suppress(OSError, ReadError):  # whatever cannot be deleted is kept together with config.json
+        with suppress(OSError, W2VError):  # whatever cannot be deleted is kept together with config.json
             self.remove_checkpoints()
             sweep(self.folder)
             if has_parts(self.folder):

@@ -309,7 +309,7 @@ def test_scores_sum_to_the_log_probability_that_perplexity_measures(options, tmp
     scores = model.score([*SENTENCES[:50], ["red"], ["unknown"]], total_sentences=52)
     assert scores.shape == (52,)
     assert scores[50] == scores[51] == 0
-    found, _ = perplexity(model.to_model(), [str(path)])
+    found = perplexity(model.to_model(), [str(path)])[0]
     assert scores.sum() == pytest.approx(-np.log(found.perplexity) * found.examples, rel=1e-5)
     with pytest.raises(RuntimeError, match="hs=1"):
         Word2Vec(SENTENCES, **SMALL).score([["red"]])

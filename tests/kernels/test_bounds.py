@@ -45,7 +45,7 @@ common = {"objective": objective, "epochs": 1, "vector_size": 9, "window": 3, "m
 for more in map(eval, sys.argv[3:]):
     model = w2vtrain.train(text, heldout=text, threads=2, **common, **more)
     assert model.record["epochs"][0]["examples"] > 1000
-    score, _ = perplexity(model, [text])
+    score = perplexity(model, [text])[0]
     assert score.examples > 1000
 """
 SMALL = [{}, {"model": "cbow"}]

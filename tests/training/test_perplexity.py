@@ -133,7 +133,7 @@ def naive(model, path):
 def test_perplexity_agrees_with_the_naive_loop(models, texts, case):
     model = models(case)
     raw, log_z = naive(model, texts[1])
-    found, coverage = perplexity(model, [str(texts[1])])
+    found, _, coverage = perplexity(model, [str(texts[1])])
     assert found.examples == len(raw) > 1000
     assert found.perplexity == pytest.approx(np.exp(-(raw - log_z).mean()), rel=1e-5)
     assert found.unnormalized == pytest.approx(np.exp(-raw.mean()), rel=1e-5)
@@ -143,9 +143,9 @@ def test_perplexity_agrees_with_the_naive_loop(models, texts, case):
     assert found.perplexity < 9, "the model has learned that the kinds alternate"
     tokens = texts[1].read_text().split()
     assert coverage == pytest.approx(1 - tokens.count("unknown") / len(tokens))
-    again, _ = perplexity(model, [str(texts[1])])
+    again = perplexity(model, [str(texts[1])])[0]
     for threads in (2, 5):
-        other, _ = perplexity(model, [str(texts[1])], threads)
+        other = perplexity(model, [str(texts[1])], threads)[0]
         assert vars(other) | {"seconds": 0} == vars(again) | {"seconds": 0}, "the number of threads changes nothing"
 
 
@@ -442,7 +442,7 @@ def test_text_with_nothing_to_predict_is_refused(models, texts, tmp_path):
     unknown.write_text("nothing known here\n")
     with pytest.raises(DataError, match="no word with a context"):
         perplexity(models("skipgram"), [str(alone)])
-    found, coverage = perplexity(models("nce"), [str(alone)])
+    found, _, coverage = perplexity(models("nce"), [str(alone)])
     assert (found.examples, coverage) == (6, 0.75), "sentence ends can be predicted"
     with pytest.raises(DataError, match="in the vocabulary"):
         perplexity(models("nce"), [str(unknown)])

@@ -148,7 +148,7 @@ def test_a_saved_model_with_whole_sentences_scores_text(sessions, objective, tmp
     model = train(sessions, window="sentence", objective=objective, **SMALL)
     save_model(tmp_path / "m.safetensors", model)
     again = load_model(tmp_path / "m.safetensors")
-    (a, _), (b, _) = (perplexity(m, Sentences(sessions), threads) for m, threads in ((model, 1), (again, 2)))
+    (a, *_), (b, *_) = (perplexity(m, Sentences(sessions), threads) for m, threads in ((model, 1), (again, 2)))
     assert a.perplexity == b.perplexity
     assert a.examples == sum(length * (length - 1) for length in LENGTHS * 3)
 

@@ -31,8 +31,7 @@ from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, heldout_text
-from w2vtrain.training.perplexity import PerplexityScore, paces, perplexity_parts, score
-from w2vtrain.training.perplexity import perplexity as measure
+from w2vtrain.training.perplexity import PerplexityScore, paces, perplexity, score
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.record import bounded
 from w2vtrain.training.run import Run
@@ -212,9 +211,9 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run | None = Non
         curve.budget.begin(run)
     model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
     started, seconds = time.monotonic(), model.record["seconds"]
-    score, parts, coverage = perplexity_parts(model, [trial.test or trial.heldout], threads, phrases=settings.phrases)
+    score, parts, coverage = perplexity(model, [trial.test or trial.heldout], threads, phrases=settings.phrases)
     if timed:
-        last = measure(model, [trial.heldout], threads, phrases=settings.phrases)[0] if trial.test else score
+        last = perplexity(model, [trial.heldout], threads, phrases=settings.phrases)[0] if trial.test else score
         curve.add(last.perplexity)
     names = (
         "epochs", "seconds", "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes",

@@ -101,19 +101,11 @@ def score_parts(
 
 def perplexity(
     model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None
-) -> tuple[PerplexityScore, float]:
-    """Return a model's score on text, and the share of the text's tokens that are in its vocabulary, 0 to 1.
+) -> tuple[PerplexityScore, np.ndarray | None, float]:
+    """Return a model's score on text with its parts, see score_parts, and the share of known tokens, 0 to 1.
 
     phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file.
     """
-    score, _, coverage = perplexity_parts(model, sources, threads, watch, phrases)
-    return score, coverage
-
-
-def perplexity_parts(
-    model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None
-) -> tuple[PerplexityScore, np.ndarray | None, float]:
-    """Return what `perplexity` does, and between the two the parts of the text: see score_parts."""
     with one_thread():
         settings, vocabulary, predictor = model_predictor(model)
         if settings.phrases and not phrases:

@@ -165,17 +165,15 @@ def vocabularies(counts: Int64) -> list[dict[str, Any]]:
 
 def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate) -> tuple[Engine, Model]:
     """Train on a sample for some seconds; fill in speeds, CPU seconds, warnings and the time of compiling."""
-    at = [(0.0, 0)]  # seconds, words
+    at, engines = [(0.0, 0)], list[Engine]()  # seconds, words
 
     def training(progress: Progress) -> None:
         at.append((progress.seconds, progress.words))
 
-    def ready(taken: float) -> None:
-        result.compiling = taken
-
-    events, engines = Events(training=training, ready=ready, warning=result.warnings.append), list[Engine]()
+    events = Events(training=training, warning=result.warnings.append)
     limited = replace(settings, epochs=MANY_EPOCHS, seconds=seconds, patience=None)
     model = fit(inputs, limited, events=events, prepare=engines.append)
+    result.compiling = model.record["seconds"]["preparing"]
     result.speeds = speeds(at, int(settings.threads))
     if pace := model.record["words_per_cpu_second"]:
         result.cpu_seconds = result.learned / pace

@@ -20,8 +20,7 @@ import numpy as np
 from w2vtrain.architectures.contract import composes
 from w2vtrain.distributed.common_direction import mean_row, scale_along, shares_direction
 from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.distributed.quantization import row_bytes
-from w2vtrain.distributed.quantized_sum import QuantizedSum
+from w2vtrain.distributed.quantized_sum import QuantizedSum, row_bytes
 from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
 from w2vtrain.engines.contract import Chunks, Engine, Role, Schedule
 from w2vtrain.engines.window_kernel import PLANNED_WORDS

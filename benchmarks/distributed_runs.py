@@ -30,8 +30,8 @@ from simulated import Simulated, run_ranks
 from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.replica import shares
-from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
+from w2vtrain.distributed.row_updates import expected_updates
+from w2vtrain.distributed.synchronization import Synchronizer, shares
 from w2vtrain.distributed.team_of_ranks import TeamOfRanks
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model

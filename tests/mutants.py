@@ -290,7 +290,8 @@ MUTANTS = (
         "distributed/test_synchronization.py",
     ),
     Mutant(
-        "least-share", "distributed/replica.py", "1 / ranks, 1.0)", "0.0, 1.0)", "distributed/test_synchronization.py",
+        "least-share", "distributed/synchronization.py", "1 / ranks, 1.0)", "0.0, 1.0)",
+        "distributed/test_synchronization.py",
     ),
     Mutant(
         "class-of-an-agreed-error", "distributed/agreement.py", 'known.get(failure["class"]) or next(', "next(",

@@ -7,9 +7,15 @@ import pytest
 from reference import problem_of
 from simulated import run_ranks
 
-from w2vtrain.distributed.common_direction import mean_row, scale_along, shares_direction
-from w2vtrain.distributed.replica import shares
-from w2vtrain.distributed.synchronization import INPUT_UPDATES, OUTPUT_UPDATES, Synchronizer
+from w2vtrain.distributed.row_updates import shares_direction
+from w2vtrain.distributed.synchronization import (
+    INPUT_UPDATES,
+    OUTPUT_UPDATES,
+    Synchronizer,
+    mean_row,
+    scale_along,
+    shares,
+)
 from w2vtrain.engines.contract import Array, Role
 from w2vtrain.objectives import build, option_defaults
 

@@ -12,14 +12,13 @@ from simulated import Simulated, run_ranks
 
 from w2vtrain.architectures.contract import Architecture
 from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.replica import shares
+from w2vtrain.distributed.row_updates import WINDOW_UPDATES, expected_updates
 from w2vtrain.distributed.synchronization import (
     BASE_LIMIT_DIVISOR,
     INPUT_UPDATES,
     MIN_EXCHANGED_ROWS,
-    WINDOW_UPDATES,
     Synchronizer,
-    expected_updates,
+    shares,
 )
 from w2vtrain.engines.contract import Array, Role
 from w2vtrain.engines.window_kernel import Windows

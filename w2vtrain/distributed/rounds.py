@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.distributed.pace import Pace
+from w2vtrain.distributed.row_updates import expected_updates
 from w2vtrain.distributed.session import Report, Session
-from w2vtrain.distributed.synchronization import Synchronizer, expected_updates
+from w2vtrain.distributed.synchronization import Synchronizer
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
 from w2vtrain.training.trainer import STALLED, Clock, Course, Order, SliceReport

@@ -1,31 +1,41 @@
 """Combine the replicas of all ranks: which rows, how often, and in which proportion.
 
-Nothing here trains or decides when a round of training ends. replica.py has the rule that combines the changes.
+Nothing here trains or decides when a round of training ends. quantized_sum.py adds up what the ranks send.
 
-Each matrix is ordered by how often its rows are updated. After every round, the `base` most frequent rows are
-exchanged; after every second round twice as many, after every fourth round four times as many, and so on, as in
-pWord2Vec (Ji et al. 2019, "Parallelizing word2vec in shared and distributed memory"). When all rows are due, a cycle
+**Which rows.** Each matrix is ordered by how often its rows are updated. After every round, the `base` most frequent
+rows are exchanged; after every second round twice as many, after every fourth round four times as many, and so on, as
+in pWord2Vec (Ji et al. 2019, "Parallelizing word2vec in shared and distributed memory"). When all rows are due, a cycle
 ends, and all replicas are equal. Since the frequency of words falls in inverse proportion to their place in this order,
 every row beyond the base is updated about equally often between two of its exchanges, and seldom enough for the changes
 to be summed. The base does not grow with the interval, so longer intervals mean less traffic.
+
+**The rule.** A synchronization adds up the changes that all ranks made to a row since the last one, multiplies the sum
+by the row's share, and adds it to the row's common value, which all ranks have. A share of 1 adds all changes, as if
+one process had made them. That is right for rows that change little between two synchronizations. The sum overshoots
+for frequent rows, because each rank alone has moved them most of the way: they get the mean, a share of 1 / ranks, or
+something in between. kernels/rows.py combines the threads of a rank in the same way, but with shares that depend only
+on the number of threads.
+
+**What moves all scores at once.** Scores that are log-probabilities start at 0 and fall to about log P(w), -10 or less.
+Without biases, both matrices can only express that by a component that nearly all their rows share: mean rows m and m'
+with m · m' about -10. A step of a row along the other matrix's mean row changes the row's scores with all rows, by |m|²
+times the step, where a step in another direction changes the score with one row. So fewer updates lead to the optimum
+in this direction, and the sum of the ranks' changes overshoots after fewer: after 1 / |m|² of the limit that holds for
+the rest of the row.
 """
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures.contract import composes
-from w2vtrain.distributed.common_direction import mean_row, scale_along, shares_direction
 from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.distributed.quantized_sum import QuantizedSum, row_bytes
-from w2vtrain.distributed.replica import Rows, apply_changes, rows_of, shares, take_changes
-from w2vtrain.engines.contract import Chunks, Engine, Role, Schedule
-from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import ConfigError
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.distributed.quantized_sum import QuantizedSum
+from w2vtrain.distributed.row_updates import shares_direction
+from w2vtrain.engines.contract import Engine, Role
+from w2vtrain.kernels.jit import kernel
 
 MIN_EXCHANGED_ROWS = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""
@@ -36,81 +46,92 @@ INPUT_UPDATES, OUTPUT_UPDATES = 300.0, 400.0
 BASE_LIMIT_DIVISOR = 4
 """Rows belong to the base if a round of the shortest automatic interval updates them more often than the limit divided
 by this."""
-WINDOW_UPDATES = 4.0
-"""The number of updates that one update of an output row counts as if a window makes one example, as with CBOW, rather
-than one per context word. It was measured: with 1, CBOW lost 2 points of analogy accuracy on 8 ranks."""
-ALL_CANDIDATES = 6.0
-"""The number of updates that one example counts as for its input rows if the objective scores all words, instead of the
-number of its candidates."""
 MIN_ROWS_FOR_THREADS = 1000
 """Rows below which a rank uses one thread only."""
 
 
-def expected_updates(engine: Engine, text: Chunks, schedule: Schedule) -> dict[Role, np.ndarray]:
-    """Return how often each input row and each output row is updated per word of the corpus.
+def shares(updates: np.ndarray, words: np.ndarray, ranks: int, limit: float) -> np.ndarray:
+    """Return the fraction (n,) float32 of the ranks' summed changes that each row takes.
 
-    The numbers of updates are (rows,) float64. Every pair of a hidden vector and a candidate counts as one update of an
-    output row and of each input row of the hidden vector, except for WINDOW_UPDATES and ALL_CANDIDATES. Arrays whose
-    roles are not in the result count as updated at every step: biases, the input rows of architectures that compose
-    them, and the output rows of objectives that score all words. Raise ConfigError if the objective's `draws` is wrong.
+    updates: (n,) float64, updates per word; words: (n,) or a number, the words that all ranks have learned since the
+    row's last synchronization; limit: the number of updates that are summed in full. With more, the share falls in
+    proportion, so that a row moves as far as `limit` updates would move it, but never less than the mean of the ranks.
     """
-    windows, updates = engine.windows, {}
-    kept = text.counts / text.counts.sum() * (keep_thresholds(text.counts, schedule.sample) / 2.0**32)
-    size = windows.size if windows.size <= PLANNED_WORDS else min(windows.size, _mean_reach(text))
-    contexts = (windows.left + windows.right) * ((size + 1) / 2 if windows.shrink else size)
-    candidates = ALL_CANDIDATES
-    if engine.objective.engine == "windows":
-        (output,) = (array for array in engine.trained() if array.role is Role.OUTPUT)
-        draws = _draws(engine.objective, kept / kept.sum(), len(output.values))
-        candidates = draws.sum()
-        updates[Role.OUTPUT] = draws * kept.sum() * (contexts if engine.architecture.pairs() else WINDOW_UPDATES)
-    if engine.subwords:
-        updates[Role.INPUT] = engine.subwords.per_row(kept * contexts * candidates)
-    elif not composes(engine.architecture):
-        updates[Role.INPUT] = kept * contexts * candidates
-    return updates
+    share: np.ndarray = np.clip(limit / np.maximum(updates * words, 1e-9), 1 / ranks, 1.0)
+    return share.astype(np.float32)
 
 
-def _mean_reach(text: Chunks) -> float:
-    """Return the mean number of words on each side of a target if its window is its sentence."""
-    words = int(text.words.sum())
-    return max(1.0, (words / max(1, len(text.tokens) - words) - 1) / 2)
+def mean_row(rows: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the direction (columns,) float32 of the mean of rows (n, columns), a unit vector, and the mean's square.
+
+    All processors compute the same bytes.
+    """
+    mean = rows.mean(axis=0, dtype=np.float64)
+    square = math.fsum(mean * mean)
+    return (mean / math.sqrt(square or 1.0)).astype(np.float32), square
 
 
-def _draws(objective: Any, targets: np.ndarray, rows: int) -> np.ndarray:
-    """Return what `draws` of an objective returns. Raise ConfigError if that is not one number per output row."""
-    draws = np.asarray(objective.draws(targets), np.float64)
-    if draws.shape != (rows,) or not (np.isfinite(draws) & (draws >= 0)).all():
-        raise ConfigError(
-            f"{type(objective).__name__}.draws returns an array of shape {draws.shape}; expected a number from 0 on for"
-            f" each of {rows:,} output rows"
-        )
-    return draws
+@kernel()
+def take_changes(array: np.ndarray, common: np.ndarray, rows: np.ndarray, changes: np.ndarray) -> None:
+    """Set changes (n, columns) to the change of each of rows (n,) since the last synchronization."""
+    for i in range(len(rows)):
+        r = rows[i]
+        for c in range(common.shape[1]):
+            changes[i, c] = array[r, c] - common[r, c]
+
+
+@kernel()
+def scale_along(direction: np.ndarray, total: np.ndarray, scale: np.ndarray, along: np.ndarray) -> None:
+    """Multiply the part of each row of total (n, columns) along a unit vector (columns,) by scale (n,).
+
+    along: (n,) float32, set to the length of that part. It is added up column by column, because a sum over a row in
+    SIMD lanes would depend on their number, and the ranks' replicas on their processors.
+    """
+    for i in range(len(total)):
+        along[i] = 0
+    for c in range(total.shape[1]):
+        for i in range(len(total)):
+            along[i] += total[i, c] * direction[c]
+    for i in range(len(total)):
+        change = (scale[i] - np.float32(1)) * along[i]
+        for c in range(total.shape[1]):
+            total[i, c] += change * direction[c]
+
+
+@kernel()
+def apply_changes(
+    array: np.ndarray, common: np.ndarray, rows: np.ndarray, total: np.ndarray, share: np.ndarray
+) -> None:
+    """Add share (n,) times the summed changes total (n, columns) to the common values of rows (n,); copy these back."""
+    for i in range(len(rows)):
+        r = rows[i]
+        for c in range(common.shape[1]):
+            common[r, c] += share[i] * total[i, c]
+            array[r, c] = common[r, c]
 
 
 class ExchangedArray:
-    """One array that the ranks exchange.
+    """One array that the ranks exchange, with its rows in descending order of how often training updates them.
 
-    limit: the number of updates that are summed in full; words: what all ranks together learn in a round of the
-    shortest automatic interval; base: rows that are exchanged after every round; since: (R,) float64, the words that
-    all ranks had learned at each row's last exchange; other: the matrix whose mean row has limits of its own in this
-    one, or None: see common_direction.py.
+    array: (R, width) float32, this rank's replica, of which training changes the first columns; common: (R, columns)
+    float32, the value that all ranks had after the last synchronization; order: (R,) int64, row numbers; updates: (R,)
+    float64, in this order, the expected number of updates per word of the corpus; limit: the number of updates that are
+    summed in full; base: rows that are exchanged after every round; since: (R,) float64, the words that all ranks had
+    learned at each row's last exchange; other: the matrix whose mean row has limits of its own in this one, or None.
     """
 
     other: "ExchangedArray | None" = None
 
-    def __init__(self, rows: Rows, limit: float, words: float) -> None:
-        self.rows, self.limit = rows, limit
-        self.base = max(MIN_EXCHANGED_ROWS, int(np.count_nonzero(rows.updates * words > limit / BASE_LIMIT_DIVISOR)))
-        self.since = np.zeros(len(rows.order))
+    def __init__(self, array: np.ndarray, columns: int, updates: np.ndarray, limit: float, words: float) -> None:
+        """words: what all ranks together learn in a round of the shortest automatic interval."""
+        self.array, self.common, self.limit = array, array[:, :columns].copy(), limit
+        self.order = np.argsort(-updates, kind="stable")
+        self.updates, self.since = updates[self.order], np.zeros(len(array))
+        self.base = max(MIN_EXCHANGED_ROWS, int(np.count_nonzero(updates * words > limit / BASE_LIMIT_DIVISOR)))
 
     def due(self, number: int) -> int:
         """Return how many rows are due after a round of a cycle, counted from 1."""
         return min(self.base * (number & -number), len(self.since))
-
-    def frequent(self) -> np.ndarray:
-        """Return the common values (base, columns) of the rows that are exchanged after every round."""
-        return np.asarray(self.rows.common[self.rows.order[: self.base]])
 
 
 class Synchronizer:
@@ -123,9 +144,9 @@ class Synchronizer:
         self, comm: Communicator, engine: Engine, updates: dict[Role, np.ndarray], words: float,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:  # fmt: skip
-        """words: see ExchangedArray; pool: the rank's threads, if it has several."""
+        """updates: from `expected_updates`; words: see ExchangedArray; pool: the rank's threads, if it has several."""
         self.comm, self.pool, self.bytes = comm, pool, 0
-        self.threads, self._quantized_sum = engine.schedule.threads, QuantizedSum(comm, self._spread)
+        self.threads, self._sum = engine.schedule.threads, QuantizedSum(comm, self._spread)
         self._rounds, self._words = 0, 0  # in this cycle; in all cycles
         self.exchanged: list[ExchangedArray] = []
         scored: dict[Role, ExchangedArray] = {}
@@ -137,12 +158,12 @@ class Synchronizer:
                 columns = engine.problem.width if role in padded or name in learned else matrix.shape[1]
                 rates = updates.get(role, np.full(len(matrix), np.inf))
                 limit = OUTPUT_UPDATES if role is Role.OUTPUT else INPUT_UPDATES
-                self.exchanged.append(ExchangedArray(rows_of(matrix, rates, columns), limit, words))
+                self.exchanged.append(ExchangedArray(matrix, columns, rates, limit, words))
                 if role in updates:
                     scored[role] = self.exchanged[-1]
         if shares_direction(engine, updates):
             scored[Role.INPUT].other, scored[Role.OUTPUT].other = scored[Role.OUTPUT], scored[Role.INPUT]
-        longest = max((one.rows.common.shape[1] for one in self.exchanged), default=0)
+        longest = max((one.common.shape[1] for one in self.exchanged), default=0)
         # Of a message: new memory each time would be slow.
         self._values = np.empty(max(VALUES_PER_MESSAGE, longest), np.float32)
 
@@ -160,40 +181,28 @@ class Synchronizer:
             self._rounds = 0
         return everything
 
-    def _combine(self, exchanged: ExchangedArray, count: int) -> None:
+    def _combine(self, one: ExchangedArray, count: int) -> None:
         """Combine the first `count` rows of an array, one message after another."""
-        rows, columns = exchanged.rows, exchanged.rows.common.shape[1]
-        updates, words = rows.updates[:count], self._words - exchanged.since[:count]
-        share = shares(updates, words, self.comm.size, exchanged.limit)
-        direction, scale = None, share
-        if exchanged.other:
-            direction, square = mean_row(exchanged.other.frequent())
-            scale = shares(updates, words, self.comm.size, exchanged.limit / max(1.0, square)) / share
-        exchanged.since[:count] = self._words
+        updates, words, ranks = one.updates[:count], self._words - one.since[:count], self.comm.size
+        share, direction = shares(updates, words, ranks, one.limit), None
+        if one.other:
+            direction, square = mean_row(one.other.common[one.other.order[: one.other.base]])
+            scale = shares(updates, words, ranks, one.limit / max(1.0, square)) / share
+        one.since[:count] = self._words
+        columns = one.common.shape[1]
         step = max(1, VALUES_PER_MESSAGE // columns)
         for first in range(0, count, step):
             some = slice(first, min(count, first + step))
             total = self._values[: (some.stop - first) * columns].reshape(-1, columns)
-            self._spread(partial(take_changes, rows.array, rows.common), rows.order[some], total)
+            self._spread(partial(take_changes, one.array, one.common), one.order[some], total)
             self.bytes += self._sum(total)
             if direction is not None:
                 self._spread(partial(scale_along, direction), total, scale[some], np.empty(len(total), np.float32))
-            self._spread(partial(apply_changes, rows.array, rows.common), rows.order[some], total, share[some])
-
-    def _sum(self, values: np.ndarray) -> int:
-        """Replace values (n, columns) by their sum over all ranks, quantized if that is smaller. Return its bytes."""
-        columns = values.shape[1]
-        if self.comm.size > 1 and row_bytes(columns) < columns * values.itemsize:
-            return self._quantized_sum(values)
-        self.comm.allreduce(values)
-        return values.nbytes
+            self._spread(partial(apply_changes, one.array, one.common), one.order[some], total, share[some])
 
     def _spread(self, function: Any, *by_row: np.ndarray) -> None:
         """Call a function on all threads of the rank, each with its part of the arrays (n, ...) in `by_row`."""
         if self.pool is None or len(by_row[0]) < MIN_ROWS_FOR_THREADS:
             function(*by_row)
-            return
-        bounds = np.linspace(0, len(by_row[0]), self.threads + 1).astype(int).tolist()
-        work = [self.pool.submit(function, *(part[first:end] for part in by_row)) for first, end in pairwise(bounds)]
-        for one in work:
-            one.result()
+        else:
+            list(self.pool.map(function, *(np.array_split(array, self.threads) for array in by_row)))

@@ -137,8 +137,7 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
     ids = encode(corpus_of([corpus], own), min_count=own.min_count, threads=os.cpu_count() or 1)
     text, windows = chunks_of(ids, own), windows_of(own, ids.vocabulary)
     schedule = Schedule(**{field.name: getattr(own, field.name) for field in fields(Schedule)})
-    problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1)
-    pace.begin(len(text.words) * own.epochs)
+    problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1, len(text.words) * own.epochs)
     words = round(pace.shortest * text.words.mean())
 
     def cycle(comm: Simulated) -> dict[str, Any]:

@@ -12,10 +12,8 @@ LONG = 10**7
 """Chunks of a run so long that its length does not limit the interval."""
 
 
-def begun(*arguments, chunks=LONG):
-    pace = Pace(*arguments)
-    pace.begin(chunks)
-    return pace
+def begun(ranks, threads, words=None, chunks=LONG):
+    return Pace(ranks, threads, chunks, words)
 
 
 @given(

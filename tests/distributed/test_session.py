@@ -7,7 +7,7 @@ import pytest
 from simulated import Simulated, run_ranks
 
 from w2vtrain.distributed.agreement import Standby
-from w2vtrain.distributed.session import Left, Report, Session
+from w2vtrain.distributed.session import Left, Report, Session, Stage
 from w2vtrain.errors import ConfigError, DataError, Disconnected
 
 
@@ -24,13 +24,13 @@ def test_rank_that_leaves_tells_the_others_its_error():
         session = Session(comm)
         session.meet(Report())
         if comm.rank == 1:
-            return session.leave("the disk is full", 74), session.over
+            return session.leave("the disk is full", 74), session.stage
         with pytest.raises(Left) as error:
             session.wait()
-        return str(error.value), error.value.exit_code, session.over
+        return str(error.value), error.value.exit_code, session.stage
 
-    told = ("rank 1: the disk is full", 74, True)
-    assert run_ranks(3, work) == [told, (True, True), told]
+    told = ("rank 1: the disk is full", 74, Stage.ENDED)
+    assert run_ranks(3, work) == [told, (True, Stage.ENDED), told]
 
 
 def test_error_of_rank_0_does_not_name_it():
@@ -60,7 +60,7 @@ def test_rank_cannot_leave_while_the_others_exchange_other_data():
     def work(comm):
         session = Session(comm)
         session.meet(Report())
-        session.together = False
+        session.stage = Stage.EXCHANGING
         return session.leave("no", 70)
 
     assert run_ranks(2, work) == [False, False]
@@ -81,15 +81,15 @@ def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
         session = Session(comm)
         session.meet(Report())
         if comm.rank:
-            return session.wait(), session.wait(), session.over
+            return session.wait(), session.wait(), session.stage
         session.hold()
         session.hold()
         assert session.wait()
         session.end()
         session.end()
-        return session.over
+        return session.stage
 
-    assert run_ranks(2, work) == [True, (True, False, True)]
+    assert run_ranks(2, work) == [Stage.ENDED, (True, False, Stage.ENDED)]
 
 
 @pytest.mark.parametrize(("error", "message"), [(DataError("odd"), "odd"), (ConfigError("odd"), "rank 1: odd")])

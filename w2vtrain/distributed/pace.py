@@ -3,8 +3,6 @@
 Nothing here learns or exchanges anything.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from w2vtrain.training.inputs import CHUNK_WORDS
@@ -27,33 +25,27 @@ EVEN_SPEED_RATIO = 0.9
 """Ranks get equal numbers of chunks if the slowest has at least this fraction of the speed of the fastest."""
 
 
-@dataclass
 class Pace:
     """The interval between synchronizations, and the speeds of the ranks.
 
-    ranks: their number; threads: the largest number of threads of any rank; words: the words per rank between two
-    synchronizations, or None to adapt the interval and the numbers of chunks to the network and the ranks' speeds.
-    With a given interval, the results of a run do not depend on time.
+    chunks: per rank and round, on average; shortest, longest: the shortest automatic interval after the beginning of
+    the run, and the longest, in chunks per rank; weights: (ranks,) float64, the share of each rank in the chunks of a
+    round.
     """
 
-    ranks: int
-    threads: int
-    words: int | None = None
-    chunks: int = 1  # per rank and round, on average
-    shortest: int = 1  # the shortest automatic interval after the beginning of the run, in chunks per rank
-    longest: int = 1  # the longest one
-
-    def __post_init__(self) -> None:
-        self.weights = np.full(self.ranks, 1 / self.ranks)
-
-    def begin(self, chunks: int) -> None:
-        """Choose the interval for a run of this many chunks in all epochs.
+    def __init__(self, ranks: int, threads: int, total: int, words: int | None = None) -> None:
+        """Choose the interval for a run of `total` chunks in all epochs.
 
         An automatic interval has at least one chunk for every thread, except at the beginning: see WARM_UP_DIVISOR.
+        threads: the largest number of threads of any rank; words: the words per rank between two synchronizations, or
+        None to adapt the interval and the numbers of chunks to the network and the ranks' speeds. With a given
+        interval, the results of a run do not depend on time.
         """
-        self.shortest = max(self.threads, min(USUAL_CHUNKS, chunks // MIN_ROUNDS) // self.ranks, 1)
-        self.longest = max(self.shortest, min(MAX_CHUNKS, chunks // MIN_LONG_ROUNDS) // self.ranks)
-        self.chunks = self.shortest if self.words is None else max(1, round(self.words / CHUNK_WORDS))
+        self.ranks, self.words = ranks, words
+        self.shortest = max(threads, min(USUAL_CHUNKS, total // MIN_ROUNDS) // ranks, 1)
+        self.longest = max(self.shortest, min(MAX_CHUNKS, total // MIN_LONG_ROUNDS) // ranks)
+        self.chunks = self.shortest if words is None else max(1, round(words / CHUNK_WORDS))
+        self.weights = np.full(ranks, 1 / ranks)
 
     def deal(self, left: int, done: int) -> np.ndarray:
         """Return the bounds (ranks + 1,) of the ranks' shares of the next chunks, of which `left` are left.

@@ -7,7 +7,6 @@ the epochs: states, and so checkpoints, are those of one process, and any number
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.row_updates import expected_updates
-from w2vtrain.distributed.session import Report, Session
+from w2vtrain.distributed.session import Report, Session, Stage
 from w2vtrain.distributed.synchronization import Synchronizer
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
@@ -25,47 +24,35 @@ LOOK_SECONDS = 1.0
 """Seconds between two looks at the threads that train."""
 
 
-@dataclass
 class Traffic:
-    """What the ranks have done.
+    """What the ranks have done in complete cycles.
 
-    learning, waiting, chunks: (ranks,) seconds of learning and of communication, which includes waiting for slower
-    ranks, and chunks learned; rounds: synchronizations; bytes: of one rank's changes that were exchanged in them;
-    interval: the last number of chunks per rank and round.
+    sums: (3, ranks) seconds of learning and of communication, which includes waiting for slower ranks, and chunks
+    learned; rounds: synchronizations; bytes: of one rank's changes that were exchanged in them; interval: the last
+    number of chunks per rank and round; words_per_chunk: of the corpus, on average.
     """
 
-    ranks: int
-    learning: np.ndarray = field(init=False)
-    waiting: np.ndarray = field(init=False)
-    chunks: np.ndarray = field(init=False)
-    rounds: int = 0
-    bytes: int = 0
-    interval: int = 0
+    def __init__(self, ranks: int) -> None:
+        self.sums, self.words_per_chunk = np.zeros((3, ranks)), 0.0
+        self.rounds = self.bytes = self.interval = 0
 
-    def __post_init__(self) -> None:
-        self.learning, self.waiting, self.chunks = np.zeros((3, self.ranks))
-
-    def add(self, other: "Traffic") -> None:
-        """Add the traffic of a cycle."""
-        self.learning, self.waiting = self.learning + other.learning, self.waiting + other.waiting
-        self.chunks, self.rounds = self.chunks + other.chunks, self.rounds + other.rounds
-
-    def facts(self, words_per_chunk: float) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Return what the ranks have done, as JSON types, for the run's record.
 
         words_per_second: of learning, by rank; communication: the share of the time that the ranks spent in
         communication, which includes waiting for slower ranks; bytes_per_synchronization: of each rank's changes, on
-        average; words_per_synchronization: the last interval, per rank. Only complete cycles count.
+        average; words_per_synchronization: the last interval, per rank.
         """
-        total = float((self.learning + self.waiting).sum())
-        speeds = self.chunks * words_per_chunk / np.maximum(self.learning, 1e-9)
+        learning, waiting, chunks = self.sums
+        total = float((learning + waiting).sum())
+        speeds = chunks * self.words_per_chunk / np.maximum(learning, 1e-9)
         return {
-            "ranks": self.ranks,
+            "ranks": len(speeds),
             "words_per_second": [round(speed) for speed in speeds.tolist()],
-            "communication": float(self.waiting.sum()) / max(total, 1e-9),
+            "communication": float(waiting.sum()) / max(total, 1e-9),
             "synchronizations": self.rounds,
             "bytes_per_synchronization": round(self.bytes / max(1, self.rounds)),
-            "words_per_synchronization": round(self.interval * words_per_chunk),
+            "words_per_synchronization": round(self.interval * self.words_per_chunk),
         }
 
 
@@ -101,7 +88,7 @@ class Rounds:
         shortest = ranks * pace.shortest * float(text.words.mean())
         self.synchronizer = Synchronizer(session.comm, engine, updates, shortest, self.pool)
         self.waited = 0.0  # in the last synchronization
-        self.cycle = Traffic(ranks)
+        self.cycle, self.rounds = np.zeros((3, ranks)), 0  # of this cycle: see Traffic
 
     def train_epoch(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
         """Train on the rest of the epoch, or up to the end of a cycle after a pause was requested.
@@ -126,43 +113,38 @@ class Rounds:
         mine = self.train_share(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
         report = Report(
-            loss=mine.loss, examples=mine.examples, cpu=mine.cpu, stop=self.run.stop_requested, save=pause(),
+            loss=sum(part.loss for part in mine), examples=sum(part.examples for part in mine),
+            cpu=sum(part.cpu for part in mine), stop=self.run.stop_requested, save=pause(),
             elapsed=0 if self.rank else self.clock.here(),
         )  # fmt: skip
-        totals, (learning, waiting) = self.session.meet(report, (now - began, self.waited))
+        totals, seconds = self.session.meet(report, (now - began, self.waited))
         self.waited, self.clock.agreed = time.monotonic() - now, totals.elapsed
         self.run.stop_requested = self.run.stop_requested or totals.stop > 0
-        self.cycle.learning += learning
-        self.cycle.waiting += waiting
-        self.cycle.chunks += np.diff(bounds)
+        self.cycle += np.vstack([seconds, np.diff(bounds)])
         words, alpha = int(order.words[first:last].sum()), float(rates[-1])
         return SliceReport(totals.loss, int(totals.examples), words, alpha, totals.cpu), totals.stop + totals.save > 0
 
     def exchange(self, words: int, everything: bool) -> bool:
         """Combine the replicas after a round of this many words. Return whether all rows were, which ends a cycle."""
-        began, self.session.together = time.monotonic(), False
+        began, self.session.stage = time.monotonic(), Stage.EXCHANGING
         complete = self.synchronizer.synchronize(words, everything)
-        self.session.together = True
+        self.session.stage = Stage.MEETING
         self.waited += time.monotonic() - began
-        self.cycle.rounds += 1
+        self.rounds += 1
         if complete:
-            self.traffic.add(self.cycle)
+            self.traffic.sums += self.cycle
+            self.traffic.rounds += self.rounds
             self.traffic.bytes, self.traffic.interval = self.synchronizer.bytes, self.pace.chunks
-            self.pace.adapt(self.cycle.learning, self.cycle.waiting, self.cycle.chunks)
-            self.cycle = Traffic(self.traffic.ranks)
+            self.pace.adapt(*self.cycle)
+            self.cycle, self.rounds = np.zeros_like(self.cycle), 0
         return complete
 
-    def close_pool(self) -> None:
-        """End the threads."""
-        if self.pool:
-            self.pool.shutdown(wait=False)
-
-    def train_share(self, order: Order, part: slice) -> SliceReport:
-        """Train on this rank's chunks of a round on all of its threads."""
+    def train_share(self, order: Order, part: slice) -> list[SliceReport]:
+        """Train on this rank's chunks of a round, on all of its threads. Return the report of each thread that did."""
         if part.start == part.stop:
-            return SliceReport(0.0, 0, 0, 0.0, 0.0)
+            return []
         if self.pool is None:
-            return self.course.train_slice(order, part, 0)
+            return [self.course.train_slice(order, part, 0)]
         schedule = self.course.schedule
         bounds = np.linspace(part.start, part.stop, schedule.threads + 1).round().astype(int).tolist()
         work = {
@@ -177,10 +159,4 @@ class Rounds:
         if missing:
             thread = min(work[one] for one in missing)
             raise Stalled.after(schedule.stall_timeout, thread, STALLED)
-        return _sum([one.result() for one in work])
-
-
-def _sum(parts: list[SliceReport]) -> SliceReport:
-    """Return the sums over the slices of one rank in a round. Their words do not matter."""
-    loss, cpu = sum(one.loss for one in parts), sum(one.cpu for one in parts)
-    return SliceReport(loss, sum(one.examples for one in parts), 0, parts[-1].alpha, cpu)
+        return [one.result() for one in work]

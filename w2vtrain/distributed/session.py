@@ -6,6 +6,7 @@ calls `Session.leave`, which takes the place of its next `meet`; one that is don
 
 from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -37,26 +38,31 @@ class Report:
 FIGURES = len(fields(Report))
 
 
+class Stage(Enum):
+    """What all ranks do together next. The value says how an error that ends one of them becomes known to all."""
+
+    PREPARING = "a block of `agreement.together`, which raises the error on all"
+    MEETING = "`Session.meet`, which `leave` or `end` may replace"
+    EXCHANGING = "an exchange of other data: nothing can be told"
+    ENDED = "nothing: all know the error, or that the run has ended"
+
+
 class Left(Relayed):
     """Raised on every rank if one has left because of an error, with that error's message and exit code."""
 
 
 class Session:
-    """The meetings of one training run.
-
-    The ranks are together if all of them call `meet`, `leave` or `end` next: then an error on one can be told to all.
-    """
+    """The meetings of one training run. stage: of the run, which is set here during training, by the team before it."""
 
     def __init__(self, comm: Communicator) -> None:
-        self.comm = comm
-        self.together = self.over = False
+        self.comm, self.stage = comm, Stage.PREPARING
 
     def meet(self, report: Report, seconds: tuple[float, float] = (0, 0), error: Any = None) -> tuple[Report, Any]:
         """Return the sum of the reports of all ranks, and (2, ranks) float64: the `seconds` of every rank.
 
         error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
         """
-        self.together = False
+        self.stage = Stage.EXCHANGING
         numbers = np.zeros(FIGURES + 2 * self.comm.size)
         numbers[:FIGURES] = astuple(report)
         by_rank = numbers[FIGURES:].reshape(2, self.comm.size)
@@ -64,28 +70,27 @@ class Session:
         self.comm.allreduce(numbers)
         total = Report(*numbers[:FIGURES].tolist())
         if total.failed:
-            self.over = True
+            self.stage = Stage.ENDED
             rank, (message, code) = next(
                 (rank, theirs) for rank, theirs in enumerate(allgather_json(self.comm, error)) if theirs
             )
             raise Left(f"rank {rank}: {message}" if rank else message, code)
-        self.over = total.ended > 0
-        self.together = not self.over
+        self.stage = Stage.ENDED if total.ended else Stage.MEETING
         return total, by_rank
 
     def leave(self, message: str, code: int) -> bool:
-        """Tell the other ranks about an error that ends this one.
+        """Tell the other ranks about an error that ends this one, unless they know. Return whether all ranks know.
 
-        Return False if they wait for other data instead, or cannot be reached.
+        False means that they wait for other data instead, or cannot be reached.
         """
-        if self.together:
+        if self.stage is Stage.MEETING:
             with suppress(Left, Disconnected):
                 self.meet(Report(failed=1), error=(message, code))
-        return self.over
+        return self.stage is Stage.ENDED
 
     def end(self) -> None:
         """Tell the other ranks that the run has ended, unless they know."""
-        if self.together:
+        if self.stage is Stage.MEETING:
             self.meet(Report(ended=1))
 
     def wait(self) -> bool:
@@ -93,9 +98,9 @@ class Session:
         while True:
             total, _ = self.meet(Report())
             if not total.busy:
-                return not self.over
+                return self.stage is Stage.MEETING
 
     def hold(self) -> None:
         """Let the other ranks, which `wait`, know that rank 0 is still at work. Called by rank 0."""
-        if self.together:
+        if self.stage is Stage.MEETING:
             self.meet(Report(busy=1))

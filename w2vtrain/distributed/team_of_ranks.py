@@ -20,7 +20,7 @@ from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
-from w2vtrain.distributed.session import Session
+from w2vtrain.distributed.session import Session, Stage
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine, Schedule
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason
@@ -39,10 +39,8 @@ from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import Course
 
-HOLD_SECONDS = 2.0
-"""Between the messages of rank 0 to the ranks that wait for it."""
 HEARTBEAT_SECONDS = 2.0
-"""Between two writes of the heartbeat."""
+"""Between two signs of life of rank 0: the heartbeat that it writes, and its messages to the ranks that wait for it."""
 
 
 class TeamOfRanks(Team):
@@ -61,15 +59,13 @@ class TeamOfRanks(Team):
         self.size, self.leads = comm.size, comm.rank == 0
         self.folder: Path | None = None
         self.threads = [1] * comm.size
-        self.traffic, self.words_per_chunk = Traffic(comm.size), 0.0
+        self.traffic = Traffic(comm.size)
         self._standby: Standby | None = None
-        self._agreed = self._training = False
-        self._held = self._beat = 0.0
+        self._beat = 0.0  # when rank 0 gave the last sign of life
 
     def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
         """If the number of threads was chosen automatically, ranks on the same cores divide these cores among them."""
-        with self._agreeing(), together(self.comm):
-            pass
+        self._meet()
         mine = {
             "settings": {name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS},
             "request": {**request, "sync-words": self.words},
@@ -78,14 +74,14 @@ class TeamOfRanks(Team):
         }
         place = [socket.gethostname(), cores_of_process()]
         everyone = allgather_json(self.comm, {"about": mine, "place": place})
-        for rank, theirs in enumerate(everyone):
-            different: list[str] = []
-            for group, first in everyone[0]["about"].items():
-                here = theirs["about"][group]
-                different += differences(here, first, {**first, **here})
-            if different:
-                self._agreed = True
-                raise ConfigError(f"rank {rank} differs from rank 0: {'; '.join(different)}; start all ranks alike")
+        with self._agreeing():
+            for rank, theirs in enumerate(everyone):
+                different: list[str] = []
+                for group, first in everyone[0]["about"].items():
+                    here = theirs["about"][group]
+                    different += differences(here, first, {**first, **here})
+                if different:
+                    raise ConfigError(f"rank {rank} differs from rank 0: {'; '.join(different)}; start all ranks alike")
         threads = int(settings.threads)
         if automatic:
             sharing = sum(theirs["place"] == place for theirs in everyone)
@@ -111,8 +107,7 @@ class TeamOfRanks(Team):
 
     def share_folder(self, folder: Path | None) -> None:
         """Tell all ranks the folder that rank 0 has created; None if there is nothing to do."""
-        with self._agreeing(), together(self.comm):
-            pass
+        self._meet()
         path = allgather_json(self.comm, folder and str(folder))[0]
         self.folder = path and Path(path)
 
@@ -140,15 +135,13 @@ class TeamOfRanks(Team):
         if self._standby:
             with self._agreeing():
                 self._standby.end(self._stopped())
-        self._training = True
-        pace = Pace(self.comm.size, max(self.threads), self.words)
-        told = allgather_json(self.comm, asdict(state))
-        self.words_per_chunk = float(text.words.mean())
-        pace.begin(len(text.words) * schedule.epochs)
-        state = State.read(told[0], "the state of rank 0")
+        self.session.stage = Stage.EXCHANGING
+        state = State.read(allgather_json(self.comm, asdict(state))[0], "the state of rank 0")
+        self.traffic.words_per_chunk = float(text.words.mean())
+        pace = Pace(self.comm.size, max(self.threads), len(text.words) * schedule.epochs, self.words)
         course = Course(engine, text, schedule, state, AgreedClock(schedule.seconds))
         rounds = Rounds(self.session, pace, self.run, self.traffic, course)
-        self.session.together = True
+        self.session.stage = Stage.MEETING
         if self.comm.rank and course.has_ended():
             yield course.state  # which the caller on rank 0 knows from the checkpoint
         try:
@@ -157,26 +150,21 @@ class TeamOfRanks(Team):
                 if not self.session.wait():
                     return
         finally:
-            rounds.close_pool()
+            if rounds.pool:
+                rounds.pool.shutdown(wait=False)
 
     def watch(self, events: Events) -> Events:
         """Return events that also write the heartbeat, and keep in touch with ranks that wait. For rank 0."""
 
         def scoring(done: int, total: int) -> None:
-            self._write_heartbeat(scored=done)
-            self.hold()
+            if self._write_heartbeat(scored=done):
+                self.session.hold()
 
         return Events(
             reading=lambda done, total, tokens: self._write_heartbeat(read=tokens),
             training=lambda at: self._write_heartbeat(words=at.words),
             scoring=scoring,
         ).followed_by(events)
-
-    def hold(self) -> None:
-        """Let the ranks that wait for rank 0 know that it is still at work, every few seconds."""
-        if self.session.together and time.monotonic() - self._held > HOLD_SECONDS:
-            self.session.hold()
-            self._held = time.monotonic()
 
     def note(self) -> tuple[str, dict[str, Any]]:
         facts = self.facts()
@@ -188,7 +176,7 @@ class TeamOfRanks(Team):
 
     def facts(self) -> dict[str, Any]:
         """Return how the ranks worked together, for the run's record."""
-        return {"threads": self.threads, **self.traffic.facts(self.words_per_chunk)}
+        return {"threads": self.threads, **self.traffic.facts()}
 
     def tell(self, error: W2VError) -> bool:
         """Tell the other ranks about an error that ends this one. Return whether all ranks know and end by themselves.
@@ -197,40 +185,45 @@ class TeamOfRanks(Team):
         """
         if isinstance(error, Disconnected):
             return False
-        if self._agreed or self.session.over:
-            return True
-        if self._training:
-            return self.session.leave(str(error), error.exit_code)
-        with suppress(W2VError):
-            self._announce(error)
-        return self._agreed
+        if self.session.stage is Stage.PREPARING:
+            with suppress(W2VError), self._agreeing():
+                if self._standby:
+                    self._standby.end(error)
+                with together(self.comm):
+                    raise error
+        return self.session.leave(str(error), error.exit_code)
 
-    def _write_heartbeat(self, **facts: int) -> None:
-        """Rewrite the heartbeat in the run folder, from which others see that the run is alive."""
-        if isinstance(self.run, RunFolder) and time.monotonic() - self._beat >= HEARTBEAT_SECONDS:
-            self._beat = time.monotonic()
+    def _write_heartbeat(self, **facts: int) -> bool:
+        """Rewrite the heartbeat in the run folder, from which others see that the run is alive, if it is time for that.
+
+        Return whether it was.
+        """
+        if time.monotonic() - self._beat < HEARTBEAT_SECONDS:
+            return False
+        self._beat = time.monotonic()
+        if isinstance(self.run, RunFolder):
             with suppress(WriteError, OutputError), atomic_write(self.run.folder / HEARTBEAT, force=True) as file:
                 file.write(json.dumps({"run": self.run.journal.run, **facts, "time": time.time()}).encode())
-
-    def _announce(self, error: W2VError) -> None:
-        """Raise an error before training on all ranks, which come to such a block next."""
-        with self._agreeing():
-            if self._standby:
-                self._standby.end(error)
-            with together(self.comm):
-                raise error
+        return True
 
     def _stopped(self) -> Stopped | None:
         """Return the error that ends all ranks if a signal has asked this one to stop before training."""
         return Stopped(STOPPED_EARLY) if self.run.stop_requested else None
 
+    def _meet(self) -> None:
+        """Wait for all ranks. If one fails instead of coming here, all raise its error."""
+        with self._agreeing(), together(self.comm):
+            pass
+
     @contextmanager
     def _agreeing(self) -> Iterator[None]:
-        """Note that all ranks raise the error that a block raises."""
+        """Note that all ranks raise the error that a block raises, unless they are gone."""
         try:
             yield
-        except W2VError as error:
-            self._agreed = not isinstance(error, Disconnected)
+        except Disconnected:
+            raise
+        except W2VError:
+            self.session.stage = Stage.ENDED
             raise
 
 

@@ -68,11 +68,11 @@ def alone(corpus, about, vocabulary=None):
     )
 
 
-def ranks(count, corpus, about, folder, vocabulary=None, progress=None):
+def ranks(count, corpus, about, folder, vocabulary=None):
     """Encode on simulated ranks. corpus: a function that makes the corpus of a rank."""
 
     def work(comm):
-        return encode_together(comm, corpus(), about, Path(folder), vocabulary, progress)
+        return encode_together(comm, corpus(), about, Path(folder), vocabulary)
 
     return run_ranks(count, work)
 

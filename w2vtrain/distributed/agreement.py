@@ -46,18 +46,9 @@ class Gathering:
         """
         self._report = self._report if mine is None else mine
         if time.monotonic() - self._spoke >= REPORT_SECONDS:
-            self._exchange(done=False)
+            self.exchange(done=False)
 
-    def finish(self) -> None:
-        """Wait until all ranks have finished."""
-        while not self._exchange(done=True):
-            pass
-
-    def fail(self, error: W2VError) -> None:
-        """Tell all ranks about an error."""
-        self._exchange(done=True, error=error)
-
-    def _exchange(self, done: bool, error: W2VError | None = None) -> bool:
+    def exchange(self, done: bool, error: W2VError | None = None) -> bool:
         """Exchange messages with all ranks. Return whether all have finished. Raise the error of the first with one."""
         failure = error and {"class": type(error).__name__, "code": error.exit_code, "text": str(error)}
         messages = allgather_json(self._comm, {"done": done, "report": self._report, "error": failure})
@@ -87,11 +78,12 @@ def together(comm: Communicator, on_reports: OnReports | None = None) -> Iterato
     try:
         try:
             yield gathering
-            gathering.finish()
+            while not gathering.exchange(done=True):
+                pass
         except Disconnected:
             raise
         except W2VError as error:
-            gathering.fail(error)
+            gathering.exchange(done=True, error=error)
     except _AgreedError as agreed:
         raise agreed.error from agreed.__cause__
 

@@ -5,7 +5,7 @@ kept in a folder on shared storage, so a restart reads no text.
 """
 
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def encode_together(
     settings: Settings,
     folder: Path,
     vocabulary: Vocabulary | None = None,
-    progress: OnRead | None = None,
+    progress: OnRead = lambda *_: None,
 ) -> EncodedCorpus:
     """Count and encode a corpus on all ranks. Return on each what `text.encoded.encode` returns in one process.
 
@@ -58,8 +58,7 @@ def encode_together(
     ids = SharedIds(comm, folder, trusted, json_digest([division.identity, choice]))
     encoded = ids.find() or _Reading(comm, corpus, division, folder, progress).run(settings, vocabulary, ids)
     with together(comm):
-        if progress:
-            progress(encoded.stats.bytes_read, corpus.size, encoded.stats.token_count)
+        progress(encoded.stats.bytes_read, corpus.size, encoded.stats.token_count)
     return replace(encoded, sample=_sample(comm, corpus))
 
 
@@ -71,7 +70,7 @@ class _Reading:
     corpus: Corpus
     division: Division
     folder: Path
-    progress: OnRead | None
+    progress: OnRead
 
     def run(self, settings: Settings, vocabulary: Vocabulary | None, ids: SharedIds) -> EncodedCorpus:
         """Count all words, choose the vocabulary unless it is given, and write the ids."""
@@ -91,9 +90,8 @@ class _Reading:
 
     def report_sums(self, reports: list[Any]) -> None:
         """Report the sums of what all ranks have read: [bytes, tokens]."""
-        if self.progress:
-            bytes_read, tokens = (sum(column) for column in zip([0, 0], *filter(None, reports), strict=True))
-            self.progress(bytes_read, self.corpus.size, tokens)
+        bytes_read, tokens = (sum(column) for column in zip([0, 0], *filter(None, reports), strict=True))
+        self.progress(bytes_read, self.corpus.size, tokens)
 
     def count(self, threads: int, gathering: Gathering) -> Counted:
         """Read this rank's stretch, in blocks that are small enough for all threads to have work."""
@@ -109,7 +107,6 @@ class _Reading:
     def total(self, mine: CorpusStats) -> CorpusStats:
         """Return the statistics of the whole corpus. The types of `mine` are the words that belong to this rank."""
         total = np.array(astuple(mine), np.int64)
-        assert total.size == len(fields(CorpusStats))
         self.comm.allreduce(total)
         return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files))
 

@@ -6,6 +6,7 @@ Nothing here encodes text. A manifest, written last, lets a restart use the file
 import os
 import zlib
 from dataclasses import asdict, dataclass, replace
+from io import BufferedReader
 from itertools import accumulate
 from pathlib import Path
 from typing import IO
@@ -141,16 +142,13 @@ class SharedIds:
         return EncodedCorpus(array, vocabulary, stats.token_count - stats.out_of_vocabulary, stats)
 
     def _is_intact(self, corpus: EncodedCorpus | None, manifest: Manifest) -> bool:
-        """Return whether all checksums are right; another rank than the writer verifies each."""
-        wrong = np.zeros(1, np.int64)
-        starts = manifest.starts
+        """Return whether all ranks have the corpus, and its checksums are right. The next rank verifies each."""
+        wrong, starts, ranks = np.array([corpus is None], np.int64), manifest.starts, self._comm.size
         with together(self._comm) as gathering:
-            for writer in range((self._comm.rank - 1) % self._comm.size, len(manifest.sizes), self._comm.size):
-                checksum = (
-                    -1 if corpus is None else _checksum(corpus.tokens[starts[writer] : starts[writer + 1]], gathering)
-                )
-                wrong += checksum != manifest.checksums[writer]
-            wrong += corpus is None
+            if corpus:
+                for writer in range((self._comm.rank - 1) % ranks, len(manifest.sizes), ranks):
+                    ids = corpus.tokens[starts[writer] : starts[writer + 1]]
+                    wrong += _checksum(ids, gathering) != manifest.checksums[writer]
         self._comm.allreduce(wrong)
         return not wrong[0]
 
@@ -176,26 +174,18 @@ def _valid(data: bytes, identity: str) -> Manifest | None:
 
 
 def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, gathering: Gathering) -> int:
-    """Copy ids to the current position of `file`. Return their checksum."""
+    """Copy ids to the current position of `file`, and close the spool. Return their checksum."""
     checksum = 0
-    while size:
-        ids = np.empty(min(size, _PIECE_IDS), np.int32)
-        ids = ids[: _read(spool, ids) // ids.itemsize]
-        if place is not None:
-            make_room(ids, place)
-        checksum = zlib.crc32(ids.data, checksum)
-        append(file, ids)
-        size -= ids.size
-        gathering.report()
+    with BufferedReader(spool) as source:  # type: ignore[type-var]  # a raw file may read less than it is asked for
+        for first in range(0, size, _PIECE_IDS):
+            ids = np.empty(min(size - first, _PIECE_IDS), np.int32)
+            source.readinto(ids.data)
+            if place is not None:
+                make_room(ids, place)
+            checksum = zlib.crc32(ids.data, checksum)
+            append(file, ids)
+            gathering.report()
     return checksum
-
-
-def _read(spool: IO[bytes], ids: Int32) -> int:
-    """Fill an array from a file that is long enough. Return the number of bytes."""
-    view, done = ids.view(np.uint8).data, 0
-    while done < len(view):
-        done += spool.readinto(view[done:])  # type: ignore[attr-defined]
-    return done
 
 
 def _checksum(ids: Int32, gathering: Gathering) -> int:

@@ -155,15 +155,10 @@ class TeamOfRanks(Team):
 
     def watch(self, events: Events) -> Events:
         """Return events that also write the heartbeat, and keep in touch with ranks that wait. For rank 0."""
-
-        def scoring(done: int, total: int) -> None:
-            if self._write_heartbeat(scored=done):
-                self.session.hold()
-
         return Events(
-            reading=lambda done, total, tokens: self._write_heartbeat(read=tokens),
-            training=lambda at: self._write_heartbeat(words=at.words),
-            scoring=scoring,
+            reading=lambda done, total, tokens: self._show_life(read=tokens),
+            training=lambda at: self._show_life(words=at.words),
+            scoring=lambda done, total: self._show_life(self.session.hold, scored=done),
         ).followed_by(events)
 
     def note(self) -> tuple[str, dict[str, Any]]:
@@ -193,18 +188,18 @@ class TeamOfRanks(Team):
                     raise error
         return self.session.leave(str(error), error.exit_code)
 
-    def _write_heartbeat(self, **facts: int) -> bool:
-        """Rewrite the heartbeat in the run folder, from which others see that the run is alive, if it is time for that.
+    def _show_life(self, hold: Callable[[], None] = lambda: None, **facts: int) -> None:
+        """Rewrite the heartbeat in the run folder, from which others see that the run is alive, and call `hold`.
 
-        Return whether it was.
+        Do nothing if HEARTBEAT_SECONDS have not passed since.
         """
         if time.monotonic() - self._beat < HEARTBEAT_SECONDS:
-            return False
+            return
         self._beat = time.monotonic()
+        hold()
         if isinstance(self.run, RunFolder):
             with suppress(WriteError, OutputError), atomic_write(self.run.folder / HEARTBEAT, force=True) as file:
                 file.write(json.dumps({"run": self.run.journal.run, **facts, "time": time.time()}).encode())
-        return True
 
     def _stopped(self) -> Stopped | None:
         """Return the error that ends all ranks if a signal has asked this one to stop before training."""

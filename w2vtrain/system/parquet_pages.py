@@ -8,7 +8,7 @@ pyarrow for the metadata of a damaged column ends the process.
 import struct
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from w2vtrain.errors import DataError
 from w2vtrain.system.reading import justified
@@ -24,7 +24,9 @@ EXPANDING = {6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY"}
 DICTIONARY = 2
 HEADER_FIELDS = {0: 5, DICTIONARY: 7, 3: 8}
 """The field of a page's header that says more, by the kind of page: data, a dictionary, or data of version 2."""
+FOOTER, HEADER = "the footer", "the header of a page"
 Fields = dict[int, Any]
+T = TypeVar("T")
 
 
 class Page(NamedTuple):
@@ -71,24 +73,21 @@ def chunks(file: BinaryIO, size: int) -> Iterator[Chunk]:
         raise ValueError("the footer is cut off")
     length, _ = TAIL.unpack(tail)
     file.seek(max(0, size - TAIL.size - length))
-    for place, group in enumerate(_list(_Structure(file, length).read(), 4)):
-        for number, column in enumerate(_list(group, 1)):
-            metadata = column.get(3) if isinstance(column, dict) else None
-            if not isinstance(metadata, dict):
-                raise ValueError("the footer is damaged")
-            values, taken, start = (metadata.get(field, -1) for field in (5, 7, 9))
-            if not all(isinstance(amount, int) and amount >= 0 for amount in (values, taken, start)):
-                raise ValueError("the footer is damaged")
+    for place, group in enumerate(_field(_Structure(file, length).read(), 4, list, FOOTER)):
+        for number, column in enumerate(_field(group, 1, list, FOOTER)):
+            metadata = _field(column, 3, dict, FOOTER)
+            values, taken, start = (_field(metadata, field, int, FOOTER) for field in (5, 7, 9))
             first = metadata.get(11)  # of the dictionary's page
             start = min(start, first) if isinstance(first, int) and first > 0 else start
             yield Chunk(place, number, values, taken, start)
 
 
-def _list(fields: Any, field: int) -> list[Any]:
-    values = fields.get(field) if isinstance(fields, dict) else None
-    if not isinstance(values, list):
-        raise ValueError("the footer is damaged")
-    return values
+def _field(structure: Any, field: int, kind: type[T], where: str, default: T | None = None) -> T:
+    """Return a field of a structure. Raise ValueError if it is of another kind, a negative number, or missing."""
+    value = structure.get(field, default) if isinstance(structure, dict) else None
+    if not isinstance(value, kind) or (isinstance(value, int) and value < 0):
+        raise ValueError(f"{where} is damaged")
+    return value
 
 
 def pages(file: BinaryIO, chunk: Chunk) -> Iterator[Page]:
@@ -97,17 +96,13 @@ def pages(file: BinaryIO, chunk: Chunk) -> Iterator[Page]:
     while seen < chunk.values and at < chunk.start + chunk.bytes:
         file.seek(at)
         header = _Structure(file, MAX_HEADER_BYTES).read()
-        size, packed = header.get(2), header.get(3)
-        kind: Any = header.get(1)
-        data_header = header.get(HEADER_FIELDS.get(kind, 0), {})  # of other kinds, pyarrow reads nothing
-        if not isinstance(data_header, dict):
-            raise ValueError("the header of a page is damaged")
-        values, encoding = data_header.get(1, 0), data_header.get(4 if kind == 3 else 2, 0)
-        if not all(isinstance(amount, int) and amount >= 0 for amount in (size, packed, values, encoding)):
-            raise ValueError("the header of a page is damaged")
+        kind, size, packed = (_field(header, field, int, HEADER) for field in (1, 2, 3))
+        data_header = _field(header, HEADER_FIELDS.get(kind, 0), dict, HEADER, {})  # of others, pyarrow reads nothing
+        values = _field(data_header, 1, int, HEADER, 0)
+        encoding = _field(data_header, 4 if kind == 3 else 2, int, HEADER, 0)
         seen += 0 if kind == DICTIONARY else values
-        at = file.tell() + packed  # type: ignore[operator]
-        yield Page(size, values, encoding)  # type: ignore[arg-type]
+        at = file.tell() + packed
+        yield Page(size, values, encoding)
 
 
 class _Structure:

@@ -9,12 +9,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from w2vtrain.errors import Stalled
-from w2vtrain.system.stopping import ENDING
+from w2vtrain.system.stopping import ENDING, handled_by, numbers
 
 T = TypeVar("T")
 
@@ -40,13 +40,8 @@ def held_signals() -> Iterator[None]:
     would still handle it.
     """
     held: list[int] = []
-    with ExitStack() as handlers:
-        if threading.current_thread() is threading.main_thread():
-            for name in ("SIGINT", *ENDING, "SIGUSR1"):
-                number = getattr(signal, name, None)
-                if number is not None and callable(handler := signal.getsignal(number)):
-                    handlers.callback(signal.signal, number, handler)
-                    signal.signal(number, lambda number, _: held.append(number))
+    signals = (number for number in numbers("SIGINT", *ENDING, "SIGUSR1") if callable(signal.getsignal(number)))
+    with handled_by(lambda number, _: held.append(number), signals):
         yield
     for number in held:
         signal.raise_signal(number)

@@ -7,8 +7,8 @@ library, because it is loaded before anything else.
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
 NAME = "w2vtrain"
 INTERRUPTED, STOPPED = 130, 75
@@ -38,8 +38,8 @@ def end(error: KeyboardInterrupt) -> None:
 
 def signals_raise() -> None:
     """Let the ENDING signals raise Terminated, as Ctrl-C raises KeyboardInterrupt; nohup's ignored SIGHUP stays so."""
-    for number in map(_number, ENDING):
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+    for number in numbers(*ENDING):
+        if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _raise)
 
 
@@ -50,30 +50,31 @@ def signals_end_imports() -> Iterator[None]:
     While modules are being imported, an exception may be lost in a callback or turned into an ImportError by another
     module. Nothing is open yet that would need to be cleaned up. Handlers of other programs stay in effect.
     """
-    before: dict[int, object] = {}
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGINT", *ENDING):
-            number = _number(name)
-            if number is not None and (current := signal.getsignal(number)) in (signal.default_int_handler, _raise):
-                before[number] = current
-                signal.signal(number, _end)
-    try:
+    ours = signal.default_int_handler, _raise
+    with handled_by(_end, (number for number in numbers("SIGINT", *ENDING) if signal.getsignal(number) in ours)):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
 
 
 def ignore_signals() -> None:
     """Ignore Ctrl-C and the ENDING signals, because nothing is left to be done but the shutdown of Python."""
-    for number in map(_number, ("SIGINT", *ENDING)):
-        if number is not None:
-            signal.signal(number, signal.SIG_IGN)
+    for number in numbers("SIGINT", *ENDING):
+        signal.signal(number, signal.SIG_IGN)
 
 
-def _number(name: str) -> int | None:
-    """Return the number of a signal, or None if the system does not have it."""
-    return getattr(signal, name, None)
+def numbers(*names: str) -> list[int]:
+    """Return the numbers of the signals that the system has."""
+    return [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+
+@contextmanager
+def handled_by(handler: Callable[[int, object], None], signals: Iterable[int]) -> Iterator[None]:
+    """Let a function handle signals until the end of the context. Other threads than the main one cannot do that."""
+    with ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            for number in signals:
+                stack.callback(signal.signal, number, signal.getsignal(number))
+                signal.signal(number, handler)
+        yield
 
 
 def _error(number: int) -> KeyboardInterrupt:

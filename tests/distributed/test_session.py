@@ -92,11 +92,18 @@ def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
     assert run_ranks(2, work) == [Stage.ENDED, (True, False, Stage.ENDED)]
 
 
+def end(standby, error=None):
+    """End a standby with a block that raises an error, if any."""
+    with standby.ending():
+        if error:
+            raise error
+
+
 @pytest.mark.parametrize(("error", "message"), [(DataError("odd"), "odd"), (ConfigError("odd"), "rank 1: odd")])
 def test_error_that_ends_the_standby_of_one_rank_is_raised_on_all(error, message):
     def work(comm):
         with pytest.raises(type(error)) as found:
-            Standby(comm).end(error if comm.rank == 1 else None)
+            end(Standby(comm), error if comm.rank == 1 else None)
         return str(found.value)
 
     assert run_ranks(3, work) == [message] * 3
@@ -119,7 +126,7 @@ def test_standby_keeps_ranks_in_touch_for_longer_than_their_time_limit(monkeypat
         standby = Standby(comm)
         if comm.rank:
             assert enough.wait(300)
-        standby.end()
+        end(standby)
         return True
 
     assert run_ranks(2, work) == [True, True]
@@ -130,7 +137,7 @@ def test_standby_raises_disconnected_if_another_rank_has_ended():
         if comm.rank:
             raise DataError("broken")
         with pytest.raises(Disconnected):
-            Standby(comm).end()
+            end(Standby(comm))
 
     with pytest.raises(DataError, match="broken"):
         run_ranks(2, work)

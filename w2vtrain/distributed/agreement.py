@@ -103,9 +103,13 @@ class Standby:
         with held_signals():
             self._thread.start()
 
-    def end(self, error: W2VError | None = None) -> None:
-        """Wait until all ranks have called this. If any rank passes an error, raise an equal one on all ranks."""
-        self._mine = error
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Wait at the end of a block until all ranks have come there. Errors in it are raised as by `together`."""
+        try:
+            yield
+        except W2VError as error:
+            self._mine = error
         self._done.set()
         self._thread.join()
         if self._agreed:

@@ -23,7 +23,7 @@ from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
 from w2vtrain.distributed.session import Session, Stage
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine, Schedule
-from w2vtrain.errors import ConfigError, Disconnected, OutputError, Stopped, W2VError, WriteError, reason
+from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, WriteError, reason
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import cores_of_process, versions
@@ -33,7 +33,7 @@ from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT, differences
-from w2vtrain.training.run import STOPPED_EARLY, Run
+from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
@@ -65,7 +65,8 @@ class TeamOfRanks(Team):
 
     def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
         """If the number of threads was chosen automatically, ranks on the same cores divide these cores among them."""
-        self._meet()
+        with self._together():
+            pass
         mine = {
             "settings": {name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS},
             "request": {**request, "sync-words": self.words},
@@ -107,14 +108,14 @@ class TeamOfRanks(Team):
 
     def share_folder(self, folder: Path | None) -> None:
         """Tell all ranks the folder that rank 0 has created; None if there is nothing to do."""
-        self._meet()
+        with self._together():
+            pass
         path = allgather_json(self.comm, folder and str(folder))[0]
         self.folder = path and Path(path)
 
     def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
         def progress(done: int, total: int | None, tokens: int) -> None:
-            if error := self._stopped():
-                raise error
+            self.run.end_if_stopped()
             events.reading(done, total, tokens)
 
         assert self.folder
@@ -132,9 +133,8 @@ class TeamOfRanks(Team):
 
         Raise Left if another rank has left because of an error.
         """
-        if self._standby:
-            with self._agreeing():
-                self._standby.end(self._stopped())
+        with self._together():
+            self.run.end_if_stopped()
         self.session.stage = Stage.EXCHANGING
         state = State.read(allgather_json(self.comm, asdict(state))[0], "the state of rank 0")
         self.traffic.words_per_chunk = float(text.words.mean())
@@ -181,11 +181,8 @@ class TeamOfRanks(Team):
         if isinstance(error, Disconnected):
             return False
         if self.session.stage is Stage.PREPARING:
-            with suppress(W2VError), self._agreeing():
-                if self._standby:
-                    self._standby.end(error)
-                with together(self.comm):
-                    raise error
+            with suppress(W2VError), self._together():
+                raise error
         return self.session.leave(str(error), error.exit_code)
 
     def _show_life(self, hold: Callable[[], None] = lambda: None, **facts: int) -> None:
@@ -201,14 +198,11 @@ class TeamOfRanks(Team):
             with suppress(WriteError, OutputError), atomic_write(self.run.folder / HEARTBEAT, force=True) as file:
                 file.write(json.dumps({"run": self.run.journal.run, **facts, "time": time.time()}).encode())
 
-    def _stopped(self) -> Stopped | None:
-        """Return the error that ends all ranks if a signal has asked this one to stop before training."""
-        return Stopped(STOPPED_EARLY) if self.run.stop_requested else None
-
-    def _meet(self) -> None:
-        """Wait for all ranks. If one fails instead of coming here, all raise its error."""
-        with self._agreeing(), together(self.comm):
-            pass
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Run the block that all ranks come to next before training. If it raises an error on any, all raise it."""
+        with self._agreeing(), self._standby.ending() if self._standby else together(self.comm):
+            yield
 
     @contextmanager
     def _agreeing(self) -> Iterator[None]:

@@ -55,15 +55,11 @@ class Mpi:
         self._mpi, self._world, self._timeout = MPI, MPI.COMM_WORLD, timeout
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
         if self.size == 1 < started:
+            library = str(MPI.Get_library_version()).splitlines()[0].strip("\0 ")
             raise ConfigError(
-                f"distributed: the launcher started {started} processes, but {self.library} sees only one: use the"
+                f"distributed: the launcher started {started} processes, but {library} sees only one: use the"
                 " mpiexec of that library, or srun with the --mpi option that it needs"
             )
-
-    @property
-    def library(self) -> str:
-        """The name and version of the MPI library."""
-        return str(self._mpi.Get_library_version()).splitlines()[0].strip("\0 ")
 
     def allreduce(self, array: np.ndarray) -> None:
         self._wait(lambda: self._world.Iallreduce(self._mpi.IN_PLACE, array))

@@ -71,17 +71,14 @@ class Limits:
     stop: str = ""
 
 
-@dataclass
 class Supervisor:
     """Starts one command repeatedly. say: called with a line at every start, restart and end; where: the log."""
 
-    command: Sequence[str]
-    traces: Traces
-    limits: Limits
-    say: Callable[[str], None]
-    where: str = "the messages above"
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, command: Sequence[str], traces: Traces, limits: Limits, say: Callable[[str], None],
+        where: str = "the messages above",
+    ) -> None:  # fmt: skip
+        self.command, self.traces, self.limits, self.say, self.where = command, traces, limits, say, where
         self.family: Family | None = None
         self.stopping = self.asked = self.killing = False
         self.hung = 0.0  # the limit in seconds if the last start was killed because it hung

@@ -5,7 +5,6 @@ Only files on shared storage are read, so ranks may run on any host. Nothing is 
 
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +31,6 @@ class Ledger(NamedTuple):
         return "the corpus is encoded" if self.encoded else "nothing saved"
 
 
-@dataclass
 class Traces:
     """The files of one run: its folder, its record beside the vectors, and its cache folder if that is shared.
 
@@ -40,14 +38,10 @@ class Traces:
     the same id proves that the results are written, and so does one that names another run than at the beginning.
     """
 
-    folder: Path
-    record: Path
-    cache: Path | None = None
-    runs: set[str] = field(default_factory=set)
-    before: str | None = None
-
-    def __post_init__(self) -> None:
-        self.before = self.recorded()
+    def __init__(self, folder: Path, record: Path, cache: Path | None = None) -> None:
+        self.folder, self.record, self._folders = folder, record, [folder, *filter(None, [cache])]
+        self._runs: set[str] = set()
+        self._before = self.recorded()
         self.note_run()
 
     def begun(self) -> bool:
@@ -58,7 +52,7 @@ class Traces:
         """Remember the id of the run that the folder belongs to."""
         with suppress(W2VError, OSError):
             if self.folder.is_dir() and (journal := Journal.read(self.folder, require_trust(self.folder, DataError))):
-                self.runs.add(journal.run)
+                self._runs.add(journal.run)
 
     def recorded(self) -> str | None:
         """Return the id of the run that wrote the record; None if there is no record, "" if it has no id."""
@@ -73,7 +67,7 @@ class Traces:
     def finished(self) -> bool:
         """Return whether all results of this run are written and it has removed what it no longer needs."""
         run = self.recorded()
-        return bool(run) and (run in self.runs or run != self.before) and not self.begun()
+        return bool(run) and (run in self._runs or run != self._before) and not self.begun()
 
     def ledger(self) -> Ledger:
         """Return the progress of the newest valid checkpoint, and whether the corpus is encoded."""
@@ -82,7 +76,7 @@ class Traces:
             if newest := checkpoint.load(self.folder):
                 state = newest.saved().state
                 epoch, chunks = state.epoch, state.chunks
-        return Ledger(epoch, chunks, any(path for folder in self._folders() for path in folder.glob(f"*/{ENCODED}")))
+        return Ledger(epoch, chunks, any(path for folder in self._folders for path in folder.glob(f"*/{ENCODED}")))
 
     def heartbeat(self) -> int | None:
         """Return the time of the last heartbeat by the clock of the storage, in ns; None if there was none yet."""
@@ -95,7 +89,7 @@ class Traces:
         checkpoint changes the folder that it is in. Results have temporary names while they are written.
         """
         entries: list[Path] = []
-        for folder in self._folders():
+        for folder in self._folders:
             with suppress(OSError):
                 entries += [folder, *folder.iterdir()]
         for temporary in self.folder.glob(".tmp-*"):  # a checkpoint that is being written
@@ -104,9 +98,6 @@ class Traces:
         with suppress(OSError):
             entries += self.record.parent.glob(".*.tmp-*")  # results that are being written, which may take long
         return frozenset((str(path), time) for path in entries if (time := modified(path)) is not None)
-
-    def _folders(self) -> list[Path]:
-        return [self.folder, *([self.cache] if self.cache else [])]
 
 
 def modified(path: Path) -> int | None:

@@ -5,6 +5,7 @@ Inputs are decompressed in pieces of bounded size, and their names are ignored. 
 """
 
 import bz2
+import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -264,21 +265,15 @@ def packed(file: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
     packer.finish()
 
 
-class _Packer:
-    """The writing methods of a file, in front of a compressor."""
+class _Packer(io.RawIOBase):
+    """A stream that compresses what is written to it."""
 
     def __init__(self, file: BinaryIO, compressor: Any) -> None:
         self._file, self._compressor = file, compressor
 
     def write(self, data: Any) -> int:
-        """Compress bytes."""
         self._file.write(self._compressor.compress(data))
         return memoryview(data).nbytes
-
-    def writelines(self, lines: Any) -> None:
-        """Compress several pieces."""
-        for line in lines:
-            self.write(line)
 
     def finish(self) -> None:
         """Write what the compressor still holds. After an error, nobody needs it."""

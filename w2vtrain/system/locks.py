@@ -117,16 +117,18 @@ def _unusable(path: Path, protected: str, error: OSError) -> OutputError:
 
 def _taken(handle: int, path: Path, protected: str) -> int:
     """Lock an open lock file and return its handle. Close it and raise OutputError if that is not possible."""
-    if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
+    try:
+        if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
+            raise OutputError(f"{path}: this name is needed for a lock file, but the file is not one: rename it")
+        if not _locked(handle, path):
+            owner = _owner(handle) or "another process"
+            raise OutputError(
+                f"{protected}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
+            )
+    except OutputError:
         os.close(handle)
-        raise OutputError(f"{path}: this name is needed for a lock file, but the file is not one: rename it")
-    if _locked(handle, path):
-        return handle
-    owner = _owner(handle) or "another process"
-    os.close(handle)
-    raise OutputError(
-        f"{protected}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
-    )
+        raise
+    return handle
 
 
 def run_of(path: Path, trusted: Trusted) -> str | None:
@@ -178,7 +180,6 @@ def _locked(handle: int, path: Path) -> bool:
         return lock_descriptor(handle, blocking=False)
     except OSError as error:
         if error.errno not in NO_LOCKS:
-            os.close(handle)
             raise OutputError(f"{path}: cannot be locked: {reason(error)}") from error
         logging.getLogger(__name__).warning(
             "%s: this file system has no locks: nothing stops two runs from writing the same output at once", path

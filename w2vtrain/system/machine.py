@@ -6,6 +6,7 @@ Callers decide how to use them.
 import hashlib
 import os
 import platform
+import re
 import secrets
 import socket
 import sys
@@ -153,11 +154,9 @@ def peak_memory() -> int:
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)
-    status = Path("/proc/self/status")
-    if status.exists():  # on Linux, the peak that getrusage reports starts at the parent's memory
-        lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-        if "VmHWM" in lines:
-            return int(lines["VmHWM"].split()[0]) * 1024
+    with suppress(OSError):  # on Linux, the peak that getrusage reports starts at the parent's memory
+        if line := re.search(rb"(?m)^VmHWM:\s*(\d+)", Path("/proc/self/status").read_bytes()):
+            return int(line[1]) * 1024
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -120,7 +120,6 @@ class TeamOfRanks(Team):
 
         assert self.folder
         assert isinstance(corpus, Corpus)
-        assert not inputs.grow, "the plan refuses this"
         with self._agreeing():
             ids = encode_together(self.comm, corpus, settings, self.folder, inputs.known_words(), progress)
         self._standby = Standby(self.comm)  # reading held-out text and compiling may take longer than others wait

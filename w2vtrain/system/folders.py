@@ -20,10 +20,10 @@ def check_folder(path: str | Path, force: bool, ours: Ours) -> Path:
     """Return the folder to write; raise OutputError if `atomic_folder` could not create it."""
     if str(path) == STDOUT:
         raise OutputError("-: this format is a folder, which cannot be written to standard output: name a folder")
-    target = Path(path).resolve() if not Path(path).is_symlink() else Path(path)
     try:
-        if target.is_symlink():
+        if Path(path).is_symlink():
             raise OutputError(f"{path} is a symbolic link: name the folder itself")
+        target = Path(path).resolve()
         if target.exists():
             if not target.is_dir():
                 raise OutputError(f"{path} is a file, and this format is a folder: choose another name")

@@ -137,14 +137,11 @@ def run_of(path: Path, trusted: Trusted) -> str | None:
     Raise ReadError if it cannot be read at the moment.
     """
     try:
-        handle = open_trusted(path, os.O_RDONLY, trusted)
+        with os.fdopen(open_trusted(path, os.O_RDONLY, trusted), "rb") as file:
+            lines = _text(file.fileno()).splitlines()
     except OSError as error:
         raise_if_passing(path, error)
         return None
-    try:
-        lines = _text(handle).splitlines()
-    finally:
-        os.close(handle)
     return next((line.removeprefix(RUN_PREFIX) for line in lines if line.startswith(RUN_PREFIX)), None)
 
 
@@ -154,18 +151,13 @@ def holder(path: Path, trusted: Trusted) -> str | None:
     The lock is tried only if the process may be alive, because another process could need it at that moment.
     """
     try:
-        handle = open_trusted(path, os.O_RDWR, trusted)
+        with os.fdopen(open_trusted(path, os.O_RDWR, trusted), "rb") as file:
+            owner = _owner(file.fileno()).removeprefix(OWNER_PREFIX)
+            if _has_ended(owner) or lock_descriptor(file.fileno(), blocking=False):
+                return None
+            return owner or "another process"
     except OSError:
         return None
-    try:
-        owner = _owner(handle).removeprefix(OWNER_PREFIX)
-        if _has_ended(owner) or lock_descriptor(handle, blocking=False):
-            return None
-        return owner or "another process"
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
 
 
 def _has_ended(owner: str) -> bool:

@@ -116,8 +116,6 @@ class _Structure:
 
     def read(self, depth: int = 0) -> Fields:
         """Return the fields of a structure."""
-        if depth > MAX_NESTING:
-            raise ValueError("structures are nested too deeply")
         fields: Fields = {}
         last = 0
         while head := self._byte():
@@ -126,6 +124,8 @@ class _Structure:
         return fields
 
     def _value(self, kind: int, depth: int) -> Any:
+        if depth > MAX_NESTING:
+            raise ValueError("structures are nested too deeply")
         if kind in (1, 2, 3):
             return self._byte()
         if kind in (4, 5, 6):
@@ -135,8 +135,6 @@ class _Structure:
         if kind == 8:
             return self._file.seek(self._unsigned(), 1)
         if kind in (9, 10):
-            if depth > MAX_NESTING:
-                raise ValueError("structures are nested too deeply")
             head = self._byte()
             count = self._unsigned() if head >> 4 == 15 else head >> 4
             return [self._value(head & 15, depth + 1) for _ in range(count)]

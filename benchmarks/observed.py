@@ -67,7 +67,7 @@ class Observed(Measurement):
 
 
 def observe(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ()) -> Observed:
-    """Run a job in its own process and score its vectors. Raise ConfigError if the training fails."""
+    """Run a job in its own process and score its vectors. Raise Relayed, with its exit code, if the training fails."""
     trips: list[float | None] = []
     run = programs.child if isinstance(job, programs.ProgramJob) else child
     measured = measure(job, questions, pairs, run, _between_round_trips(job, trips))

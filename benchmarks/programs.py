@@ -4,7 +4,6 @@ bench.py runs each job in its own process, by `child`.
 """
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation.systems import Job, supports, tell_measurements
+from w2vtrain.evaluation.systems import Job, measured, supports
 
 PROGRAMS = {"word2vec.c": "#CC79A7", "pword2vec": "#009E73"}
 """The names of the programs, and their colors in the plot."""
@@ -31,10 +30,9 @@ class ProgramJob(Job):
     program: str = ""
 
 
-def child(task: bytes) -> None:
-    """Run one job in this process and write its measurements; task: the job, and the file for its vectors, as JSON."""
-    settings, output = json.loads(task)
-    tell_measurements(train_program, ProgramJob(**settings), output)
+def child(settings: dict[str, Any], output: str) -> dict[str, Any]:
+    """Run one job in this process, write its vectors to the file `output`, and return its measurements."""
+    return measured(train_program, ProgramJob(**settings), output)
 
 
 def train_program(job: ProgramJob, output: str) -> dict[str, Any]:
@@ -55,8 +53,9 @@ def train_program(job: ProgramJob, output: str) -> dict[str, Any]:
     share, used = last.done - first.done, os.times()
     words = count - _count_lines(job.corpus)  # both programs count the end of a line as a word, </s>
     return {
-        "words": words * job.epochs, "training": ((last.cpu - first.cpu) / share, (last.wall - first.wall) / share),
-        "whole_cpu": used.children_user + used.children_system, "peak_memory": max(point.memory for point in points),
+        "words": words * job.epochs, "training_cpu": (last.cpu - first.cpu) / share,
+        "training_wall": (last.wall - first.wall) / share, "whole_cpu": used.children_user + used.children_system,
+        "peak_memory": max(point.memory for point in points),
     }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from observed import Observed
 from programs import ProgramJob, arguments, program_supports
 from snippets import fake_word2vec
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, Relayed
 from w2vtrain.evaluation.systems import Job
 
 FOLDER = str(Path(bench.__file__).parent)
@@ -162,7 +162,7 @@ def test_invalid_programs_are_refused_by_name(corpus, words, message):
 def test_a_program_that_fails_ends_the_benchmark_in_one_line(corpus, tmp_path, capfd):
     program = tmp_path / "word2vec"
     failed = f"word2vec.c could not train skipgram with neg: {program}: ended with exit code 3"
-    with pytest.raises(ConfigError, match=re.escape(failed)):
+    with pytest.raises(Relayed, match=re.escape(failed)):
         run(
             corpus, "--systems", "w2vtrain", "--models", "skipgram",
             "--program", f"word2vec.c={fake_word2vec(program, 3)}",

@@ -1,7 +1,5 @@
 """benchmarks/sweep.py: the table, the picture and the JSON of one setting at a time."""
 
-import contextlib
-import io
 import json
 
 import pytest
@@ -12,11 +10,9 @@ from limits import Limits
 from w2vtrain.errors import ConfigError, UsageError
 
 
-def in_this_process(function, task, folder):
+def in_this_process(function, arguments, folder):
     """Run a job in this process; another test covers separate processes."""
-    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as printed:
-        function(task)
-    return 0, printed.buffer.getvalue()
+    return function(*arguments)
 
 
 @pytest.mark.slow

@@ -1,14 +1,15 @@
 """A measurement: the figures computed from it, and the scores of vectors."""
 
 import contextlib
-import json
 
 import numpy as np
 import pytest
 
+from w2vtrain.errors import Relayed
 from w2vtrain.evaluation import measure
 from w2vtrain.evaluation.systems import Job
 from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.system.children import ChildEnded
 
 
 def test_speeds_of_a_measurement_and_what_happens_around_the_job(monkeypatch):
@@ -22,7 +23,8 @@ def test_speeds_of_a_measurement_and_what_happens_around_the_job(monkeypatch):
 
     def train(*_):
         happened.append("job")
-        return 0, json.dumps({"words": 10, "training": (2.0, 1.0), "whole": (3.0, 2.0), "peak_memory": 1}).encode()
+        training, whole = {"training_cpu": 2.0, "training_wall": 1.0}, {"whole_cpu": 3.0, "whole_wall": 2.0}
+        return {"words": 10, "peak_memory": 1, **training, **whole}
 
     monkeypatch.setattr(measure, "run_child", train)
     monkeypatch.setattr(measure, "evaluate", lambda *_: happened.append("scores") or {})
@@ -30,6 +32,20 @@ def test_speeds_of_a_measurement_and_what_happens_around_the_job(monkeypatch):
     assert happened == ["before", "job", "after", "scores"]
     assert (measured.speed, measured.wall_speed, measured.read_speed) == (5, 10, None)
     assert measured.record()["wall_speed"] == 10
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [(Relayed("training diverged", 76), "training diverged", 76), (ChildEnded(1), "see its message above", 70)],
+)
+def test_a_training_that_fails_is_named_and_has_its_exit_code(monkeypatch, error, message, code):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(measure, "run_child", fail)
+    with pytest.raises(Relayed, match=f"^gensim could not train cbow with neg: {message}$") as raised:
+        measure.measure(Job("gensim", "cbow", "neg", "corpus"))
+    assert raised.value.exit_code == code
 
 
 def test_vectors_are_scored_with_a_standard_error_of_analogies(tmp_path):

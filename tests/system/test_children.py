@@ -1,4 +1,4 @@
-"""A process that runs a function ends with its parent, however the parent ends."""
+"""A function that is called in a process of its own: what travels, what fails, and when the process ends."""
 
 import os
 import signal
@@ -10,39 +10,51 @@ from pathlib import Path
 import psutil
 import pytest
 
-from w2vtrain.system.children import run_child, tell
+from w2vtrain.errors import Diverged, Relayed, ResourceError, W2VError, spelled
+from w2vtrain.system.children import ChildEnded, run_child, tell
 
 PARENT = """
 import sys
 from test_children import holds
 from w2vtrain.system.children import run_child
-run_child(holds, b"task", sys.argv[1], lambda line: print(line.decode().strip(), flush=True))
+run_child(holds, [], sys.argv[1], lambda numbers: print(*numbers, flush=True))
 """
 
 
-def answers(task):
-    """Print the task in two lines."""
-    print(task.decode())
-    print(task.decode().upper(), flush=True)
+def answers(text, number):
+    """Tell one argument, and return both."""
+    tell(text)
+    return {"text": text.upper(), "number": number}
 
 
-def prints_and_tells(task):
-    """Print as other code may, and send a message."""
+def prints_and_tells():
+    """Print as other code may, also without the end of a line, between messages."""
     print("a warning of another library")
-    tell({"task": task.decode()})
+    print("50%", end="", flush=True)
+    tell("half")
+    print('{"event": "say"}')
+    sys.stdout.flush()
+    return "done"
 
 
-def fails(task):
-    """Exit with a code."""
-    print("begun", flush=True)
-    sys.exit(3)
+def diverges():
+    """Raise an error that names an option."""
+    raise Diverged(f"lower {spelled('alpha')}")
 
 
-def holds(task):
-    """Start a program, write a file, print both process ids, and wait."""
+def ends(code):
+    """End after a message: exit with a code, or be killed by a signal."""
+    tell("begun")
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+def holds():
+    """Start a program, write a file, tell both process ids, and wait."""
     program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL)
     (Path(os.environ["TMPDIR"]) / "large").write_text("x")
-    print(os.getpid(), program.pid, flush=True)
+    tell([os.getpid(), program.pid])
     time.sleep(600)
 
 
@@ -52,33 +64,49 @@ def importable(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
 
 
-def test_a_child_gets_its_task_and_its_output_is_heard(tmp_path):
+def test_a_child_gets_its_arguments_and_its_messages_and_result_come_back(tmp_path):
     heard = []
-    task = b"word" * 100_000  # more than a pipe holds
-    assert run_child(answers, task, str(tmp_path), heard.append) == (0, task.upper() + b"\n")
-    assert heard == [task + b"\n", task.upper() + b"\n"]
+    text = "wörd\udc80" * 100_000  # more than a pipe holds
+    found = run_child(answers, [text, 1.5], str(tmp_path), heard.append)
+    assert found == {"text": text.upper(), "number": 1.5}
+    assert heard == [text]
 
 
-def test_what_else_a_child_prints_comes_before_its_message(tmp_path, monkeypatch):
+def test_what_else_a_child_prints_is_no_message(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     heard = []
-    assert run_child(prints_and_tells, b"a", str(tmp_path), heard.append) == (0, b'{"task":"a"}\n')
-    assert heard[0] == b"a warning of another library\n"
+    assert run_child(prints_and_tells, [], str(tmp_path), heard.append) == "done"
+    assert heard == ["half"]
 
 
-def test_the_exit_code_of_a_child_is_returned(tmp_path):
-    assert run_child(fails, b"", str(tmp_path)) == (3, b"begun\n")
+def test_an_error_of_a_child_has_its_message_for_the_shell_and_its_exit_code(tmp_path):
+    with pytest.raises(Relayed, match=r"^lower --alpha$") as error:
+        run_child(diverges, [], str(tmp_path))
+    assert error.value.exit_code == Diverged.exit_code
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"),
+    [
+        (3, W2VError.exit_code),
+        pytest.param(-9, ResourceError.exit_code, marks=pytest.mark.skipif(sys.platform == "win32", reason="signals")),
+    ],
+)
+def test_a_child_that_ends_after_a_message_has_no_result(tmp_path, code, exit_code):
+    with pytest.raises(ChildEnded) as error:
+        run_child(ends, [code], str(tmp_path))
+    assert (error.value.code, error.value.exit_code) == (code, exit_code)
 
 
 def test_an_error_in_the_parent_ends_the_child(tmp_path):
     known = []
 
-    def heard(line):
-        known.extend(psutil.Process(int(number)) for number in line.split())
+    def heard(numbers):
+        known.extend(map(psutil.Process, numbers))
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):
-        run_child(holds, b"", str(tmp_path), heard)
+        run_child(holds, [], str(tmp_path), heard)
     assert psutil.wait_procs(known, 300)[1] == [], "processes are left"
 
 

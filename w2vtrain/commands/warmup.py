@@ -3,7 +3,6 @@
 What is compiled is in training/compile_ahead.py.
 """
 
-import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import click
 from w2vtrain.commands.options import CODES, command
 from w2vtrain.commands.shell import echo_json, explained, imports
 from w2vtrain.config import Settings
-from w2vtrain.errors import Relayed, ResourceError, UsageError, shell_spelling
+from w2vtrain.errors import Relayed, ResourceError, UsageError
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.machine import automatic_threads, available_memory
 from w2vtrain.system.terminal import echo
@@ -88,34 +87,24 @@ def _requested(
 
 def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any], None]) -> None:
     """Compile the kernels of an objective in a process of its own, and call `say` with each pair."""
-    from w2vtrain.system.children import run_child
-    from w2vtrain.system.json_text import json_text
+    from w2vtrain.system.children import ChildEnded, run_child
     from w2vtrain.training.compile_ahead import Warmed
 
-    def heard(line: bytes) -> None:
-        if not line.startswith(b'{"'):  # printed by code of the user
-            return
-        message = json.loads(line)
-        if "failed" in message:
-            raise Relayed(message["failed"], message["exit_code"])
-        say(Warmed(**message))
-
-    task = json_text([(architecture, objective) for architecture in architectures]).encode()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        code, _ = run_child(child, task, folder, heard)
-    if code:
-        raise ResourceError(f"the process that compiled {objective} ended with code {code}")
+    try:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            run_child(child, [objective, architectures], folder, lambda pair: say(Warmed(**pair)))
+    except ChildEnded as ended:
+        raise ResourceError(f"the process that compiled {objective} ended with code {ended.code}") from None
 
 
-def child(task: bytes) -> None:
-    """Compile the kernels of pairs given as JSON; write each, or the error that ends this, as a line of JSON."""
+def child(objective: str, architectures: list[str]) -> None:
+    """Compile the kernels of an objective, and tell the parent about each pair, or the error that ends this."""
     from w2vtrain.system.children import tell
     from w2vtrain.training.compile_ahead import warmup as compile_pair
 
-    with shell_spelling():  # `warmup` shows the message
-        try:
-            for pair in json.loads(task):
-                tell(asdict(compile_pair(*pair)))
-        except Exception as error:
-            code, message = explained(error)
-            tell({"failed": message, "exit_code": code})
+    try:
+        for architecture in architectures:
+            tell(asdict(compile_pair(architecture, objective)))
+    except Exception as error:
+        code, message = explained(error)
+        raise Relayed(message, code) from error

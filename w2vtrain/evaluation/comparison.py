@@ -5,7 +5,6 @@ in a folder beside it, so that an interrupted comparison can resume. comparison_
 and comparison_picture.py plots them.
 """
 
-import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -15,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, Diverged, W2VError, spelled
+from w2vtrain.errors import ConfigError, Diverged, Relayed, W2VError, spelled
 from w2vtrain.evaluation import comparison_tables
 from w2vtrain.evaluation.comparison_picture import picture
 from w2vtrain.evaluation.contenders import Contender, without_budget
 from w2vtrain.evaluation.figures import can_draw
 from w2vtrain.evaluation.result import check_result
 from w2vtrain.evaluation.trial import Trial, child, kept_beside
-from w2vtrain.system.children import each, run_child
+from w2vtrain.system.children import ChildEnded, each, run_child
 from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
@@ -207,25 +206,19 @@ def _train_apart(trial: Trial, path: Path, say: Callable[[str], None]) -> dict[s
 
     path: of the result, see `trial.train`; say: is called with each message of the process.
     """
-    task = json_text({"job": asdict(trial), "result": str(path)}).encode()
-
-    def heard(line: bytes) -> None:
-        if line.startswith(b'{"event":'):
-            say(json.loads(line)["text"])
-
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        code, last = run_child(child, task, folder, heard)
     try:
-        trained: dict[str, Any] = json.loads(last)
-    except ValueError:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            trained: dict[str, Any] = run_child(child, [asdict(trial), str(path)], folder, say)
+            return trained
+    except Relayed as error:
+        if error.exit_code == Diverged.exit_code:  # this is a result; any other error ends the comparison
+            return {"failed": str(error), "exit_code": error.exit_code}
+        raise ConfigError(f"{trial.name}: {error}") from None
+    except ChildEnded as ended:
         raise ConfigError(
-            f"{trial.name}: the process exited with code {code} and no result;"
+            f"{trial.name}: the process exited with code {ended.code} and no result;"
             f" try again, with fewer {spelled('jobs')} if memory is short"
         ) from None
-    code = trained.get("exit_code", Diverged.exit_code)
-    if code != Diverged.exit_code:  # a run that diverges is a result; any other error ends the comparison
-        raise ConfigError(f"{trial.name}: {trained['failed']}")
-    return trained
 
 
 def describe_comparison(folder: Path) -> dict[str, Any] | None:

@@ -4,10 +4,9 @@ Every measurement runs in a fresh process, so that peak memory is that of the jo
 speed.py chooses what to measure.
 """
 
-import json
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ from typing import Any
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.protocols import ANALOGY_WORDS
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import Relayed
 from w2vtrain.evaluation.systems import Job, child
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.system.children import run_child
+from w2vtrain.system.children import ChildEnded, run_child
 
 
 @dataclass(frozen=True)
@@ -73,33 +72,23 @@ def groups(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
 
 
 def measure(
-    job: Job, questions: str | None = None, pairs: tuple[str, ...] = (), child: Callable[[bytes], None] = child,
+    job: Job, questions: str | None = None, pairs: tuple[str, ...] = (), child: Callable[..., Any] = child,
     around: AbstractContextManager[object] | None = None,
 ) -> Measurement:  # fmt: skip
-    """Run a job in its own process and score its vectors. Raise ConfigError if the training fails.
+    """Run a job in its own process and score its vectors. Raise Relayed, with its exit code, if the training fails.
 
     child: runs the job there; around: is entered directly before that process starts, and left when it has ended.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         output = str(Path(folder) / "vectors.txt")
-        with around or nullcontext():
-            code, last = run_child(child, json.dumps([asdict(job), output]).encode(), folder)
-        if code:
+        try:
+            with around or nullcontext():
+                result = run_child(child, [asdict(job), output], folder)
+        except (ChildEnded, Relayed) as error:
+            reason = "see its message above" if isinstance(error, ChildEnded) else error
             failed = f"{job.system} could not train {job.architecture} with {job.objective}"
-            raise ConfigError(f"{failed}: {_failure(last)}")
-        result = json.loads(last)
-        scores = evaluate(output, questions, pairs)
-    (cpu, wall), (whole_cpu, whole_wall) = result["training"], result["whole"]
-    more = {name: result.get(name) for name in ("tokens", "reading", "preparing", "examples")}
-    peak_memory = result["peak_memory"]
-    return Measurement(job, result["words"], cpu, wall, whole_cpu, whole_wall, peak_memory, scores, **more)
-
-
-def _failure(last: bytes) -> str:
-    """Return why a child failed, from the last line that it wrote."""
-    with suppress(ValueError, KeyError, TypeError):
-        return str(json.loads(last)["failed"])
-    return "see its message above"
+            raise Relayed(f"{failed}: {reason}", error.exit_code) from None
+        return Measurement(job, scores=evaluate(output, questions, pairs), **result)
 
 
 def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:

@@ -6,16 +6,12 @@ that take memory are inside the functions that need them, so that the peak memor
 
 import importlib
 import importlib.util
-import json
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from w2vtrain.errors import W2VError, shell_spelling
 from w2vtrain.system.amounts import counted
-from w2vtrain.system.children import tell
 from w2vtrain.system.machine import peak_memory
 
 
@@ -71,9 +67,9 @@ class Clock:
     def __init__(self) -> None:
         self.cpu, self.wall = time.process_time(), time.perf_counter()
 
-    def read(self) -> tuple[float, float]:
-        """Return (CPU seconds, wall-clock seconds)."""
-        return time.process_time() - self.cpu, time.perf_counter() - self.wall
+    def read(self, phase: str) -> dict[str, float]:
+        """Return the seconds of a phase by the names of a Measurement, such as training_cpu and training_wall."""
+        return {f"{phase}_cpu": time.process_time() - self.cpu, f"{phase}_wall": time.perf_counter() - self.wall}
 
 
 def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
@@ -89,7 +85,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     settings = {k: v for k, v in asdict(job).items() if k not in other and v is not None}
     events = Events(ready=lambda seconds: clocks.append(Clock()))
     model = train(job.corpus, events=events, options=options, **settings)
-    training = clocks[0].read()
+    training = clocks[0].read("training")
     # model.vectors() would make a copy, which `fit` does not.
     which, share = choose_vectors(model.record)
     vectors = exported(model.input, model.output, which, share, output)
@@ -98,7 +94,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     words = model.record["vocabulary"]["words"] * job.epochs
     phases = {name: model.record["seconds"][name] for name in ("reading", "preparing")}
     tokens = model.record["corpus"]["tokens"]
-    return {"words": words, "training": training, "tokens": tokens, "examples": examples, **phases}
+    return {"words": words, **training, "tokens": tokens, "examples": examples, **phases}
 
 
 def _train_gensim(job: Job, output: str) -> dict[str, Any]:
@@ -112,13 +108,13 @@ def _train_gensim(job: Job, output: str) -> dict[str, Any]:
     )  # fmt: skip
     clock = Clock()
     model.build_vocab(corpus_file=job.corpus)
-    reading, clock = clock.read()[1], Clock()
+    reading, clock = clock.read("reading")["reading_wall"], Clock()
     total = int(model.corpus_total_words)
     model.train(corpus_file=job.corpus, total_words=total, epochs=job.epochs)
-    training = clock.read()
+    training = clock.read("training")
     model.wv.save_word2vec_format(output)
     words = int(sum(model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key))
-    return {"words": words * job.epochs, "training": training, "reading": reading, "tokens": total}
+    return {"words": words * job.epochs, **training, "reading": reading, "tokens": total}
 
 
 def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
@@ -133,7 +129,7 @@ def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
         ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
         lr=job.alpha or 0.05, minn=3, maxn=6 if job.subwords else 0, verbose=0,
     )  # fmt: skip
-    training = clock.read()
+    training = clock.read("training")
     words, counts = model.get_words(include_freq=True)
     if job.subwords:
         matrix = np.array([model.get_word_vector(word) for word in words], np.float32)
@@ -141,7 +137,7 @@ def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
         matrix = model.get_input_matrix()[: len(words)]
     write_vectors(output, words, matrix, force=True)
     count = sum(int(n) for word, n in zip(words, counts, strict=True) if word != "</s>")
-    return {"words": count * job.epochs, "training": training}
+    return {"words": count * job.epochs, **training}
 
 
 SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
@@ -149,29 +145,22 @@ SYSTEMS: dict[str, Callable[[Job, str], dict[str, Any]]] = {
     "gensim": _train_gensim,
     "fasttext": _train_fasttext,
 }
-"""For each system, the function that trains a job, writes its vectors to a file and returns its measurements."""
+"""For each system, the function that trains a job, writes its vectors to a file and returns its measurements, by the
+names of a Measurement."""
 
 
-def child(task: bytes) -> None:
-    """Run one job in this process and write its measurements; task: the job, and the file for its vectors, as JSON."""
-    settings, output = json.loads(task)
+def child(settings: dict[str, Any], output: str) -> dict[str, Any]:
+    """Run one job in this process, write its vectors to the file `output`, and return its measurements."""
     job = Job(**settings)
     importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))  # is not part of the measurement
-    tell_measurements(SYSTEMS[job.system], job, output)
+    return measured(SYSTEMS[job.system], job, output)
 
 
-def tell_measurements(train: Callable[[Any, str], dict[str, Any]], job: Any, output: str) -> None:
-    """Train and tell the parent process the measurements, or {"failed": the error} with an exit code."""
+def measured(train: Callable[[Any, str], dict[str, Any]], job: Any, output: str) -> dict[str, Any]:
+    """Train, and return the measurements, with those of the whole job that `train` does not return."""
     clock = Clock()
-    try:
-        with shell_spelling():  # `bench` shows the message
-            done = train(job, output)
-    except W2VError as error:
-        tell({"failed": str(error)})
-        sys.exit(error.exit_code)
-    cpu, wall = clock.read()
-    whole = done.pop("whole_cpu", cpu), wall
-    tell({"peak_memory": peak_memory(), **done, "whole": whole})
+    done = train(job, output)
+    return {**clock.read("whole"), "peak_memory": peak_memory(), **done}
 
 
 COMMON = {("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "neg"), ("cbow", "hs")}

@@ -4,7 +4,6 @@ comparison.py decides what is trained and keeps the results. Budgets are CPU sec
 long run saves checkpoints, so that an interrupted comparison continues inside a run.
 """
 
-import json
 import statistics
 import tempfile
 import time
@@ -19,7 +18,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks
-from w2vtrain.errors import W2VError, shell_spelling
+from w2vtrain.errors import W2VError
 from w2vtrain.evaluation.cpu_budget import CpuBudget
 from w2vtrain.evaluation.result import CurvePoint, CurveSoFar
 from w2vtrain.probability.dense import RowScorer, one_thread
@@ -64,19 +63,9 @@ class Trial:
     brief: bool = False
 
 
-def child(task: bytes) -> None:
-    """Train and score a trial, given as JSON; write the events and the result to standard output as lines of JSON.
-
-    task: {"job", "result": see `train`}. The only event is {"event": "say", "text": for the user}.
-    """
-    given = json.loads(task)
-    try:
-        with shell_spelling():  # `compare` shows the message
-            say = lambda text: tell({"event": "say", "text": text})  # noqa: E731
-            result = train(Trial(**given["job"]), say, Path(given["result"]))
-    except W2VError as error:
-        result = {"failed": str(error), "exit_code": error.exit_code}
-    tell(result)
+def child(job: dict[str, Any], path: str) -> dict[str, Any]:
+    """Train and score a trial in a process of its own, and tell the parent what the user should know: see `train`."""
+    return train(Trial(**job), tell, Path(path))
 
 
 class Curve:

@@ -1,52 +1,69 @@
-"""Run Python functions in processes of their own, which end with this one, even if this one is killed.
+"""Call Python functions in processes of their own, which end with this one, even if this one is killed.
 
-The pipe that carries the child's task stays open. When this process ends for any reason, the system closes the pipe,
+The pipe that carries the arguments stays open. When this process ends for any reason, the system closes the pipe,
 and a thread of the child notices the end of the file. This works on every platform and needs no signal.
 """
 
+import importlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from w2vtrain.errors import Relayed, ResourceError, W2VError, shell_spelling
 from w2vtrain.system.json_text import json_text
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-CODE = "from w2vtrain.system.children import follow; task = follow(); from {module} import {name}; {name}(task)"
+Kind = Literal["told", "returned", "failed"]
+
+CODE = "from w2vtrain.system.children import follow, serve; serve(follow(), {module!r}, {name!r})"
 GRACE_SECONDS = 5.0
 """Time that a child gets to end its programs after an error here, before it is killed."""
+MARK = b"\0"
+"""Begins a message of a child, before which other code may have printed on the same line."""
+
+
+class ChildEnded(W2VError):
+    """Raised for a process that ends without a result. code: of the process, below 0 if a signal killed it."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"a process ended with code {code} and no result")
+        self.code, self.exit_code = code, ResourceError.exit_code if code < 0 else W2VError.exit_code
 
 
 def run_child(
-    function: Callable[[bytes], None], task: bytes, folder: str, heard: Callable[[bytes], None] = lambda line: None
-) -> tuple[int, bytes]:
-    """Run a function of a module in a new process; return the exit code and the last line of its standard output.
+    function: Callable[..., Any], arguments: Sequence[Any], folder: str, heard: Callable[[Any], None] = lambda _: None
+) -> Any:
+    """Call a function of a module in a new process, and return what it returns.
 
-    function: is called there with `task`, one line; heard: is called with each line of output, as it arrives; folder:
-    for the child's temporary files. If this process ends first, the child ends, its own children end, and `folder` is
-    deleted.
+    Its arguments, its result and what it tells are plain objects, which travel as JSON. folder: for the child's
+    temporary files; heard: is called with each message that the function passes to `tell`, as it arrives. If this
+    process ends first, the child ends, its own children end, and `folder` is deleted.
+
+    Raise Relayed for a W2VError there, which names options of the command line, and ChildEnded if there is no result.
     """
     code = CODE.format(module=function.__module__, name=function.__name__)
     environment = {**os.environ, "TMPDIR": folder}
-    command, last = [sys.executable, "-c", code, folder], b""
+    command, kind, content = [sys.executable, "-c", code, folder], "told", None
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdin
         assert child.stdout
         try:
             with suppress(BrokenPipeError):  # the exit code says why
-                child.stdin.write(task + b"\n")
+                child.stdin.write(json_text(arguments).encode() + b"\n")
                 child.stdin.flush()
-            for line in child.stdout:
-                last = line
-                heard(line)
+            for kind, content in _messages(child.stdout):
+                if kind == "told":
+                    heard(content)
             child.wait()  # before the pipe is closed
         except BaseException:
             with suppress(OSError):
@@ -55,7 +72,20 @@ def run_child(
                 child.wait(GRACE_SECONDS)
             child.kill()
             raise
-    return child.returncode, last
+    if kind == "failed":
+        raise Relayed(*content)
+    if kind == "told":
+        raise ChildEnded(child.returncode)
+    return content
+
+
+def _messages(lines: Iterable[bytes]) -> Iterator[tuple[Kind, Any]]:
+    """Yield the messages among the lines that a child writes; an incomplete one is left out."""
+    for line in lines:
+        _, mark, message = line.partition(MARK)
+        if mark and message.endswith(b"\n"):
+            kind, content = json.loads(message)
+            yield kind, content
 
 
 def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:
@@ -92,25 +122,39 @@ def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R
 
 
 def follow() -> bytes:
-    """Return this process's task, and end the process when its parent ends; only for processes of `run_child`.
+    """Return this process's arguments, and end the process when its parent ends; only for processes of `run_child`.
 
     Ctrl-C in a terminal also reaches this process, and then ends it without a traceback, unless its function handles
     signals, as a run with checkpoints does.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    task = b""
-    while not task.endswith(b"\n"):
+    arguments = b""
+    while not arguments.endswith(b"\n"):
         if not (block := os.read(0, 1 << 16)):
             _end()
-        task += block
+        arguments += block
     threading.Thread(target=_watch, name="parent watcher", daemon=True).start()
-    return task[:-1]
+    return arguments
 
 
-def tell(message: dict[str, Any]) -> None:
-    """Write a line of JSON to the standard output of a child, for its parent, in UTF-8 in every locale."""
-    sys.stdout.flush()  # what other code of this process has printed comes before
-    sys.stdout.buffer.write(json_text(message).encode() + b"\n")
+def serve(arguments: bytes, module: str, name: str) -> None:
+    """Call a function of a module for the parent, and send it the result, or the error that ends the function."""
+    function = getattr(importlib.import_module(module), name)
+    with shell_spelling():  # a command shows the message
+        try:
+            _send("returned", function(*json.loads(arguments)))
+        except W2VError as error:
+            _send("failed", [str(error), error.exit_code])
+
+
+def tell(message: Any) -> None:
+    """Send a message to the parent of this process, before the result."""
+    _send("told", message)
+
+
+def _send(kind: Kind, content: Any) -> None:
+    """Write a line to standard output, in UTF-8 in every locale."""
+    sys.stdout.buffer.write(MARK + json_text([kind, content]).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -51,7 +51,8 @@ class FullBench(Bench):
         return super().job_of(system, job)
 
     def supports(self, job: Job) -> bool:
-        return programs.program_supports(job)
+        only_neg = job.system == "pword2vec" and (job.architecture, job.objective) != ("skipgram", "neg")
+        return super().supports(job) and not only_neg
 
     def measure(self, job: Job, questions: str | None, pairs: tuple[str, ...]) -> Observed:
         return observe(job, questions, pairs)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation.systems import Job, measured, supports
+from w2vtrain.evaluation.systems import Job, measured
 
 PROGRAMS = {"word2vec.c": "#CC79A7", "pword2vec": "#009E73"}
 """The names of the programs, and their colors in the plot."""
@@ -104,11 +104,6 @@ def _watched(process: subprocess.Popen[bytes]) -> tuple[int, list[Progress]]:
                     Progress(float(reports[-1][1]) / 100, used.user + used.system, time.perf_counter(), memory)
                 )
     return count, points
-
-
-def program_supports(job: Job) -> bool:
-    """Return whether the program of a job trains its architecture with its objective."""
-    return supports(job) and (job.system != "pword2vec" or (job.architecture, job.objective) == ("skipgram", "neg"))
 
 
 def paths_of(programs: Sequence[str]) -> dict[str, str]:

@@ -4,13 +4,13 @@ This is a roofline model (Williams, Waterman & Patterson 2009): the work that a 
 the machine could do in the same time. Nothing is measured here: observed.py and limits.py provide the figures.
 """
 
-import statistics
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from limits import Limits
 from observed import Observed
 
+from w2vtrain.evaluation.measure import median_of
 from w2vtrain.system.amounts import counted
 
 LIMITING_SHARE = 0.5
@@ -90,7 +90,7 @@ def shares(group: Sequence[Observed], single: Sequence[Observed], limits: Limits
     group: the measurements of the job; single: those of the same job with one thread, or none. A loss is at least 0.
     """
     threads = group[0].job.threads
-    flops, rows = _median(group, lambda m: m.flops), _median(group, lambda m: m.row_speed)
+    flops, rows = median_of(group, lambda m: m.flops), median_of(group, lambda m: m.row_speed)
     if flops is None or rows is None:
         return None
     wall, cpu = (_ratio(group, single, of) for of in (lambda m: m.wall_speed, lambda m: m.speed))
@@ -110,7 +110,7 @@ def _groups(measurements: Sequence[Observed]) -> dict[str, Groups]:
 
 def _cores(group: Sequence[Observed]) -> str:
     """Return the distance of the cores in words, with the round trip of a cache line; "" if unknown."""
-    trip = _median(group, lambda m: m.round_trip)
+    trip = median_of(group, lambda m: m.round_trip)
     return f" ({group[0].cores} cores, {1e9 * trip:,.0f} ns)" if group[0].cores and trip else ""
 
 
@@ -118,10 +118,5 @@ def _ratio(
     group: Sequence[Observed], other: Sequence[Observed], figure: Callable[[Observed], float | None]
 ) -> float | None:
     """Return the quotient of the medians of a figure."""
-    above, below = _median(group, figure), _median(other, figure)
+    above, below = median_of(group, figure), median_of(other, figure)
     return above / below if above and below else None
-
-
-def _median(group: Sequence[Observed], of: Callable[[Observed], float | None]) -> float | None:
-    known = [value for m in group if (value := of(m)) is not None]
-    return statistics.median(known) if known else None

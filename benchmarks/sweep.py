@@ -7,7 +7,6 @@ One setting at a time varies while the others stay fixed, to show where the time
 
 import os
 import statistics
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -50,8 +49,7 @@ def jobs(base: Job) -> Iterator[tuple[str, Job]]:
 
 def sweep(base: Job, repeats: int) -> Iterator[tuple[str, Any, list[Observed]]]:
     """Yield (axis, value, measurements) of every job, after compiling the kernel."""
-    with tempfile.TemporaryDirectory() as folder:
-        warm_up(base, folder)
+    warm_up(base)
     for axis, job in jobs(base):
         yield axis, getattr(job, axis), [observe(replace(job, seed=seed + 1)) for seed in range(repeats)]
 

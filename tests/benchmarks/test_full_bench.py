@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from limits import Limits
 from observed import Observed
-from programs import ProgramJob, arguments, program_supports
+from programs import ProgramJob, arguments
 from snippets import fake_word2vec
 
 from w2vtrain.errors import ConfigError, Relayed
@@ -59,8 +59,9 @@ def test_operations_and_rows_are_known_of_our_jobs_only(corpus, tmp_path):
 def test_programs_are_measured_only_on_what_they_support():
     job = Job("pword2vec", "skipgram", "neg", "corpus")
     others = [replace(job, architecture="cbow"), replace(job, objective="hs"), replace(job, system="word2vec.c")]
-    assert [program_supports(each) for each in (job, *others)] == [True, False, False, True]
-    assert not program_supports(Job("word2vec.c", "skipgram", "nce", "corpus"))
+    supports = bench.FullBench([]).supports
+    assert [supports(each) for each in (job, *others)] == [True, False, False, True]
+    assert not supports(Job("word2vec.c", "skipgram", "nce", "corpus"))
 
 
 def test_programs_take_turns_and_what_limits_each_job_is_shown(corpus, tmp_path, monkeypatch):
@@ -73,7 +74,7 @@ def test_programs_take_turns_and_what_limits_each_job_is_shown(corpus, tmp_path,
         return Observed(job, 1000, cpu, wall, cpu, wall, 1 << 20, {"analogies": 0.1}, **more)
 
     monkeypatch.setattr(bench, "observe", made_up)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job, folder: None)
+    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: None)
     done = run(
         corpus, "--systems", "w2vtrain", "--program", f"pword2vec={sys.executable}", "--models", "skipgram",
         "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,

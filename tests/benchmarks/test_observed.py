@@ -29,6 +29,7 @@ def measured(monkeypatch):
 
         monkeypatch.setattr(measure, "run_child", train)
         monkeypatch.setattr(observed, "round_trip", round_trip)
+        monkeypatch.setattr(measure, "read_vectors", lambda _: None)
         monkeypatch.setattr(measure, "evaluate", lambda *_: {})
         monkeypatch.setattr(observed, "automatic_threads", lambda: (cores, ""))
         return observed.observe(job), happened

@@ -8,7 +8,7 @@ import pytest
 from w2vtrain.errors import Relayed
 from w2vtrain.evaluation import measure
 from w2vtrain.evaluation.systems import Job
-from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.formats.vectors import Vectors
 from w2vtrain.system.children import ChildEnded
 
 
@@ -27,6 +27,7 @@ def test_speeds_of_a_measurement_and_what_happens_around_the_job(monkeypatch):
         return {"words": 10, "peak_memory": 1, **training, **whole}
 
     monkeypatch.setattr(measure, "run_child", train)
+    monkeypatch.setattr(measure, "read_vectors", lambda _: None)
     monkeypatch.setattr(measure, "evaluate", lambda *_: happened.append("scores") or {})
     measured = measure.measure(Job("gensim", "cbow", "neg", "corpus"), around=around())
     assert happened == ["before", "job", "after", "scores"]
@@ -50,10 +51,10 @@ def test_a_training_that_fails_is_named_and_has_its_exit_code(monkeypatch, error
 
 def test_vectors_are_scored_with_a_standard_error_of_analogies(tmp_path):
     words = ["man", "king", "woman", "queen"]
-    write_vectors(tmp_path / "v.txt", words, np.array([[0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1.1]], np.float32))
+    vectors = Vectors(words, np.array([[0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1.1]], np.float32))
     questions = tmp_path / "questions.txt"
     questions.write_text(": s\nman king woman queen\nwoman queen man king\nman woman king king\n")
-    found = measure.evaluate(str(tmp_path / "v.txt"), str(questions), ())
+    found = measure.evaluate(vectors, str(questions), ())
     assert list(found) == ["analogies", "analogies standard error"]
     assert found["analogies"] == pytest.approx(2 / 3)
     assert 0 < found["analogies standard error"] < 1

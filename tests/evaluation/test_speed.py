@@ -59,7 +59,7 @@ def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
 
 def test_other_systems_are_measured_only_on_what_they_support(monkeypatch):
     monkeypatch.setattr("w2vtrain.evaluation.speed.measure", lambda job, questions, pairs: job)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job, folder: None)
+    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: None)
     ours = Job("w2vtrain", "skipgram", "neg", "corpus")
     systems = [ours, replace(ours, system="gensim", alpha=0.1)]
     jobs = Bench().side_by_side(systems, ["cbow", "vlbl"], ["hs", "nce"], 1, None, ())
@@ -78,7 +78,7 @@ def test_systems_and_numbers_of_threads_take_turns(corpus, tmp_path, monkeypatch
         return Measurement(job, 1000, cpu, wall, cpu, wall, 1 << 20, {"analogies": 0.1})
 
     monkeypatch.setattr("w2vtrain.evaluation.speed.measure", made_up)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job, folder: None)
+    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: None)
     done = run(
         corpus, "--systems", "w2vtrain,gensim", "--models", "skipgram",
         "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
@@ -118,7 +118,7 @@ def test_numbers_of_epochs_and_noise_words_are_measured_in_turns(corpus, monkeyp
         return Measurement(job, 1000, None, None, 1.0, 1.0, 1 << 20, {})
 
     monkeypatch.setattr("w2vtrain.evaluation.speed.measure", made_up)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job, folder: warmed.append(job))
+    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: warmed.append(job))
     done = run(
         corpus, "--systems", "w2vtrain,gensim", "--models", "cbow",
         "--objectives", "neg,hs", "--epochs", "1,4,1", "--epochs", "gensim=1", "--negative", "5,15",

@@ -6,6 +6,7 @@ and comparison_picture.py plots them.
 """
 
 import math
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -27,9 +28,6 @@ from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
 from w2vtrain.system.storage import remove_tree
 from w2vtrain.training.fit import effective
-
-FILE_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,="
-"""Characters of a trial's name that its file name keeps; every other one becomes a hyphen."""
 
 MAX_RESULT_BYTES = 16 << 20
 """Maximum size of a result file in bytes."""
@@ -169,7 +167,7 @@ def result(folder: Path, trial: Trial, say: Callable[[str], None], prefix: str =
 
     Raise ConfigError if the file belongs to another trial, and DataError if it is damaged.
     """
-    path = folder / f"{''.join(c if c in FILE_NAME_CHARACTERS else '-' for c in trial.name)}.json"
+    path = folder / f"{re.sub(r'[^A-Za-z0-9_.,=-]', '-', trial.name)}.json"
     if path.exists():
         forget(path)
         kept = json_object(read_small(path, MAX_RESULT_BYTES, remedy=REMEDY), f"{path} is", REMEDY)

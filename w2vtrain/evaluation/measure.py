@@ -4,20 +4,22 @@ Every measurement runs in a fresh process, so that peak memory is that of the jo
 speed.py chooses what to measure.
 """
 
+import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from w2vtrain.embeddings.analogies import evaluate_analogies
-from w2vtrain.embeddings.protocols import ANALOGY_WORDS
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import Relayed
 from w2vtrain.evaluation.systems import Job, child
-from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.system.children import ChildEnded, run_child
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -88,26 +90,30 @@ def measure(
             reason = "see its message above" if isinstance(error, ChildEnded) else error
             failed = f"{job.system} could not train {job.architecture} with {job.objective}"
             raise Relayed(f"{failed}: {reason}", error.exit_code) from None
-        return Measurement(job, scores=evaluate(output, questions, pairs), **result)
+        return Measurement(job, scores=evaluate(read_vectors(output), questions, pairs), **result)
 
 
-def evaluate(vectors: str, questions: str | None, pairs: tuple[str, ...]) -> dict[str, float]:
-    """Return analogy accuracy and its standard error, and Spearman's correlation for each pairs file.
-
-    Analogies are answered with the ANALOGY_WORDS most frequent words.
-    """
-    loaded, scores = read_vectors(vectors), {}
+def evaluate(vectors: Vectors, questions: str | None, pairs: Sequence[str]) -> dict[str, float]:
+    """Return analogy accuracy and its standard error, and Spearman's correlation for each pairs file."""
+    scores = {}
     if questions:
-        total = evaluate_analogies(loaded, questions, restrict_vocab=ANALOGY_WORDS).total
+        total = evaluate_analogies(vectors, questions).total
         scores["analogies"] = total.accuracy or 0.0
         scores["analogies standard error"] = total.standard_error or 0.0
     for path in pairs:
-        scores[Path(path).stem] = evaluate_similarity(loaded, path).spearman
+        scores[Path(path).stem] = evaluate_similarity(vectors, path).spearman
     return scores
 
 
-def warm_up(job: Job, folder: str) -> None:
+def warm_up(job: Job) -> None:
     """Train on 100 words, so that a later measurement finds the compiled kernel in the cache."""
-    tiny = Path(folder) / "tiny.txt"
-    tiny.write_text("a b a b a b a b a b\n" * 10)
-    measure(replace(job, corpus=str(tiny), min_count=1, epochs=1))
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = Path(folder) / "tiny.txt"
+        tiny.write_text("a b a b a b a b a b\n" * 10)
+        measure(replace(job, corpus=str(tiny), min_count=1, epochs=1))
+
+
+def median_of(measurements: Sequence[T], figure: Callable[[T], float | None]) -> float | None:
+    """Return the median of a figure of those measurements that have it, None if none has."""
+    known = [value for m in measurements if (value := figure(m)) is not None]
+    return statistics.median(known) if known else None

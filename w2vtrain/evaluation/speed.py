@@ -6,15 +6,14 @@ shared machine drifts. tradeoff.py shows the accuracy.
 
 import contextlib
 import importlib
+import importlib.util
 import os
-import statistics
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from w2vtrain.evaluation.measure import Measurement, groups, measure, warm_up
-from w2vtrain.evaluation.systems import SETTING, SYSTEMS, Job, has_noise, is_installed, setting, supports
+from w2vtrain.evaluation.measure import Measurement, groups, measure, median_of, warm_up
+from w2vtrain.evaluation.systems import COMMON, SETTING, SYSTEMS, Job, has_noise, setting
 from w2vtrain.evaluation.tradeoff import COLORS
 from w2vtrain.system.machine import processor_name, versions
 
@@ -42,15 +41,15 @@ class Bench:
 
     def is_installed(self, system: str) -> bool:
         """Return whether a system can be measured here."""
-        return is_installed(system)
+        return importlib.util.find_spec(system) is not None
 
     def job_of(self, system: str, job: Job) -> Job:
         """Return the job of a system that has the settings of another."""
         return replace(job, system=system)
 
     def supports(self, job: Job) -> bool:
-        """Return whether the system of a job can do it."""
-        return supports(job)
+        """Return whether the system of a job trains its architecture with its objective."""
+        return job.system == "w2vtrain" or (job.architecture, job.objective) in COMMON
 
     def measure(self, job: Job, questions: str | None, pairs: tuple[str, ...]) -> Measurement:
         """Run a job, and score its vectors."""
@@ -88,8 +87,7 @@ class Bench:
                     possible = list(dict.fromkeys(replace(job, negative=0) for job in possible))
                 ours = dict.fromkeys(replace(job, epochs=1) for job in possible if job.system == "w2vtrain")
                 for job in ours:  # compile the kernel into the cache on disk before measuring
-                    with tempfile.TemporaryDirectory() as folder:
-                        warm_up(job, folder)
+                    warm_up(job)
                 for seed in range(1, seeds + 1):
                     for job in possible:
                         yield self.measure(replace(job, seed=seed), questions, pairs)
@@ -98,14 +96,10 @@ class Bench:
         """Return the cells of the table of the figures, as medians over seeds; the first row is its head."""
         rows = [[*SETTING, *self.figures]]
         for group in groups(measurements):
-            cells = [_median([figure(m) for m in group], form) for figure, form in self.figures.values()]
+            medians = [(median_of(group, figure), form) for figure, form in self.figures.values()]
+            cells = ["-" if value is None else format(value, form) for value, form in medians]
             rows.append([*setting(group[0].job), *cells])
         return rows
-
-
-def _median(values: Sequence[float | None], form: str) -> str:
-    known = [value for value in values if value is not None]
-    return format(statistics.median(known), form) if known else "-"
 
 
 COMPARED: Mapping[str, Callable[[Measurement], float | None]] = {
@@ -129,8 +123,8 @@ def ratios(measurements: Sequence[Measurement]) -> list[str]:
             continue
         quotients = []
         for label, figure in COMPARED.items():
-            mine, other = ([value for m in group if (value := figure(m))] for group in (ours, theirs))
+            mine, other = median_of(ours, figure), median_of(theirs, figure)
             if mine and other:
-                quotients.append(f"{label} {statistics.median(mine) / statistics.median(other):.1f}x")
+                quotients.append(f"{label} {mine / other:.1f}x")
         lines.append(f"{name}, compared with {system}: {', '.join(quotients)}")
     return lines

@@ -5,7 +5,6 @@ that take memory are inside the functions that need them, so that the peak memor
 """
 
 import importlib
-import importlib.util
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -167,18 +166,8 @@ COMMON = {("skipgram", "neg"), ("skipgram", "hs"), ("cbow", "neg"), ("cbow", "hs
 """The architectures and objectives that gensim and fastText support."""
 
 
-def supports(job: Job) -> bool:
-    """Return whether the system of a job trains its architecture with its objective."""
-    return job.system == "w2vtrain" or (job.architecture, job.objective) in COMMON
-
-
 def has_noise(objective: str) -> bool:
     """Return whether an objective takes a number of noise words."""
     from w2vtrain.objectives import option_defaults
 
     return "negative" in option_defaults(objective)
-
-
-def is_installed(system: str) -> bool:
-    """Return whether a system can be imported here."""
-    return importlib.util.find_spec(system) is not None

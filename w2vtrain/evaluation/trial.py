@@ -5,7 +5,6 @@ long run saves checkpoints, so that an interrupted comparison continues inside a
 """
 
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,7 +19,9 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.errors import W2VError
 from w2vtrain.evaluation.cpu_budget import CpuBudget
+from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.evaluation.result import CurvePoint, CurveSoFar
+from w2vtrain.formats.vectors import Vectors
 from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
 from w2vtrain.system.files import write_json
@@ -85,7 +86,7 @@ class Curve:
     ) -> None:  # fmt: skip
         self.settings, self.trial, self.say, self.file = settings, trial, say, file
         limit = None if trial.brief else settings.seconds
-        self.coming = [limit * fraction for fraction in FRACTIONS] if limit else []
+        self.moments = [limit * fraction for fraction in FRACTIONS] if limit else []
         self.estimated, self.spent, self.budget = trial.brief, 0.0, CpuBudget()
         self.points: Sequence[CurvePoint] = []
 
@@ -101,8 +102,6 @@ class Curve:
             kept = json_object(read_small(self.file, MAX_CURVE_BYTES), f"{self.file} is")
             points = typed(kept, CurveSoFar, str(self.file))["points"]
             self.points = [point for point in points if 0 < point["seconds"] <= state.cpu]
-        scored = max((point["seconds"] for point in self.points), default=0.0)
-        self.coming = [moment for moment in self.coming if moment > scored]
 
     def keep(self) -> None:
         """Write the points to the file, if there is one."""
@@ -121,12 +120,13 @@ class Curve:
             self.add(score.perplexity)
 
     def due(self) -> bool:
-        """Return whether the next fraction has passed, or nothing has been estimated yet."""
+        """Return whether a fraction has passed, or nothing has been estimated yet."""
         return not self.estimated or self.is_passed()
 
     def is_passed(self) -> bool:
-        """Return whether the next fraction has passed."""
-        return bool(self.coming) and self.budget.cpu >= self.coming[0]
+        """Return whether a fraction has passed since the last point."""
+        last = max((point["seconds"] for point in self.points), default=0.0)
+        return any(last < moment <= self.budget.cpu for moment in self.moments)
 
     def visit(self, predictor: Predictor) -> None:
         """Estimate the time of scoring, or score the held-out text. Fractions that passed together make one point."""
@@ -134,7 +134,6 @@ class Curve:
         if not self.estimated:
             self.estimate(predictor)
         if self.is_passed():
-            self.coming = [moment for moment in self.coming if moment > self.budget.cpu]
             self.add(self.score(predictor, Watch()).perplexity)
         self.spent += time.monotonic() - started
 
@@ -208,6 +207,9 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run | None = Non
         "epochs", "seconds", "words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes",
         "versions",
     )  # fmt: skip
+    scores = {}
+    if trial.questions or trial.pairs:
+        scores = evaluate(Vectors(model.words, np.ascontiguousarray(model.input)), trial.questions, trial.pairs)
     result = {
         "job": asdict(trial),
         **{name: model.record[name] for name in names},
@@ -217,7 +219,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run | None = Non
         "curve": list(curve.points),
         "test": {**asdict(score), "coverage": coverage, **({} if parts is None else {"parts": parts.tolist()})},
         "scoring": scoring(model, curve.text, 1 if trial.brief else SCORING_ROUNDS, turn(settings)),
-        "scores": _evaluate(model, trial) if trial.questions or trial.pairs else {},
+        "scores": scores,
     }
     seconds["scoring"] = seconds.get("scoring", 0.0) + curve.spent + time.monotonic() - started
     return result
@@ -245,13 +247,3 @@ def scoring(model: Model, text: Chunks, rounds: int, seconds: float) -> dict[str
     ratios = [mine / theirs for mine, theirs in zip(own, reference, strict=True)]
     paces_of_both = {"per_second": statistics.median(own), "reference": statistics.median(reference)}
     return {**paces_of_both, "ratios": ratios, "same": same}
-
-
-def _evaluate(model: Model, trial: Trial) -> dict[str, float]:
-    from w2vtrain.evaluation.measure import evaluate
-    from w2vtrain.formats.vectors import write_vectors
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "vectors.bin")
-        write_vectors(path, model.words, model.input)
-        return evaluate(path, trial.questions, tuple(trial.pairs))

@@ -98,7 +98,8 @@ def slopes(loss, array):
 
 def check_steps(objective, H, targets, work=begun):
     """Check in float64 that steps of a block objective follow the gradient of the loss that they return."""
-    assert not [finding for finding in objective_steps.steps(objective, H, targets, work) if not finding.holds]
+    findings = objective_steps.steps(objective, objective_steps.Block(H, targets, work))
+    assert not [finding for finding in findings if not finding.holds]
 
 
 def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):

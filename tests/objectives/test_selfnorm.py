@@ -5,7 +5,7 @@ import pytest
 from reference import COUNTS, begun, check_steps, hidden_vectors, problem_of
 from scipy.special import logsumexp
 
-from w2vtrain.evaluation.objective_steps import gradients_of
+from w2vtrain.evaluation.objective_steps import Block, gradients_of
 from w2vtrain.objectives.infrequent_norm import InfrequentNorm
 from w2vtrain.objectives.selfnorm import SelfNorm
 
@@ -125,7 +125,7 @@ def test_the_penalty_on_log_z_is_linear_far_from_its_minimum(rng, cls, options):
         objective = cls.build(problem(), **options)
         objective.output[:, -1] += far
         check_steps(objective, H, targets)
-        learned.append(gradients_of(objective, H, targets, begun)[2]["output"])
+        learned.append(gradients_of(objective, Block(H, targets, begun))[2]["output"])
     np.testing.assert_allclose(learned[0], learned[1], atol=1e-7)
     np.testing.assert_allclose(learned[3], learned[4], atol=1e-7)
     up, here, down = (g[:, -1].sum() for g in learned[1:4])

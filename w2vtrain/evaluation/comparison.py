@@ -62,11 +62,14 @@ class Comparison:
     at_once: int = 1
 
 
-def trials(comparison: Comparison, rates: dict[str, float]) -> Iterator[Trial]:
-    """Yield every trial of a comparison; for each seed, contenders take turns, because machine speed drifts."""
+def trials(comparison: Comparison, rates: dict[str, list[float]]) -> Iterator[Trial]:
+    """Yield every trial of a comparison; for each seed, contenders take turns, because machine speed drifts.
+
+    rates: the learning rates of contenders, of which the first is used.
+    """
     for seed in range(1, comparison.seeds + 1):
         for contender in comparison.contenders:
-            more = {"alpha": rates[contender.name]} if contender.name in rates else {}
+            more = {"alpha": rates[contender.name][0]} if contender.name in rates else {}
             yield _trial(comparison, contender, f"{contender.name} seed {seed}", {"seed": seed, **more})
 
 
@@ -117,13 +120,13 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
         if shared.options and contender.settings["objective"] == shared.objective:
             options = ", ".join(f"{key}={value}" for key, value in shared.options.items())
             say(f"{contender.name}: options of the settings, unless it has its own: {options}")
-    rates, lower = tuned(comparison, say)
+    rates = tuned(comparison, say)
     folder = comparison.folder / RUNS
 
     def trained(numbered: tuple[int, Trial]) -> dict[str, Any]:
         number, trial = numbered
         kept = result(folder, trial, say, f"{number} of {total}, ")
-        for rate in lower.get(trial.name.partition(" seed ")[0], []):
+        for rate in rates.get(trial.name.partition(" seed ")[0], [])[1:]:
             if _perplexity(kept) < math.inf:
                 break
             low = rate * trial.settings["min_alpha"] / trial.settings["alpha"]
@@ -135,29 +138,27 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
     return each(trained, list(enumerate(trials(comparison, rates), 1)), comparison.at_once)
 
 
-def tuned(comparison: Comparison, say: Callable[[str], None]) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Try learning rates; return the best one of each contender, and the lower ones that were tried, highest first."""
-    rates: dict[str, float] = {}
-    lower: dict[str, list[float]] = {}
+def tuned(comparison: Comparison, say: Callable[[str], None]) -> dict[str, list[float]]:
+    """Try learning rates; return the best one of each contender, then the lower ones that were tried, highest first."""
+    rates: dict[str, list[float]] = {}
     groups = list(tuning(comparison))
     every = [trial for _, tries in groups for trial in tries]
     folder = comparison.folder / "tuning"
     kept = each(lambda trial: result(folder, trial, say), every, comparison.at_once)
     results = dict(zip([trial.name for trial in every], kept, strict=True))
     for names, tries in groups:
-        outcomes = [results[trial.name] for trial in tries]
-        tried = [float(trial.settings["alpha"]) for trial in tries]
-        best = tried[min(range(len(tries)), key=lambda i: _perplexity(outcomes[i]))]
-        rates |= dict.fromkeys(names, best)
-        lower |= dict.fromkeys(names, sorted((rate for rate in tried if rate < best), reverse=True))
+        tried = {float(trial.settings["alpha"]): _perplexity(results[trial.name]) for trial in tries}
+        best = min(tried, key=tried.__getitem__)
+        descending = [best, *sorted((rate for rate in tried if rate < best), reverse=True)]
+        rates |= dict.fromkeys(names, descending)
         say(f"{without_budget(names[0])}: alpha {best:g} is the best of {', '.join(f'{rate:g}' for rate in tried)}")
-    return rates, lower
+    return rates
 
 
 def _perplexity(kept: dict[str, Any]) -> float:
     """Return the perplexity of a result; infinity if the training failed or JSON could not store the value."""
     value = kept["test"]["perplexity"] if "test" in kept else None
-    return float("inf") if value is None else float(value)
+    return math.inf if value is None else float(value)
 
 
 def result(folder: Path, trial: Trial, say: Callable[[str], None], prefix: str = "") -> dict[str, Any]:

@@ -205,35 +205,34 @@ def table(results: Results) -> list[list[str]]:
     "words/s" is per wall-clock second; the columns "training" and "scoring" compare CPU time with that of `softmax`.
     """
     contenders = by_contender(results)
-    base = baseline(contenders)
-    scores = sorted({name for r in results for name in r.get("scores", {})})
-    head = ["objective", "alpha", "epochs", "CPU seconds", "words/s", "training", "scored/s", "scoring", "perplexity"]
-    head += ["above best", "unnormalized", "log Z mean", "log Z variance", *scores, "output parameters", "peak MiB"]
-    above = above_best(contenders)
-    return [head, *[_cells(contender, base, above[contender.name], scores) for contender in contenders]]
-
-
-def _cells(contender: ContenderResults, base: ContenderResults | None, above: str, scores: list[str]) -> list[str]:
-    if not contender.results:
-        return [contender.name, contender.failed[0], *["-"] * (13 + len(scores))]
-    return [
-        contender.name,
-        contender.text(lambda r: r["job"]["settings"]["alpha"], 3),
-        ranged(contender.values(epochs_of), "{:.3g}".format),
-        contender.text(cpu_seconds),
-        contender.text(lambda r: r["words_per_second"], 0),
-        ranged(training_ratios(contender, base), factor, statistics.median),
-        contender.text(lambda r: r["scoring"]["per_second"], 0),
-        ranged(scoring_ratios(contender), factor, statistics.median),
-        contender.text(lambda r: r["test"]["perplexity"]),
-        above,
-        contender.text(lambda r: r["test"]["unnormalized"]),
-        contender.text(lambda r: r["test"]["log_z_mean"], 3),
-        contender.text(lambda r: r["test"]["log_z_variance"], 3),
-        *[contender.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
-        f"{contender.mean(parameter_share):.1%}",
-        contender.text(lambda r: r["peak_memory_bytes"] / 2**20, 0),
+    base, above = baseline(contenders), above_best(contenders)
+    columns: list[tuple[str, Callable[[ContenderResults], str]]] = [
+        ("alpha", lambda c: c.text(lambda r: r["job"]["settings"]["alpha"], 3)),
+        ("epochs", lambda c: ranged(c.values(epochs_of), "{:.3g}".format)),
+        ("CPU seconds", lambda c: c.text(cpu_seconds)),
+        ("words/s", lambda c: c.text(lambda r: r["words_per_second"], 0)),
+        ("training", lambda c: ranged(training_ratios(c, base), factor, statistics.median)),
+        ("scored/s", lambda c: c.text(lambda r: r["scoring"]["per_second"], 0)),
+        ("scoring", lambda c: ranged(scoring_ratios(c), factor, statistics.median)),
+        ("perplexity", lambda c: c.text(lambda r: r["test"]["perplexity"])),
+        ("above best", lambda c: above[c.name]),
+        ("unnormalized", lambda c: c.text(lambda r: r["test"]["unnormalized"])),
+        ("log Z mean", lambda c: c.text(lambda r: r["test"]["log_z_mean"], 3)),
+        ("log Z variance", lambda c: c.text(lambda r: r["test"]["log_z_variance"], 3)),
+        *((name, lambda c, name=name: c.text(lambda r: r["scores"].get(name), 3)) for name in score_names(results)),
+        ("output parameters", lambda c: f"{c.mean(parameter_share):.1%}"),
+        ("peak MiB", lambda c: c.text(lambda r: r["peak_memory_bytes"] / 2**20, 0)),
     ]
+    rows = [["objective", *(head for head, _ in columns)]]
+    for c in contenders:
+        failed = [] if c.results else [c.failed[0], *["-"] * (len(columns) - 1)]
+        rows.append([c.name, *(failed or [cell(c) for _, cell in columns])])
+    return rows
+
+
+def score_names(results: Results) -> list[str]:
+    """Return the names of the scores of vectors that at least one run has, in alphabetical order."""
+    return sorted({name for r in results for name in r.get("scores", {})})
 
 
 def plain(results: Results) -> str:
@@ -285,8 +284,7 @@ def markdown(cells: list[list[str]]) -> str:
 
 def comma_separated(results: Results) -> str:
     """Return a CSV table with every figure, one line per training run."""
-    out = io.StringIO()
-    scores = sorted({name for r in results for name in r.get("scores", {})})
+    out, scores = io.StringIO(), score_names(results)
     names = ["words_per_second", "words_per_cpu_second", "output_parameters", "peak_memory_bytes"]
     test = ["perplexity", "unnormalized", "bits", "log_z_mean", "log_z_variance", "examples", "coverage"]
     measured = ["epochs", "seconds", "cpu_seconds", "scored_per_cpu_second", "scoring_ratio", *names, *test, *scores]

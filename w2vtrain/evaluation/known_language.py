@@ -84,8 +84,8 @@ def trained_on_language(name: str, architecture: str, options: dict[str, Any], b
     weights = engine.weights()
     H, output = weights.input[contexts], weights.output
     if bias:
-        H = np.concatenate([H, np.ones((len(H), 1), np.float32)], axis=1)
-        output = np.concatenate([output, weights.arrays["bias"][:, None]], axis=1)
+        H = np.column_stack([H, np.ones(len(H), np.float32)])
+        output = np.column_stack([output, weights.arrays["bias"]])
     scorer = objective_class(name).scorer(problem, options, np.ascontiguousarray(output), weights.arrays)
     log_probs, sums = _predicted(scorer, np.ascontiguousarray(H), contexts)
     return Scored(log_probs, sums, objective.optimum(P))

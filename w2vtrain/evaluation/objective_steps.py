@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,12 +70,12 @@ def sample_problem(bias: bool, dtype: type) -> Problem:
     return Problem(WORDS, COUNTS, 16, bias, 0.3, 3, dtype=dtype, tokens=TOKENS, starts=starts)
 
 
-def _close(got: Any, expected: Any, tolerance: float) -> tuple[bool, str]:
-    """Return whether two arrays agree, relative to the largest expected value, and the difference as text."""
+def _agree(claim: str, got: Any, expected: Any, tolerance: float) -> Finding:
+    """Check that two arrays agree, relative to the largest expected value."""
     got, expected = np.asarray(got, np.float64), np.asarray(expected, np.float64)
     scale = max(1e-3, float(np.abs(expected).max(initial=0.0)))
     worst = float(np.abs(got - expected).max(initial=0.0)) / scale
-    return bool(worst < tolerance), f"off by {worst:.1e}"
+    return Finding(claim, bool(worst < tolerance), f"off by {worst:.1e}")
 
 
 def slope(loss: Callable[[], float], array: np.ndarray, cells: Any) -> np.ndarray:
@@ -124,8 +124,8 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     cells = [i * (limit + 16) + j for i in range(n) for j in range(m)]
     expected = slope(lambda: loss(start.copy(), 0.0), start, cells)
     loss(changed, 1.0)
-    holds, figure = _close(changed[:, :m].reshape(-1), -expected, MAX_GRADIENT_ERROR)
-    yield Finding("coefficients are the negative gradient of the loss", holds, figure)
+    claim = "coefficients are the negative gradient of the loss"
+    yield _agree(claim, changed[:, :m].reshape(-1), -expected, MAX_GRADIENT_ERROR)
     output = np.random.default_rng(6).normal(size=(objective.output_rows(size), problem.width)).astype(np.float32)
     yield from _check_scorer(cls, problem, options, output, objective.arrays())
 
@@ -152,8 +152,21 @@ def _check_draws(objective: Any) -> Finding:
     )
 
 
-def block_of(problem: Problem) -> tuple[np.ndarray, np.ndarray, Callable[[], Workspace]]:
-    """Return a block for a step: hidden vectors (5, width), targets (5,), and a function that begins its chunk."""
+class Block(NamedTuple):
+    """A block of B examples: hidden vectors (B, width), targets (B,), and what returns the Workspace of its chunk."""
+
+    H: np.ndarray
+    targets: np.ndarray
+    begun: Callable[[], Workspace]
+
+    def step(self, objective: Any, rate: float = 0.0) -> tuple[float, np.ndarray]:
+        """Return the loss and dH of a step of an objective."""
+        loss, dH = objective.step(self.H, self.targets, rate, self.begun())
+        return float(loss), dH
+
+
+def block_of(problem: Problem) -> Block:
+    """Return a block of 5 examples."""
     H = np.random.default_rng(4).normal(size=(5, problem.width)) * 0.7
     if problem.bias:
         H[:, -1] = 1
@@ -165,19 +178,16 @@ def block_of(problem: Problem) -> tuple[np.ndarray, np.ndarray, Callable[[], Wor
         fresh.previous = previous
         return fresh
 
-    return H, targets, begun
+    return Block(H, targets, begun)
 
 
 def _check_block(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Finding]:
-    problem = sample_problem(bias, np.float64)
-    H, targets, begun = block_of(problem)
-    learning, wide, narrow = (
-        _with_values(cls.build(sample_problem(bias, dtype), **options))
-        for dtype in (np.float64, np.float64, np.float32)
-    )
-    yield from steps(learning, H, targets, begun)
-    yield _check_float32(wide, narrow, H, targets, begun)
-    yield from _check_scorer(cls, sample_problem(bias, np.float32), options, narrow.output, narrow.arrays())
+    wide, narrow = (sample_problem(bias, dtype) for dtype in (np.float64, np.float32))
+    block = block_of(wide)
+    learning, exact, rounded = (_with_values(cls.build(problem, **options)) for problem in (wide, wide, narrow))
+    yield from steps(learning, block)
+    yield _check_float32(exact, rounded, block)
+    yield from _check_scorer(cls, narrow, options, rounded.output, rounded.arrays())
 
 
 def _with_values(objective: Any) -> Any:
@@ -188,35 +198,36 @@ def _with_values(objective: Any) -> Any:
     return objective
 
 
-def steps(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]) -> Iterator[Finding]:
+def steps(objective: Any, block: Block) -> Iterator[Finding]:
     """Check that steps of a block objective in float64 follow the gradient of the loss that they return.
 
-    H (B, width), targets (B,): a block; begun: returns the Workspace of a chunk. The objective is unchanged at the end.
+    The objective is unchanged at the end.
     """
 
     def loss() -> float:
-        return float(objective.step(H, targets, 0.0, begun())[0])
+        return block.step(objective)[0]
 
     kept = {name: array.copy() for name, array in _arrays_of(objective).items()}
-    first, (second, dH) = loss(), objective.step(H, targets, 0.0, begun())
+    first, (second, dH) = loss(), block.step(objective)
     now = _arrays_of(objective)
     same = all(np.array_equal(now[name], array) for name, array in kept.items())
     yield Finding("a learning rate of 0 changes nothing", same, f"{len(kept)} arrays")
     yield Finding("the same random stream gives the same loss", first == second, f"{first:.6f}")
-    again, again_dH = objective.step(H, targets, 0.0, _used(objective, H, targets, begun))
+    again, again_dH = _step_after_another(objective, block)
     same = again == first and np.array_equal(again_dH, dH)
     yield Finding("what earlier blocks left in the workspace has no effect", same, f"{again:.6f}")
-    holds, figure = _close(dH.reshape(-1), -slope(loss, H, np.arange(H.size)), MAX_GRADIENT_ERROR)
-    yield Finding("dH is the negative gradient of the loss", holds, figure)
-    yield from _check_parameters(objective, H, targets, loss, begun)
-    moved, moved_dH = objective.step(H, targets, LEARNING_RATE, begun())
+    expected = -slope(loss, block.H, np.arange(block.H.size))
+    yield _agree("dH is the negative gradient of the loss", dH.reshape(-1), expected, MAX_GRADIENT_ERROR)
+    changes = gradients_of(objective, block)[2]
     _restore(objective, kept)
-    holds, figure = _close([moved, *moved_dH.flat], [first, *dH.flat], 1e-9)
-    yield Finding("the loss and dH are those before the step", holds, figure)
-    wrong = H.copy()
-    wrong[1, 0] = np.nan
+    yield from _check_parameters(objective.parameters(), changes, loss)
+    moved, moved_dH = block.step(objective, LEARNING_RATE)
+    _restore(objective, kept)
+    yield _agree("the loss and dH are those before the step", [moved, *moved_dH.flat], [first, *dH.flat], 1e-9)
+    wrong = block._replace(H=block.H.copy())
+    wrong.H[1, 0] = np.nan
     with np.errstate(all="ignore"):
-        lost = float(objective.step(wrong, targets, 0.0, begun())[0])
+        lost = wrong.step(objective)[0]
     yield Finding("NaN in a hidden vector makes the loss NaN", bool(np.isnan(lost)), f"{lost:.6f}")
     _restore(objective, kept)  # 0 times NaN is NaN
 
@@ -234,40 +245,35 @@ def _restore(objective: Any, kept: dict[str, np.ndarray]) -> None:
     objective.refresh()
 
 
-def _used(objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]) -> Workspace:
-    """Return the Workspace of a chunk that has begun after a step on another, larger block."""
-    work, fresh = begun(), begun()
+def _step_after_another(objective: Any, block: Block) -> tuple[float, np.ndarray]:
+    """Return the loss and dH of a step with the Workspace that a step on another, larger block has used."""
+    work, fresh = block.begun(), block.begun()
     work.previous = np.tile(work.previous, 2)
-    objective.step(np.tile(H[::-1], (2, 1)), np.tile(targets, 2), 0.0, work)
+    objective.step(np.tile(block.H[::-1], (2, 1)), np.tile(block.targets, 2), 0.0, work)
     work.rng, work.chunk, work.previous = fresh.rng, fresh.chunk, fresh.previous
-    return work
+    return block._replace(begun=lambda: work).step(objective)
 
 
 def _check_parameters(
-    objective: Any, H: np.ndarray, targets: np.ndarray, loss: Callable[[], float], begun: Callable[[], Workspace]
+    arrays: dict[str, np.ndarray], changes: dict[str, np.ndarray], loss: Callable[[], float]
 ) -> Iterator[Finding]:
-    """Compare each array's change per unit of learning rate, or `gradients`, with the negative gradient of the loss."""
-    arrays, rng = objective.parameters(), np.random.default_rng(8)
-    before = {name: array.copy() for name, array in _arrays_of(objective).items()}
-    got = gradients_of(objective, H, targets, begun)[2]
-    _restore(objective, before)
+    """Compare what `gradients_of` returns for each array with the negative gradient of the loss, which reads them."""
+    rng = np.random.default_rng(8)
     for name, array in arrays.items():
-        change = got[name].reshape(-1)
+        change = changes[name].reshape(-1)
         cells = np.unique([*np.argsort(-np.abs(change))[:20], *rng.permutation(array.size)[:40]])
-        holds, figure = _close(change[cells], -slope(loss, array, cells), MAX_GRADIENT_ERROR)
-        yield Finding(f"the update of {name} is the negative gradient of the loss", holds, figure)
+        claim = f"the update of {name} is the negative gradient of the loss"
+        yield _agree(claim, change[cells], -slope(loss, array, cells), MAX_GRADIENT_ERROR)
 
 
-def gradients_of(
-    objective: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]
-) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
+def gradients_of(objective: Any, block: Block) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
     """Return what `gradients` returns or, without it, a step: the changes are per unit of learning rate."""
     arrays = objective.parameters()
     if objective.gradients is not None:
-        loss, dH, gradients = objective.gradients(H, targets, begun())
+        loss, dH, gradients = objective.gradients(block.H, block.targets, block.begun())
         return loss, dH, {name: _dense(gradients[name], array) for name, array in arrays.items()}
     before = {name: array.copy() for name, array in arrays.items()}
-    loss, dH = objective.step(H, targets, LEARNING_RATE, begun())
+    loss, dH = objective.step(block.H, block.targets, LEARNING_RATE, block.begun())
     return loss, dH, {name: (array - before[name]) / LEARNING_RATE for name, array in arrays.items()}
 
 
@@ -280,19 +286,18 @@ def _dense(gradient: Any, array: np.ndarray) -> np.ndarray:
     return full
 
 
-def _check_float32(
-    wide: Any, narrow: Any, H: np.ndarray, targets: np.ndarray, begun: Callable[[], Workspace]
-) -> Finding:
+def _check_float32(wide: Any, narrow: Any, block: Block) -> Finding:
     """Compare a step in float32, which training uses, with one in float64."""
     for name, array in wide.parameters().items():
         narrow.parameters()[name][...] = array
     with np.errstate(over="ignore"):
-        loss, dH, changes = gradients_of(wide, H, targets, begun)
-        other, other_dH, others = gradients_of(narrow, H.astype(np.float32), targets, begun)
+        loss, dH, changes = gradients_of(wide, block)
+        other, other_dH, others = gradients_of(narrow, block._replace(H=block.H.astype(np.float32)))
     pairs = [(other, loss), (other_dH, dH), *((others[name], change) for name, change in changes.items())]
-    comparisons = sorted(_close(mine, theirs, 1e-4) for mine, theirs in pairs)
-    right = isinstance(other, float) and other_dH.dtype == np.float32 and other_dH.shape == H.shape
-    return Finding("a step in float32 agrees with one in float64", right and comparisons[0][0], comparisons[0][1])
+    findings = [_agree("a step in float32 agrees with one in float64", *pair, 1e-4) for pair in pairs]
+    worst = min(findings, key=lambda finding: (finding.holds, finding.figure))
+    right = isinstance(other, float) and other_dH.dtype == np.float32 and other_dH.shape == block.H.shape
+    return worst if right else replace(worst, holds=False)
 
 
 def _check_scorer(
@@ -301,29 +306,24 @@ def _check_scorer(
     """Check the scorer of a trained model, before and after it is saved. output (rows, width), arrays: learned ones."""
     H: np.ndarray = np.random.default_rng(9).normal(size=(6, problem.width)).astype(np.float32)
     targets = np.array([0, 3, 15, 7, 7, 1], np.int32)
-    scorer = _scorer(cls, problem, options, output, arrays, targets)
+    contexts = Contexts(targets[::-1].copy(), np.arange(len(targets)), np.ones(len(targets), np.int32))
+
+    def scorer_of(output: np.ndarray, arrays: dict[str, np.ndarray]) -> Any:
+        scorer = cls.scorer(problem, options, output, arrays)
+        SCORER.verify(type(scorer), "scorer")
+        return scorer if scorer.given is None else scorer.given(contexts)
+
+    scorer = scorer_of(output, arrays)
     log_probs = scorer.log_probs(H)
     worst = float(np.abs(np.exp(log_probs.astype(np.float64)).sum(axis=1) - 1).max())
     yield Finding("probabilities of all words sum to 1", worst < 1e-4, f"off by {worst:.1e}")
     raw, log_z = scorer.scores(H, targets)
-    holds, figure = _close(raw - log_z, log_probs[np.arange(6), targets], 1e-4)
-    yield Finding("scores minus log Z are the log-probabilities", holds, figure)
+    yield _agree("scores minus log Z are the log-probabilities", raw - log_z, log_probs[np.arange(6), targets], 1e-4)
     finite = bool(np.isfinite(scorer.log_prob(H, targets)).all())
     yield Finding("log_prob returns finite numbers", finite, f"{len(H)} targets")
-    again = _scorer(cls, problem, options, *_saved(problem, output, arrays), targets)
+    again = scorer_of(*_saved(problem, output, arrays))
     same = np.array_equal(again.log_probs(H), log_probs) and again.log_prob(H, targets).shape == (len(H),)
     yield Finding("a saved model gives the same probabilities", same, f"{len(arrays)} arrays")
-
-
-def _scorer(
-    cls: Any, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: Any, targets: np.ndarray
-) -> Any:
-    """Return the scorer for examples whose contexts are the targets in reverse order."""
-    scorer = cls.scorer(problem, options, output, arrays)
-    SCORER.verify(type(scorer), "scorer")
-    if scorer.given is None:
-        return scorer
-    return scorer.given(Contexts(targets[::-1].copy(), np.arange(len(targets)), np.ones(len(targets), np.int32)))
 
 
 def _saved(
@@ -338,4 +338,4 @@ def _saved(
         loaded = load_model(Path(folder) / "model")
     if not problem.bias:
         return loaded.output, loaded.arrays
-    return np.concatenate([loaded.output, loaded.arrays["bias"][:, None]], axis=1), loaded.arrays
+    return np.column_stack([loaded.output, loaded.arrays["bias"]]), loaded.arrays

@@ -61,13 +61,11 @@ def best(points: Sequence[Point], limit: float) -> list[Point]:
     Of equal scores, the faster one is the best. Systems that have none are left out, as are points with an unknown
     score.
     """
-    leaders: dict[str, Point] = {}
-    for point in points:
-        leader = leaders.get(point.job.system)
-        to_beat = (leader.mean, -leader.seconds) if leader else (-math.inf, 0.0)
-        if point.seconds <= limit and (point.mean, -point.seconds) > to_beat:  # NaN fails the comparison
-            leaders[point.job.system] = point
-    return list(leaders.values())
+    able = [point for point in points if point.seconds <= limit and not math.isnan(point.mean)]
+    by_system: dict[str, list[Point]] = {}
+    for point in able:
+        by_system.setdefault(point.job.system, []).append(point)
+    return [max(group, key=lambda point: (point.mean, -point.seconds)) for group in by_system.values()]
 
 
 def equal_times(points: Sequence[Point]) -> list[str]:

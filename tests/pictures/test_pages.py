@@ -11,7 +11,7 @@ from w2vtrain.pictures.curves import STYLE as CURVES
 from w2vtrain.pictures.curves import curves_svg
 from w2vtrain.pictures.page import page
 from w2vtrain.pictures.run_logs import Moment, RunLog
-from w2vtrain.pictures.word_map import SCRIPT, STYLE, map_fragment
+from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map
 
 pytestmark = pytest.mark.slow
 DESKTOP, PHONE = {"width": 1300, "height": 900}, {"width": 390, "height": 844}
@@ -57,7 +57,7 @@ def site(tmp_path_factory):
     ]
     counts = (1e6 / np.arange(1, 20_001)).astype(np.int64)
     charts = f"<h2>Curves</h2>{curves_svg(runs)}<h2>Counts</h2>{counts_svg(counts)}"
-    body = f"<h1>Map</h1>{map_fragment(words, vectors)}{charts}"
+    body = f"<h1>Map</h1>{fragment(make_map(words, vectors))}{charts}"
     (folder / "all.html").write_text(page("Pictures", body, STYLE + CURVES, SCRIPT), encoding="utf-8")
     return folder / "all.html"
 

@@ -254,11 +254,11 @@ def test_scores_are_those_of_eval_and_small_coverage_is_named(tmp_path):
     found = {score.name: score for score in scores_of(vectors, [str(tmp_path / "q.txt")], paths)}
     many, few = found[paths[0]], found[paths[1]]
     stated = json.loads(w2vtrain(tmp_path, "eval", "similarity", "v.txt", paths[0], "--json"))
-    assert [many.value, many.low, many.high] == [stated["spearman"], *stated["interval"]]
+    assert [many.value, *many.interval] == [stated["spearman"], *stated["interval"]]
     assert (many.remark, few.remark) == ("", "too few to mean anything: 10 of 10")
     asked = json.loads(w2vtrain(tmp_path, "eval", "analogies", "v.txt", tmp_path / "q.txt", "--json"))["total"]
     mine = found[str(tmp_path / "q.txt")]
-    assert (mine.value, mine.answered, [mine.low, mine.high]) == (asked["accuracy"], 60, asked["interval"])
+    assert (mine.value, mine.answered, [*mine.interval]) == (asked["accuracy"], 60, asked["interval"])
     assert remark_on(60, 1000).startswith("only 6% covered")
     assert found["wordsim353"].value is None
 

@@ -15,7 +15,7 @@ from w2vtrain.pictures import projection
 from w2vtrain.pictures.drawing import Dot, Drawing, Label, Line, svg_file, visible, write_png
 from w2vtrain.pictures.page import DARK, page
 from w2vtrain.pictures.projection import project
-from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing, map_fragment
+from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing
 
 ATTACKS = [
     "</script><img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "' onmouseover='alert(1)", "&lt;b&gt;", "]]>",
@@ -123,7 +123,7 @@ def test_chosen_words_may_be_new_ones(vectors):
 
 def test_no_word_is_more_than_text_in_a_page(vectors):
     words, matrix = vectors
-    text = page("Map", map_fragment(words, matrix, count=len(words)), STYLE, SCRIPT)
+    text = page("Map", fragment(make_map(words, matrix, count=len(words))), STYLE, SCRIPT)
     parsed = Parsed(text)
     tags = [tag for tag, _ in parsed.tags]
     assert tags.count("script") == tags.count("svg") == 1
@@ -140,8 +140,8 @@ def test_no_word_is_more_than_text_in_a_page(vectors):
 
 def test_a_page_loads_nothing_and_equal_input_gives_equal_pages(vectors):
     words, matrix = vectors
-    text = page("Map", map_fragment(words, matrix), STYLE, SCRIPT)
-    assert text == page("Map", map_fragment(words, matrix), STYLE, SCRIPT)
+    text = page("Map", fragment(make_map(words, matrix)), STYLE, SCRIPT)
+    assert text == page("Map", fragment(make_map(words, matrix)), STYLE, SCRIPT)
     assert not re.search(r"https?://|//\w+\.\w|url\(|@import", text.replace("http://www.w3.org/2000/svg", ""))
     assert not [a for _, a in Parsed(text).tags if a.get("src") or (a.get("href") or "data:,") != "data:,"]
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|eval\(|fetch|XMLHttp|import\(", SCRIPT)
@@ -190,7 +190,7 @@ def test_a_png_has_every_kind_of_item_and_names_the_characters_without_a_font(tm
     pytest.importorskip("matplotlib")
     drawing = Drawing(120, 60, "test")
     drawing.add(Line([(10, 50), (60, 50)], "c1", 2, (4, 2)), Line([(70, 10), (110, 10), (110, 40)], "c2", filled=True))
-    drawing.add(Dot(30, 20, 5, "c3"), Label(5, 12, "$x^2$ \U000f1234", halo=True), Label(50, 40, "up", turned=True))
+    drawing.add(Dot(30, 20, 5, "c3"), Label(5, 12, "$x^2$ \U000f1234", halo=True), Label(50, 40, "bold", bold=True))
     with (tmp_path / "a.png").open("wb") as file:
         assert write_png(drawing, file) == "\U000f1234"
     assert not recwarn.list

@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from w2vtrain.errors import UsageError
 from w2vtrain.pictures.chart import Chart, axis_of, legend, look
 from w2vtrain.pictures.drawing import Drawing, Label, inline_svg
-from w2vtrain.pictures.page import escaped
+from w2vtrain.pictures.page import escaped, table
 from w2vtrain.pictures.run_logs import Moment, RunLog
 
 X = {"epochs": "epochs", "words": "words of the text", "seconds": "seconds of training"}
 """The choices of a horizontal axis, with their labels."""
 PANELS = {
-    "loss": ("Loss (mean per example)", False, False),
-    "rate": ("Learning rate", False, True),
-    "speed": ("Speed (words per second)", False, True),
-    "perplexity": ("Held-out perplexity (logarithmic)", True, False),
+    "loss": ("Loss (mean per example)", False, False, "loss"),
+    "rate": ("Learning rate", False, True, "learning rate"),
+    "speed": ("Speed (words per second)", False, True, "words/s"),
+    "perplexity": ("Held-out perplexity (logarithmic)", True, False, "held-out perplexity"),
 }
-"""The pictures: by the curve of a run, the title, and whether the axis is logarithmic, and whether it starts at 0."""
+"""The pictures: by the curve of a run, the title, whether the axis is logarithmic, whether it starts at 0, and the head
+of the column in the table below."""
 SIZE = (400.0, 290.0)
 """Width and height of one picture, in pixels: its texts can be read at the width of a phone."""
 MAX_DOTTED_POINTS = 12
@@ -34,8 +35,8 @@ def panels(runs: Sequence[RunLog], x: str = "epochs") -> list[Drawing]:
 
 
 def _panel(runs: Sequence[RunLog], x: str, name: str) -> Drawing:
-    title, log, zero = PANELS[name]
-    curves = [[(_along(at, x), value) for at, value in getattr(run, name)] for run in runs]
+    title, log, zero, _ = PANELS[name]
+    curves = [[(float(getattr(at, x)), value) for at, value in getattr(run, name)] for run in runs]
     horizontal = axis_of(X[x], [a for curve in curves for a, _ in curve], zero=True)
     vertical = axis_of(title, [b for curve in curves for _, b in curve], log, zero)
     chart = Chart(title, horizontal, vertical, *SIZE)
@@ -45,11 +46,6 @@ def _panel(runs: Sequence[RunLog], x: str, name: str) -> Drawing:
         if len(curve) <= MAX_DOTTED_POINTS:
             chart.dots(curve, color)
     return chart.drawing
-
-
-def _along(at: Moment, x: str) -> float:
-    value: float = getattr(at, x)
-    return value
 
 
 def _legend(runs: Sequence[RunLog], width: float) -> Drawing:
@@ -82,21 +78,13 @@ def curves_svg(runs: Sequence[RunLog], x: str = "epochs") -> str:
 
 STYLE = ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}"
 """The style of pages with these pictures: two beside each other if there is room."""
-LAST = {"loss": "loss", "rate": "learning rate", "speed": "words/s", "perplexity": "held-out perplexity"}
-"""The columns of the table below the pictures, by the curve of a run."""
 
 
 def described(runs: Sequence[RunLog]) -> str:
     """Return a table of the last value of each curve, as HTML."""
-    head = "".join(f'<th scope="col" class="n">{title}</th>' for title in LAST.values())
-    rows = []
-    for run in runs:
-        cells = "".join(f'<td class="n">{_last(getattr(run, name))}</td>' for name in LAST)
-        rows.append(f'<tr><th scope="row">{escaped(run.name)}</th>{cells}</tr>')
-    return (
-        f'<div class="scroll"><table><caption>At the end of each run, or so far</caption><thead><tr><th scope="col">run'
-        f"</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    head = ["run", *(column for _, _, _, column in PANELS.values())]
+    rows = [[escaped(run.name), *(_last(getattr(run, name)) for name in PANELS)] for run in runs]
+    return table(head, rows, range(1, len(head)), "At the end of each run, or so far")
 
 
 def _last(curve: Sequence[tuple[Moment, float]]) -> str:

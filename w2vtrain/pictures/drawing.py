@@ -46,7 +46,7 @@ class Dot(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A line of text. y: of its baseline; anchor: start, middle or end; turned: by 90 degrees counterclockwise.
+    """A line of text. y: of its baseline; anchor: start, middle or end.
 
     halo: whether an edge in the color of the background keeps the text apart from what it covers.
     """
@@ -58,7 +58,6 @@ class Label(NamedTuple):
     color: str = "ink"
     anchor: str = "start"
     bold: bool = False
-    turned: bool = False
     halo: bool = False
 
 
@@ -132,7 +131,6 @@ def _element(item: Line | Dot | Label) -> str:
         return f'<circle cx="{item.x:.1f}" cy="{item.y:.1f}" r="{item.radius:g}" {_fill(item.color, item.opacity)}/>'
     if isinstance(item, Label):
         place = f'x="{item.x:.1f}" y="{item.y:.1f}"'
-        place += f' transform="rotate(-90 {item.x:.1f} {item.y:.1f})"' if item.turned else ""
         place += f' text-anchor="{item.anchor}"' if item.anchor != "start" else ""
         place += ' font-weight="600"' if item.bold else ""
         place += f' font-size="{item.size:g}"'
@@ -164,8 +162,8 @@ def write_png(drawing: Drawing, file: BinaryIO) -> str:
         if isinstance(item, Label):
             axes.text(
                 item.x, item.y, visible(item.text), fontsize=item.size * point, ha=ANCHORS[item.anchor], va="baseline",
-                family=fonts, weight="bold" if item.bold else "normal", rotation=90 * item.turned,
-                rotation_mode="anchor", parse_math=False, path_effects=halo if item.halo else None, **look,
+                family=fonts, weight="bold" if item.bold else "normal", parse_math=False,
+                path_effects=halo if item.halo else None, **look,
             )  # fmt: skip
         elif isinstance(item, Dot):
             axes.add_patch(Circle((item.x, item.y), item.radius, lw=0, alpha=item.opacity, **look))

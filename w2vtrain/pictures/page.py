@@ -83,7 +83,7 @@ def word_html(word: str) -> str:
     return f'<bdi title="{escaped(word[:1000])}">{escaped(word[:half])}…{escaped(word[-half:])}</bdi>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), caption: str = "") -> str:
     """Return a table of HTML cells, the first of each row being its title. right: columns of figures."""
     kinds = [' class="n"' if column in right else "" for column in range(len(head))]
     titles = "".join(f'<th scope="col"{kind}>{text}</th>' for kind, text in zip(kinds, head, strict=True))
@@ -92,7 +92,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[in
         cells = "".join(f"<td{kind}>{text}</td>" for kind, text in zip(kinds[1:], others, strict=True))
         lines.append(f'<tr><th scope="row"{kinds[0]}>{first}</th>{cells}</tr>')
     body = "\n".join(lines)
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+    above = f"<caption>{caption}</caption>" if caption else ""
+    return f'<div class="scroll"><table>{above}<thead><tr>{titles}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
 
 
 def pairs(rows: Iterable[tuple[str, str | None]], kind: str = "pairs") -> str:

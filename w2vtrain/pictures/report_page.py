@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.neighbors import Answers, close_words
+from w2vtrain.formats.vectors import Vectors
 from w2vtrain.pictures import curves, run_sections, word_map
 from w2vtrain.pictures.counts import counts_svg
 from w2vtrain.pictures.page import escaped, lacks, page, pairs, table, word_html
@@ -37,12 +38,13 @@ class Neighbors(NamedTuple):
 
 def report(subject: Subject, scores: Sequence[Score], neighbors: Sequence[Neighbors], map_words: int = 300) -> str:
     """Return the page. map_words: the number of words on the map."""
+    vectors, missing = subject.vectors, lacks(f"There are no vectors to look at. {subject.missing}".strip())
     sections = [
         ("Warnings", _warnings(subject)),
         ("Curves", run_sections.curves_of_training(subject)),
-        ("Scores", _scores(subject, scores)),
-        ("Neighbors", _neighbors(subject, neighbors)),
-        ("Map", _map(subject, map_words)),
+        ("Scores", _scores(scores) if vectors else missing),
+        ("Neighbors", _neighbors(vectors, neighbors) if vectors else missing),
+        ("Map", _map(vectors, map_words) if vectors else missing),
         ("Vocabulary", _vocabulary(subject)),
         ("Settings", run_sections.settings(subject)),
         ("Time and memory", run_sections.time_and_memory(subject)),
@@ -57,7 +59,7 @@ def report(subject: Subject, scores: Sequence[Score], neighbors: Sequence[Neighb
     name = Path(subject.path).name or subject.path
     body = f'{_header(subject, name)}\n<nav aria-label="Sections">{links}</nav>\n<main>\n{bodies}\n</main>'
     style = f"{word_map.STYLE}\n{curves.STYLE}\n{STYLE}"
-    return page(f"{name}: report", body, style, word_map.SCRIPT if subject.vectors else "")
+    return page(f"{name}: report", body, style, word_map.SCRIPT if vectors else "")
 
 
 def spread_words(words: Sequence[str]) -> list[str]:
@@ -113,33 +115,16 @@ def _warnings(subject: Subject) -> str:
         warnings.append(
             f"The record is of {size:,} words, and the file has {len(vectors.words):,}: it may describe other vectors."
         )
-    return (
-        f'<ul class="warnings">{"".join(f"<li>{escaped(text)}</li>" for text in dict.fromkeys(warnings))}</ul>'
-        if warnings
-        else ""
-    )
+    items = "".join(f"<li>{escaped(text)}</li>" for text in dict.fromkeys(warnings))
+    return f'<ul class="warnings">{items}</ul>' if items else ""
 
 
-def _without_vectors(subject: Subject) -> str:
-    return lacks(f"There are no vectors to look at. {subject.missing}".strip())
-
-
-def _scores(subject: Subject, scores: Sequence[Score]) -> str:
-    if not subject.vectors:
-        return _without_vectors(subject)
+def _scores(scores: Sequence[Score]) -> str:
     rows = []
     for score in scores:
-        value = (
-            "–"
-            if score.value is None
-            else f"{score.value:.1%}"
-            if score.measure == "accuracy"
-            else f"{score.value:.3f}"
-        )
-        interval = "–"
-        if score.low is not None and score.high is not None:
-            form = "{:.1%} to {:.1%}" if score.measure == "accuracy" else "{:.3f} to {:.3f}"
-            interval = form.format(score.low, score.high)
+        form = ("{:.1%}" if score.measure == "accuracy" else "{:.3f}").format
+        value = "–" if score.value is None else form(score.value)
+        interval = " to ".join(map(form, score.interval)) if score.interval else "–"
         name = f'<span class="part">{escaped(score.name)}</span>' if score.is_part else escaped(Path(score.name).name)
         remark = f'<div class="remark">{escaped(score.remark)}</div>' if score.remark else ""
         covered = f"{score.answered:,} of {score.asked:,}"
@@ -156,9 +141,9 @@ def _scores(subject: Subject, scores: Sequence[Score]) -> str:
 
 def _bar(score: Score) -> str:
     """Return a picture of a score and its interval on a line from 0 to 1; what is below 0 is cut."""
-    if score.value is None or score.low is None or score.high is None:
+    if score.value is None or score.interval is None:
         return ""
-    low, value, high = (4 + 112 * min(1.0, max(0.0, x)) for x in (score.low, score.value, score.high))
+    value, low, high = (4 + 112 * min(1.0, max(0.0, x)) for x in (score.value, *score.interval))
     return (
         '<svg class="bar" viewBox="0 0 120 16" width="120" height="16" aria-hidden="true">'
         '<line x1="4" x2="116" y1="8" y2="8" class="whole"/>'
@@ -167,28 +152,23 @@ def _bar(score: Score) -> str:
     )
 
 
-def _neighbors(subject: Subject, neighbors: Sequence[Neighbors]) -> str:
-    if not subject.vectors:
-        return _without_vectors(subject)
+def _neighbors(vectors: Vectors, neighbors: Sequence[Neighbors]) -> str:
     items = []
     for word, answers, similar in neighbors:
         near = "".join(f"<li>{word_html(other)} <span>{cosine:.2f}</span></li>" for other, cosine in answers)
         if not near:
             hint = f" Similar words: {', '.join(map(escaped, similar))}." if similar else ""
-            known = word in subject.vectors.words
+            known = word in vectors.words
             near = f'<li class="lacks">{"A zero vector." if known else "Not in the vocabulary." + hint}</li>'
         items.append(f"<div><h3>{word_html(word)}</h3><ol>{near}</ol></div>")
     note = '<p class="muted">The nearest words by cosine, among all words of the vocabulary.</p>'
     return f'{note}<div class="neighbors">{"".join(items)}</div>'
 
 
-def _map(subject: Subject, count: int) -> str:
-    vectors = subject.vectors
-    if not vectors:
-        return _without_vectors(subject)
+def _map(vectors: Vectors, count: int) -> str:
     if len(vectors.words) < 3:
         return lacks("There are too few words for a map.")
-    return word_map.map_fragment(vectors.words, vectors.matrix, count=count)
+    return word_map.fragment(word_map.make_map(vectors.words, vectors.matrix, count=count))
 
 
 def _vocabulary(subject: Subject) -> str:
@@ -209,11 +189,8 @@ def _vocabulary(subject: Subject) -> str:
         total = max(1, int(vectors.counts.sum()))
         first = islice(zip(vectors.words, vectors.counts.tolist(), strict=True), FREQUENT)
         body = [[word_html(word), f"{count:,}", f"{count / total:.2%}"] for word, count in first]
-        halves = [
-            table(["word", "count", "share"], half, right=(1, 2))
-            for half in (body[: FREQUENT // 2], body[FREQUENT // 2 :])
-            if half
-        ]
+        columns = filter(None, (body[: FREQUENT // 2], body[FREQUENT // 2 :]))
+        halves = [table(["word", "count", "share"], half, right=(1, 2)) for half in columns]
         parts.append(_counts(vectors.counts, subject.settings.get("sample")))
         parts.append(f'<h3>Most frequent words</h3><div class="halves">{"".join(halves)}</div>')
     elif vectors:

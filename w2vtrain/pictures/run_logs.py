@@ -186,7 +186,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Add the events of a log: of progress and of epochs. A run that was resumed continues its curves."""
     settings: RunSettings = {}
     finished: list[tuple[str, dict[str, Any]]] = []
-    per_epoch = seconds = 0.0
+    per_epoch = 0.0
     progress: list[tuple[Moment, float | None, float | None]] = []
     for where, facts in events:
         kind = facts.get("event")
@@ -207,11 +207,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
             finished.append((where, facts))
         elif kind == "done" and isinstance(facts.get("record"), dict):
             finished = [(where, entry) for entry in typed(facts["record"], Done, where)["epochs"]]
-    epochs = [typed({"words": per_epoch, **facts}, EpochFacts, where) for where, facts in finished]
-    for entry in epochs:
-        seconds += entry["seconds"]
-        entry.setdefault("elapsed", seconds)
-    _add_epochs(run, settings, epochs)
+    _add_epochs(run, settings, [typed({"words": per_epoch, **facts}, EpochFacts, where) for where, facts in finished])
     _add_progress(run, settings, progress if len(progress) <= MAX_REPORTS else _averaged(progress))
 
 

@@ -13,8 +13,9 @@ from w2vtrain.pictures.run_logs import read_run
 from w2vtrain.pictures.subject import Subject
 from w2vtrain.system.amounts import duration, size_text
 
-ORIGINS = ("command line", "--init-from", "chosen automatically", "default")
-"""Origins in the order of the table, after which come files and variables, in the place of None."""
+PLACES = {"command line": 0, "--init-from": 2, "chosen automatically": 3}
+"""The place of settings in the table, by their origin; those of files and variables have OTHER_PLACE."""
+OTHER_PLACE = 1
 
 
 def verdict(subject: Subject) -> str:
@@ -66,7 +67,8 @@ def settings(subject: Subject) -> str:
         return lacks("The settings are not recorded in this file, nor in a record beside it.")
     rows = _with_origins(subject)
     rest = pairs((escaped(name), _value(value)) for name, value, origin in rows if origin == "default")
-    chosen = sorted((row for row in rows if row[2] != "default"), key=lambda row: _place(row[2]))
+    chosen = [row for row in rows if row[2] != "default"]
+    chosen.sort(key=lambda row: PLACES.get(row[2], OTHER_PLACE))
     cells = [[escaped(name), _value(value), escaped(origin)] for name, value, origin in chosen]
     known = subject.fact("origins", of=dict)
     note = "" if known else lacks("The origin of each setting is not recorded.")
@@ -91,10 +93,6 @@ def _with_origins(subject: Subject) -> list[tuple[str, Any, str]]:
 
 def _is_default(name: str, value: Any) -> bool:
     return name in FIELDS and bool(FIELDS[name].default == value)
-
-
-def _place(origin: str) -> float:
-    return ORIGINS.index(origin) if origin in ORIGINS else 0.5
 
 
 def _value(value: Any) -> str:

@@ -18,17 +18,16 @@ MIN_ANSWERED, MIN_COVERAGE = 50, 0.5
 
 
 class Score(NamedTuple):
-    """A score and its 95% interval; None for all three if there is none.
+    """A score and its 95% interval; None for both if there is none.
 
-    measure: "accuracy" or "Spearman"; answered, asked: questions or pairs; part: a part of the set in the line above;
-    remark: what limits the meaning of the score, or "".
+    measure: "accuracy" or "Spearman"; answered, asked: questions or pairs; remark: what limits the meaning of the
+    score, or ""; is_part: of a part of the set in the line above.
     """
 
     name: str
     measure: str
     value: float | None
-    low: float | None
-    high: float | None
+    interval: tuple[float, float] | None
     answered: int
     asked: int
     remark: str = ""
@@ -57,7 +56,7 @@ def _scores(vectors: Vectors, name: str, kind: Kind, path: str) -> list[Score]:
             return [_score(name, measure, pairs.spearman, pairs)]
         report = evaluate_analogies(vectors, path)
     except DataError as error:  # the line names the path already
-        return [Score(name, measure, None, None, None, 0, asked, str(error).removeprefix(f"{path}: "))]
+        return [Score(name, measure, None, None, 0, asked, str(error).removeprefix(f"{path}: "))]
     parts = [report.semantic, report.syntactic] if report.semantic.asked and report.syntactic.asked else []
     total = _score(name, measure, report.total.accuracy, report.total)
     return [total, *(_score(part.name, measure, part.accuracy, part, True) for part in parts)]
@@ -66,9 +65,8 @@ def _scores(vectors: Vectors, name: str, kind: Kind, path: str) -> list[Score]:
 def _score(
     name: str, measure: str, value: float | None, report: AnalogyScore | SimilarityReport, is_part: bool = False
 ) -> Score:
-    low, high = report.interval or (None, None)
     remark = remark_on(report.answered, report.asked)
-    return Score(name, measure, value, low, high, report.answered, report.asked, remark, is_part)
+    return Score(name, measure, value, report.interval, report.answered, report.asked, remark, is_part)
 
 
 def remark_on(answered: int, asked: int) -> str:

@@ -82,13 +82,11 @@ def subject_of(path: str, log: str | None = None) -> Subject:
         raise InputMissing(f"{file} does not exist: {path} is the record beside these vectors")
     facts, vectors = describe(file), read_vectors(file)
     beside = record or _record_beside(file)
-    settings, run_record = (beside or facts).get("settings"), (beside or facts).get("record")
     kind = f"{facts['kind']}, with the record of its run" if beside else str(facts["kind"])
+    source = beside or facts
     return Subject(
-        path, kind, vectors,
-        settings if isinstance(settings, dict) else {},
-        run_record if isinstance(run_record, dict) else {},
-        command=str((beside or {}).get("repeat", "")), log=events, curves=log or str((beside or facts)["path"]),
+        path, kind, vectors, source.get("settings", {}), source.get("record", {}),
+        command=source.get("repeat", ""), log=events, curves=log or source["path"],
     )  # fmt: skip
 
 

@@ -112,11 +112,6 @@ def _labels(word_map: WordMap) -> list[Box | None]:
     return place(word_map.points, list(map(visible, word_map.words)), SIZE, Box(2, 2, WIDTH - 2, HEIGHT - 2), RADIUS)
 
 
-def map_fragment(words: Sequence[str], vectors: NDArray[Any], **options: Any) -> str:
-    """Return the map of `make_map`, with the same parameters, as HTML for a page that has STYLE and SCRIPT."""
-    return fragment(make_map(words, vectors, **options))
-
-
 def fragment(word_map: WordMap) -> str:
     """Return a map as HTML for a page that has STYLE and SCRIPT: it can be searched, zoomed, and asked for neighbors.
 

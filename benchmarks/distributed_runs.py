@@ -33,11 +33,10 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.row_updates import expected_updates
 from w2vtrain.distributed.synchronization import Synchronizer, shares
 from w2vtrain.distributed.team_of_ranks import TeamOfRanks
-from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.model import Model
-from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.engines.contract import Schedule
 from w2vtrain.errors import Diverged
+from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
@@ -47,7 +46,8 @@ from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
 from w2vtrain.training.trainer import make_engine
 
 ROOT = Path(__file__).parent.parent
-EVALUATION = ROOT / "data/eval"
+QUESTIONS = str(ROOT / "data/eval/questions-words.txt")
+PAIRS = [str(ROOT / f"data/eval/{name}.tsv") for name in ("wordsim353", "simlex999")]
 COMMAND = (str(Path(sys.executable).parent / "w2vtrain"), "fit")
 
 RULES = {
@@ -90,10 +90,8 @@ def accuracy(
 def scores(model: Model) -> dict[str, float]:
     """Return the scores of the vectors that `fit` writes by default."""
     vectors = Vectors(model.words, np.ascontiguousarray(model.vectors()))
-    score = {"analogies": evaluate_analogies(vectors, EVALUATION / "questions-words.txt").total.accuracy or 0.0}
-    for name in ("wordsim353", "simlex999"):
-        score[name] = evaluate_similarity(vectors, EVALUATION / f"{name}.tsv").spearman
-    return {name: round(value, 4) for name, value in score.items()}
+    scores = evaluate(vectors, QUESTIONS, PAIRS)
+    return {name: round(value, 4) for name, value in scores.items() if not name.endswith("standard error")}
 
 
 def speed(corpus: str, settings: list[str], repeat: int) -> Iterator[dict[str, Any]]:

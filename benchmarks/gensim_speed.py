@@ -105,15 +105,21 @@ def measured(program: str, *arguments: object) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def alternating(rounds: int, program: str, *arguments: object) -> dict[str, list[Any]]:
+    """Return what a program prints for each system, which it gets as its first argument; the systems take turns."""
+    runs: dict[str, list[Any]] = {"gensim": [], "w2vtrain": []}
+    for _ in range(rounds):
+        for system, own in runs.items():
+            own.append(measured(program, system, *arguments))
+    return runs
+
+
 def training(corpus: str, epochs: int, workers: int, rounds: int) -> None:
     """Print the table of training: seconds, peak memory, and how many times as fast w2vtrain is."""
     print("| model | corpus | gensim | w2vtrain | ratio | memory: gensim | w2vtrain |\n|---|---|---|---|---|---|---|")
     for sg, hs in ((1, 0), (1, 1), (0, 0), (0, 1)):
         for kind in ("corpus_file", "list", "iterable"):
-            runs: dict[str, list[Any]] = {"gensim": [], "w2vtrain": []}
-            for _ in range(rounds):
-                for system, own in runs.items():
-                    own.append(measured(TRAINING, system, kind, sg, hs, corpus, epochs, workers))
+            runs = alternating(rounds, TRAINING, kind, sg, hs, corpus, epochs, workers)
             seconds = {system: statistics.median(run[0] for run in own) for system, own in runs.items()}
             peak = {system: max(run[1] for run in own) / (1 << 20) for system, own in runs.items()}
             name = f"{'skip-gram' if sg else 'CBOW'} {'hs' if hs else 'neg'}"
@@ -137,37 +143,31 @@ def vectors(keys: int, dim: int, rounds: int, rows: list[str]) -> None:
         "analogies": "`evaluate_word_analogies`, 1,000 questions",
     }
     with tempfile.TemporaryDirectory() as folder:
-        for system in ("gensim", "w2vtrain"):
-            measured(VECTORS, system, "make", folder, keys, dim)
+        alternating(1, VECTORS, "make", folder, keys, dim)
         print(f"| {keys:,} x {dim} | gensim | w2vtrain | ratio |\n|---|---|---|---|")
         for row in rows or names:
-            runs: dict[str, list[Any]] = {"gensim": [], "w2vtrain": []}
-            for _ in range(rounds):
-                for system, own in runs.items():
-                    own.append(measured(VECTORS, system, row, folder, keys, dim))
-            gensim, ours = map(statistics.median, runs.values())
+            gensim, ours = map(statistics.median, alternating(rounds, VECTORS, row, folder, keys, dim).values())
             print(f"| {names[row]} | {gensim:.3f} s | {ours:.3f} s | {gensim / ours:.2f} |", flush=True)
 
 
 def main() -> None:
     """Run one of the two measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(required=True)
     arguments = commands.add_parser("training")
+    arguments.set_defaults(run=training)
     arguments.add_argument("corpus", type=lambda name: str(Path(name).resolve()))
     arguments.add_argument("--epochs", type=int, default=3)
     arguments.add_argument("--workers", type=int, default=2)
     arguments.add_argument("--rounds", type=int, default=1)
     arguments = commands.add_parser("vectors")
+    arguments.set_defaults(run=vectors)
     arguments.add_argument("--keys", type=int, default=1_000_000)
     arguments.add_argument("--dim", type=int, default=300)
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--rows", nargs="*", default=[], help="such as load and query; by default, all")
     options = vars(parser.parse_args())
-    if options.pop("command") == "training":
-        training(**options)
-    else:
-        vectors(**options)
+    options.pop("run")(**options)
 
 
 if __name__ == "__main__":

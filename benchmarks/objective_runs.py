@@ -8,7 +8,6 @@ import argparse
 import itertools
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -25,7 +24,7 @@ import yardstick
 
 from w2vtrain.commands.advice import print_decision_table
 from w2vtrain.evaluation.measured_runs import study_from
-from w2vtrain.system.machine import cores_of_process
+from w2vtrain.system.machine import cores_of_process, processor_name
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
@@ -158,11 +157,9 @@ def machine() -> dict[str, Any]:
 
     import w2vtrain.probability.dense  # noqa: F401  # loads the BLAS that is described
 
-    names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     blas = [f"{lib['internal_api']} {lib['version']} ({lib.get('architecture')})" for lib in threadpool_info()]
     return {
-        "processor": names[0].partition(":")[2].strip() if names else platform.processor(),
-        "cores": len(cores_of_process()), "blas": sorted(set(blas))[0],
+        "processor": processor_name(), "cores": len(cores_of_process()), "blas": sorted(set(blas))[0],
         "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
 

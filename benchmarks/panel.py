@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from w2vtrain import Model, load_model
+from w2vtrain.embeddings.analogies import nearest_to_analogies
 from w2vtrain.embeddings.datasets import first_indices
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.formats.transforms import blend
@@ -61,29 +61,10 @@ def candidates(model: Model) -> Iterator[tuple[str, NDArray[np.float32]]]:
         yield f"{share:g}" if share else "centered", blend(model.input, model.output, share)[:]
 
 
-def answered(unit: NDArray[np.float32], questions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which questions (n, 4) the nearest word to b - a + c answers, as in `w2vtrain eval`.
-
-    unit (V, d): vectors of length 1.
-    """
-    rows, places = np.unique(questions[:, :3], return_inverse=True)
-    hits: NDArray[np.bool_] = _first(unit[rows] @ unit.T, places.reshape(-1, 3), questions)
+def answered(matrix: NDArray[np.float32], questions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which questions (n, 4) the nearest word to b - a + c answers, as in `w2vtrain eval`; matrix (V, d)."""
+    hits: NDArray[np.bool_] = nearest_to_analogies(matrix, questions[:, :3], np.arange(len(matrix))) == questions[:, 3]
     return hits
-
-
-@njit
-def _first(similar: NDArray[np.float32], places: NDArray[np.int64], questions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether no other word is nearer than the answer. places (n, 3): the rows of `similar` of a, b and c."""
-    is_first = np.empty(len(questions), np.bool_)
-    for i, (a, b, c) in enumerate(places):
-        answer, nearer = questions[i, 3], 0
-        limit = similar[b, answer] - similar[a, answer] + similar[c, answer]
-        for word in range(similar.shape[1]):
-            nearer += similar[b, word] - similar[a, word] + similar[c, word] > limit
-        for word in np.unique(questions[i, :3]):
-            nearer -= similar[b, word] - similar[a, word] + similar[c, word] > limit
-        is_first[i] = nearer == 0 and answer not in questions[i, :3]
-    return is_first
 
 
 def scores(model: Model, sets: Path) -> Iterator[tuple[str, dict[str, float]]]:
@@ -93,13 +74,12 @@ def scores(model: Model, sets: Path) -> Iterator[tuple[str, dict[str, float]]]:
     """
     rows = list(first_indices(model.words[:MOST_FREQUENT], str.lower).values())
     place = {model.words[row].lower(): i for i, row in enumerate(rows)}
-    asked = defaultdict(list)
+    asked: dict[str, list[list[int]]] = defaultdict(list)
     for name, questions in (*google(sets / GOOGLE), *bats(sets / BATS)):
         ids = [[place.get(word.lower(), -1) for word in question] for question in questions]
-        asked[name].append(np.array([four for four in ids if min(four) >= 0], np.int64).reshape(-1, 4))
+        asked[name] += [four for four in ids if min(four) >= 0]
     for which, matrix in candidates(model):
-        unit = matrix[rows] / np.linalg.norm(matrix[rows], axis=1, keepdims=True)
-        hits = {name: np.concatenate([answered(unit, part) for part in parts]) for name, parts in asked.items()}
+        hits = {name: answered(matrix[rows], np.array(known, np.int64).reshape(-1, 4)) for name, known in asked.items()}
         hits = {"Google": np.concatenate([hits[part] for part in PARTS])} | hits
         vectors = Vectors(model.words, matrix)
         pairs = {name: evaluate_similarity(vectors, sets / f"{name}.tsv").spearman for name in PAIRS}

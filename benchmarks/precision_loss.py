@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain import read_vectors, write_vectors
-from w2vtrain.embeddings.analogies import evaluate_analogies
-from w2vtrain.embeddings.similarity import evaluate_similarity
+from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.formats.precision import mean_cosine
 from w2vtrain.formats.vector_formats import DTYPES
 
@@ -50,11 +49,9 @@ def main() -> None:
             size, kept = path.stat().st_size, read_vectors(path)
         both = zip(near, neighbors(kept.matrix, queries), strict=True)
         same = np.mean([len(np.intersect1d(one, other)) / NEIGHBORS for one, other in both])
-        analogies = evaluate_analogies(kept, given.questions).to_dict()
-        pairs = evaluate_similarity(kept, given.pairs).to_dict()
+        analogies, _, pairs = evaluate(kept, given.questions, [given.pairs]).values()
         cosine = mean_cosine(exact.matrix, dtype)
-        scores = f"{analogies['total']['accuracy']:9.4f}  {pairs['spearman']:.4f}"
-        print(f"{dtype:8}  {size:11,}  {cosine:.6f}  {same:14.4f}  {scores}", flush=True)
+        print(f"{dtype:8}  {size:11,}  {cosine:.6f}  {same:14.4f}  {analogies:9.4f}  {pairs:.4f}", flush=True)
 
 
 if __name__ == "__main__":

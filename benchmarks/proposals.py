@@ -63,13 +63,17 @@ class Case(NamedTuple):
         """Return the scores s_v of all words, (C, V)."""
         return self.H @ self.rows.T + self.bias
 
+    def with_biases(self) -> tuple[Array, Array]:
+        """Return H with a column of ones, (C, d + 1), and the rows with their biases, (V, d + 1)."""
+        return np.column_stack([self.H, np.ones(len(self.H), self.H.dtype)]), np.column_stack([self.rows, self.bias])
+
 
 def case(model: Model, train: str, heldout: str) -> Case:
     """Return the examples of the text `heldout` as a model scores them, with the bigrams of the text `train`."""
     settings, vocabulary, predictor = model_predictor(model)
     output = predictor.scorer.output
     if not settings.bias:
-        output = np.concatenate([output, np.zeros((len(output), 1), output.dtype)], axis=1)
+        output = np.column_stack([output, np.zeros(len(output), output.dtype)])
     text = heldout_text([heldout], settings, vocabulary)[0]
     keep, windows = np.full(len(vocabulary), 2**32 - 1, np.uint32), predictor.windows._replace(shrink=False)
     parts, work = [], Workspace()
@@ -111,7 +115,7 @@ def proposals(
     yield "unigram", np.tile(given.unigram, (C, 1))
     yield "log-uniform", np.tile(log_uniform(len(rows)), (C, 1))
     yield "bigram", mixed
-    longer, wider = np.concatenate([H, np.ones((C, 1), H.dtype)], axis=1), np.concatenate([rows, bias[:, None]], axis=1)
+    longer, wider = given.with_biases()
     for form in ("product", "residual"):
         index = quantized(wider, most, form, rng)
         yield f"midx {form} K={most}, as published", midx(index, longer, np.zeros_like(bias))
@@ -275,8 +279,7 @@ class Costs(NamedTuple):
 def costs(given: Case, B: int, m: int, samplers: dict[int, Sampler], rng: np.random.Generator) -> Costs:
     """Measure the costs of steps. The learning rate is nearly 0, so that the rows stay as they are."""
     part, work, lr, stream = given.some(slice(B)), Workspace(), 1e-9, np.zeros(1, np.uint64)
-    output = np.concatenate([given.rows, given.bias[:, None]], axis=1)
-    H = np.concatenate([part.H, np.ones((B, 1), np.float32)], axis=1)
+    H, output = part.with_biases()
     work.previous = part.previous
     rows, places = np.sort(rng.choice(len(output), m, replace=False)), rng.integers(m, size=B)
     own = OwnDraws(given.mixture, m, 0.0, m)
@@ -300,12 +303,11 @@ def print_costs(given: Case, codewords: list[int], rng: np.random.Generator) -> 
     samplers = {K: _rebuilt(given, K, rng) for K in codewords}
     print(f"\nmicroseconds of CPU time per example; drawing from midx with {', '.join(map(str, codewords))} codewords")
     print(f"chi-square per degree of freedom of the sampler's draws: {chi_square(given, samplers[codewords[-1]]):.3f}")
-    output = np.concatenate([given.rows, given.bias[:, None]], axis=1)
+    every, output = given.with_biases()
     V, d = output.shape
     print(" block      m  shared rows  own rows (bigram)  ratio  drawing: bigram  midx")
     for B in (32, 64, 128, 256):
-        H = np.concatenate([given.H[:B], np.ones((B, 1), np.float32)], axis=1)
-        exact = 1e6 / B * timed(partial(learn_all, output, H, 1e-9, Workspace()))
+        exact = 1e6 / B * timed(partial(learn_all, output, every[:B], 1e-9, Workspace()))
         print(f"{B:6}  {V:5}  {exact:11.1f}")
         for m in (64, 256, 1024):
             cost = costs(given, B, m, samplers, rng)

@@ -77,11 +77,10 @@ def findings(name: str, bias: bool = False) -> Iterator[Finding]:
     rows[:, :DIM] = rng.normal(size=(len(rows), DIM))
     shape = np.shape(architecture.vectors(rows[:, :DIM]))
     yield Finding("vectors returns one vector per word", shape == (len(NAMES), DIM), " x ".join(map(str, shape)))
-    windows = [Window(context, len(context), LEFT) for context in (CONTEXT, DISTINCT)]
-    count, by_claim = len(CONTEXT) if architecture.pairs() else 1, {}  # type: int, dict[str, Finding]
-    for example in range(count):
-        of_example = _check_example(architecture, {"rows": rows, **learned}, windows[0], example)
-        old_values = _check_old_values(architecture, {"rows": rows, **learned}, windows[1], example)
+    arrays, by_claim = {"rows": rows, **learned}, {}  # type: dict[str, np.ndarray], dict[str, Finding]
+    for example in range(len(CONTEXT) if architecture.pairs() else 1):
+        of_example = _check_example(architecture, arrays, Window(CONTEXT, len(CONTEXT), LEFT), example)
+        old_values = _check_old_values(architecture, arrays, Window(DISTINCT, len(DISTINCT), LEFT), example)
         for finding in (*of_example, old_values):
             if by_claim.setdefault(finding.claim, finding).holds:
                 by_claim[finding.claim] = finding

@@ -10,6 +10,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from w2vtrain.evaluation.measure import Measurement, groups, measure, median_of, warm_up
@@ -63,8 +64,8 @@ class Bench:
         for name in ("gensim", "fasttext"):
             with contextlib.suppress(ImportError):
                 known[name] = getattr(importlib.import_module(name), "__version__", "installed")
-        hardware = {"processor": processor_name(), "cores": os.cpu_count(), "floats_per_vector": LANES}
-        return {**hardware, "versions": known}
+        cores = os.cpu_count()
+        return {"processor": processor_name(), "cores": cores, "floats_per_vector": LANES, "versions": known}
 
     def remarks(self, measurements: Sequence[Measurement]) -> list[str]:
         """Return the lines below the tables."""
@@ -79,18 +80,16 @@ class Bench:
         jobs: one per system and setting; architecture, objective and seed are filled in here. Jobs that differ only in
         the number of noise words are one job if the objective has none.
         """
-        for architecture in architectures:
-            for objective in objectives:
-                possible = [replace(job, architecture=architecture, objective=objective) for job in jobs]
-                possible = list(filter(self.supports, possible))
-                if not has_noise(objective):
-                    possible = list(dict.fromkeys(replace(job, negative=0) for job in possible))
-                ours = dict.fromkeys(replace(job, epochs=1) for job in possible if job.system == "w2vtrain")
-                for job in ours:  # compile the kernel into the cache on disk before measuring
-                    warm_up(job)
-                for seed in range(1, seeds + 1):
-                    for job in possible:
-                        yield self.measure(replace(job, seed=seed), questions, pairs)
+        for architecture, objective in product(architectures, objectives):
+            possible = [replace(job, architecture=architecture, objective=objective) for job in jobs]
+            possible = list(filter(self.supports, possible))
+            if not has_noise(objective):
+                possible = list(dict.fromkeys(replace(job, negative=0) for job in possible))
+            ours = dict.fromkeys(replace(job, epochs=1) for job in possible if job.system == "w2vtrain")
+            for job in ours:  # compile the kernel into the cache on disk before measuring
+                warm_up(job)
+            for seed, job in product(range(1, seeds + 1), possible):
+                yield self.measure(replace(job, seed=seed), questions, pairs)
 
     def table(self, measurements: Sequence[Measurement]) -> list[list[str]]:
         """Return the cells of the table of the figures, as medians over seeds; the first row is its head."""

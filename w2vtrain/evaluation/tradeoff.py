@@ -133,15 +133,12 @@ def picture(points: Sequence[Point], path: Path, colors: Mapping[str, str] = COL
     heading = ", ".join([Path(jobs[0].corpus).name, *common])
     figure.suptitle(f"{heading}; each point is a run (epochs: {epochs})", fontsize="medium")
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        curves = [[(p.seconds, p.scores[name]) for p in points if p.curve == job and _known(p, name)] for job in jobs]
+        # A correlation is NaN if the vectors have too few of the words.
+        known = [point for point in points if not any(map(math.isnan, point.scores[name]))]
+        curves = [[(point.seconds, point.scores[name]) for point in known if point.curve == job] for job in jobs]
         _panel(axes, [(curve, *look) for curve, look in zip(curves, looks, strict=True) if curve])
         axes.set_title(name, fontsize="medium", loc="left")
     save_figure(figure, path, 120)
-
-
-def _known(point: Point, name: str) -> bool:
-    """Return whether a score is known of every seed; a correlation is NaN if the vectors have too few of the words."""
-    return not any(map(math.isnan, point.scores[name]))
 
 
 def _panel(axes: Any, curves: Sequence[tuple[Sequence[tuple[float, Sequence[float]]], str, str, str]]) -> None:

@@ -135,5 +135,5 @@ def _so_far(saved: Saved) -> dict[str, Any]:
 
 def read_log(path: str) -> list[dict[str, Any]]:
     """Return the events of a log, without reports of progress, which may be millions. Raise as `log_events`."""
-    events = (event for _, event in log_events(path))
-    return [event for number, event in enumerate(events) if number == 0 or event["event"] != "progress"]
+    events = enumerate(log_events(path))
+    return [event for number, (_, event) in events if number == 0 or event["event"] != "progress"]

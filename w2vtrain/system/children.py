@@ -12,10 +12,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from w2vtrain.errors import Relayed, ResourceError, W2VError, shell_spelling
 from w2vtrain.system.json_text import json_text
@@ -23,7 +23,6 @@ from w2vtrain.system.json_text import json_text
 T = TypeVar("T")
 R = TypeVar("R")
 
-Kind = Literal["told", "returned", "failed"]
 
 CODE = "from w2vtrain.system.children import follow, serve; serve(follow(), {module!r}, {name!r})"
 GRACE_SECONDS = 5.0
@@ -61,9 +60,12 @@ def run_child(
             with suppress(BrokenPipeError):  # the exit code says why
                 child.stdin.write(json_text(arguments).encode() + b"\n")
                 child.stdin.flush()
-            for kind, content in _messages(child.stdout):
-                if kind == "told":
-                    heard(content)
+            for line in child.stdout:
+                _, mark, message = line.partition(MARK)
+                if mark and message.endswith(b"\n"):  # not what other code prints, nor an incomplete message
+                    kind, content = json.loads(message)
+                    if kind == "told":
+                        heard(content)
             child.wait()  # before the pipe is closed
         except BaseException:
             with suppress(OSError):
@@ -77,15 +79,6 @@ def run_child(
     if kind == "told":
         raise ChildEnded(child.returncode)
     return content
-
-
-def _messages(lines: Iterable[bytes]) -> Iterator[tuple[Kind, Any]]:
-    """Yield the messages among the lines that a child writes; an incomplete one is left out."""
-    for line in lines:
-        _, mark, message = line.partition(MARK)
-        if mark and message.endswith(b"\n"):
-            kind, content = json.loads(message)
-            yield kind, content
 
 
 def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:
@@ -152,8 +145,8 @@ def tell(message: Any) -> None:
     _send("told", message)
 
 
-def _send(kind: Kind, content: Any) -> None:
-    """Write a line to standard output, in UTF-8 in every locale."""
+def _send(kind: str, content: Any) -> None:
+    """Write a line to standard output, in UTF-8 in every locale; kind: "told", "returned" or "failed"."""
     sys.stdout.buffer.write(MARK + json_text([kind, content]).encode() + b"\n")
     sys.stdout.buffer.flush()
 

@@ -39,7 +39,9 @@ def project(matrix: NDArray[Any], method: str = "pca", seed: int = 1) -> Project
     check_method(method)
     if method != "pca" and len(matrix) < MIN_WORDS:
         raise UsageError(f"the method {method} needs at least {MIN_WORDS} words, not {len(matrix)}: use pca")
-    return METHODS[method](unit_rows(matrix), seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a seed means one thread, and for few words
+        return METHODS[method](unit_rows(matrix), seed)
 
 
 def check_method(method: str) -> None:
@@ -68,26 +70,22 @@ def _pca(rows: Points, seed: int) -> Projection:
 def _umap(rows: Points, seed: int) -> Projection:
     import umap
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a seed means one thread, and for few words
-        model = umap.UMAP(
-            n_neighbors=min(15, len(rows) - 1), metric="cosine", random_state=seed % 2**32, n_jobs=1,
-            init="spectral" if len(rows) > 10 else "random",
-        )  # fmt: skip
-        points = np.asarray(model.fit_transform(rows), np.float64)
+    model = umap.UMAP(
+        n_neighbors=min(15, len(rows) - 1), metric="cosine", random_state=seed % 2**32, n_jobs=1,
+        init="spectral" if len(rows) > 10 else "random",
+    )  # fmt: skip
+    points = np.asarray(model.fit_transform(rows), np.float64)
     return Projection(points, f"UMAP by cosine, seed {seed}: near words belong together, distances mean little")
 
 
 def _tsne(rows: Points, seed: int) -> Projection:
     import openTSNE
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = openTSNE.TSNE(
-            perplexity=min(30, (len(rows) - 1) / 3), metric="cosine", random_state=seed % 2**32, n_jobs=1,
-            neighbors="exact", initialization="pca",
-        )  # fmt: skip
-        points = np.asarray(model.fit(rows), np.float64)
+    model = openTSNE.TSNE(
+        perplexity=min(30, (len(rows) - 1) / 3), metric="cosine", random_state=seed % 2**32, n_jobs=1,
+        neighbors="exact", initialization="pca",
+    )  # fmt: skip
+    points = np.asarray(model.fit(rows), np.float64)
     return Projection(points, f"t-SNE by cosine, seed {seed}: near words belong together, distances mean little")
 
 

@@ -127,7 +127,11 @@ def read_run(path: str | Path, name: str | None = None) -> RunLog:
     """
     run = RunLog(str(path) if name is None else name)
     if is_run_folder(path):
-        _add_folder(run, Path(path))
+        folder = Path(path)
+        settings, newest = stored(folder).description["settings"], checkpoint.newest_facts(folder)
+        if newest is None:
+            raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
+        _add_record(run, {"settings": settings, "record": newest[1]}, str(folder))
     elif Path(path).is_dir():
         raise DataError(f"{path}: this folder is not a run folder: it has no config.json")
     elif sniff(path).kind == MODEL.name:
@@ -139,15 +143,6 @@ def read_run(path: str | Path, name: str | None = None) -> RunLog:
     if not (run.loss or run.speed or run.perplexity):
         raise DataError(f"{path}: the run has not finished an epoch or logged any progress yet: wait, or name another")
     return run
-
-
-def _add_folder(run: RunLog, folder: Path) -> None:
-    """Add the epochs of the newest checkpoint."""
-    settings = stored(folder).description["settings"]
-    newest = checkpoint.newest_facts(folder)
-    if newest is None:
-        raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
-    _add_record(run, {"settings": settings, "record": newest[1]}, str(folder))
 
 
 def _add_json(run: RunLog, path: str | Path) -> None:

@@ -23,7 +23,6 @@ from w2vtrain.system.json_text import json_text
 T = TypeVar("T")
 R = TypeVar("R")
 
-
 CODE = "from w2vtrain.system.children import follow, serve; serve(follow(), {module!r}, {name!r})"
 GRACE_SECONDS = 5.0
 """Time that a child gets to end its programs after an error here, before it is killed."""
@@ -52,7 +51,7 @@ def run_child(
     """
     code = CODE.format(module=function.__module__, name=function.__name__)
     environment = {**os.environ, "TMPDIR": folder}
-    command, kind, content = [sys.executable, "-c", code, folder], "told", None
+    command, kind, content = [sys.executable, "-c", code, folder], "told", None  # type: list[str], str, Any
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdin
         assert child.stdout

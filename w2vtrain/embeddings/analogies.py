@@ -8,6 +8,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_questions
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
 from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Rules
+from w2vtrain.embeddings.reports import Report
 from w2vtrain.errors import NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
@@ -25,7 +27,7 @@ SIMILARITIES_AT_ONCE = 1 << 24
 # gensim considers this many of the most similar words and takes the first that is not a form of a question word.
 GENSIM_CONSIDERS = 5
 FIRST_UNKNOWN_INDEX = 1 << 31
-"""The first index of words that are not in the vocabulary."""
+"""Words that are not in the vocabulary have indices from this on."""
 COSMUL_EPSILON = 0.000001  # avoids division by zero; gensim's value
 Method = Literal["3cosadd", "3cosmul"]
 """How an answer follows from cosines: by b - a + c (Mikolov et al. 2013), or cos(b) cos(c) / cos(a), with cosines
@@ -88,20 +90,20 @@ class AnalogyScore:
 
 
 @dataclass(frozen=True)
-class AnalogyReport:
+class AnalogyReport(Report):
     """Scores per section, with the evaluation settings that a comparison with other results must state.
 
     unknown: the number of questions with an unknown word, which are wrong if the protocol counts them;
     semantic_sections: how many of the first sections are semantic (None: those whose names do not begin with "gram").
     """
 
-    path: str
-    restrict_vocab: int | None
-    case_insensitive: bool
     sections: tuple[AnalogyScore, ...]
-    method: Method = "3cosadd"
-    unknown: int = 0
-    semantic_sections: int | None = None
+    method: Method
+    unknown: int
+    semantic_sections: int | None
+
+    task = "analogies"
+    facts = ("method", "unknown")
 
     @property
     def total(self) -> AnalogyScore:
@@ -125,27 +127,60 @@ class AnalogyReport:
 
     @staticmethod
     def _sum(name: str, scores: Sequence[AnalogyScore]) -> AnalogyScore:
-        correct, answered, asked = (
-            sum(getattr(s, count) for s in scores) for count in ("correct", "answered", "asked")
-        )
-        pairs, combinations, variances = zip(*(s.pairs for s in scores), strict=True) if scores else ((), (), ())
-        added = PairJackknife(sum(pairs), sum(combinations), sum(variances))  # a pair in two sections counts in both
-        return AnalogyScore(name, correct, answered, asked, added)
+        counts = {count: sum(getattr(s, count) for s in scores) for count in ("correct", "answered", "asked")}
+        pairs = (sum(getattr(s.pairs, field) for s in scores) for field in PairJackknife._fields)
+        return AnalogyScore(name, **counts, pairs=PairJackknife(*pairs))  # a pair in two sections counts in both
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole report as built-in types, ready for JSON."""
-        return {
-            "task": "analogies",
-            "file": self.path,
-            "restrict_vocab": self.restrict_vocab,
-            "case_insensitive": self.case_insensitive,
-            "method": self.method,
-            "unknown": self.unknown,
-            "total": self.total.to_dict(),
-            "semantic": self.semantic.to_dict(),
-            "syntactic": self.syntactic.to_dict(),
-            "sections": [section.to_dict() for section in self.sections],
-        }
+        sums = {part.name: part.to_dict() for part in (self.total, self.semantic, self.syntactic)}
+        return {**super().to_dict(), **sums, "sections": [section.to_dict() for section in self.sections]}
+
+
+class Questions:
+    """The questions of a file, by the indices of their words.
+
+    sections: the names of the sections; indices (n, 5) int64: of each question the section and its four words, where
+    unknown words have indices from FIRST_UNKNOWN_INDEX on; is_known (n,): whether no word is unknown; same: see
+    `nearest_to_analogies`; forms: the folded word of each index.
+    """
+
+    def __init__(
+        self, questions: Iterable[tuple[str, list[str] | None]], words: list[str], fold: Callable[[str], str]
+    ) -> None:
+        """Look up the words of questions, as `read_questions` yields them. fold: maps all forms of a word to one."""
+        indices, numbers = array("q"), first_indices(words, fold)
+        self.same = np.fromiter((numbers[fold(word)] for word in words), np.int64, len(words))
+        self.sections: list[str] = []
+        for name, question in questions:
+            if question is None:
+                self.sections.append(name)
+                continue
+            indices.append(len(self.sections) - 1)
+            indices.extend(numbers.setdefault(word, FIRST_UNKNOWN_INDEX + len(numbers)) for word in map(fold, question))
+        self.indices = np.array(indices, np.int64).reshape(-1, 5)
+        self.is_known: NDArray[np.bool_] = self.indices[:, 1:].max(axis=1, initial=0) < len(words)
+        self.forms = {index: word for word, index in numbers.items()}
+
+    def are_correct(self, answer: Answer) -> NDArray[np.bool_]:
+        """Return which questions (n,) get a form of their last word as the answer; none with unknown words does."""
+        correct, known = np.zeros(len(self.indices), bool), self.indices[self.is_known, 1:]
+        if len(known):
+            predicted = answer(known[:, :3], self.same)
+            correct[self.is_known] = (predicted >= 0) & (self.same[predicted] == known[:, 3])
+        return correct
+
+    def scores(self, correct: NDArray[np.bool_], counted: NDArray[np.bool_]) -> Iterator[AnalogyScore]:
+        """Yield the score of each section. correct, counted: which questions (n,) are correct, and which count."""
+        asked = np.bincount(self.indices[:, 0], minlength=len(self.sections)).tolist()
+        indices, answers = self.indices[counted], correct[counted]
+        pairs = indices[:, (1, 3)] << 32 | indices[:, (2, 4)]
+        ends = np.searchsorted(indices[:, 0], np.arange(1, len(self.sections)))
+        for name, all_asked, right, own in zip(
+            self.sections, asked, np.split(answers, ends), np.split(pairs, ends), strict=True
+        ):
+            jackknife = pair_jackknife(right, own) if len(own) else PairJackknife(0, 0, 0.0)
+            yield AnalogyScore(name, int(right.sum()), len(own), all_asked, jackknife)
 
 
 def evaluate_analogies(
@@ -169,54 +204,20 @@ def evaluate_analogies(
     exceeds a limit in datasets.py; and NoKnownWords if the vocabulary covers no question.
     """
     words, fold = frequent_words(vectors.words, restrict_vocab), protocol.fold if case_insensitive else str
-    first = first_indices(words, fold)
-    sections, asked, questions = _questions(path, first, fold)
-    is_known = (questions[:, 1:] < len(words)).all(axis=1)
-    if not is_known.any():
+    questions = Questions(read_questions(path), words, fold)
+    if not questions.is_known.any():
         raise NoKnownWords(
-            f"{path}: none of its {sum(asked):,} questions has all four words among the first "
+            f"{path}: none of its {len(questions.indices):,} questions has all four words among the first "
             f"{len(words):,} words of the vocabulary"
         )
-    matrix = vectors.matrix[: len(words)]
-
-    def answer(asked: NDArray[np.int64], same: NDArray[np.int64]) -> NDArray[np.int64]:
-        return nearest_to_analogies(matrix, asked, same, progress, method, protocol)
-
-    correct = np.zeros(len(questions), bool)
-    correct[is_known] = are_correct(questions[is_known, 1:], _first_forms(words, first, fold), answer)
-    counted = is_known | protocol.unknown
-    scores = tuple(_scores(sections, asked, questions[counted], correct[counted]))
-    unknown = int(np.count_nonzero(~is_known))
+    answer = partial(
+        nearest_to_analogies, vectors.matrix[: len(words)], progress=progress, method=method, protocol=protocol
+    )
+    scores = tuple(questions.scores(questions.are_correct(answer), questions.is_known | protocol.unknown))
+    unknown = int(np.count_nonzero(~questions.is_known))
     return AnalogyReport(
         str(path), restrict_vocab, case_insensitive, scores, method, unknown, protocol.semantic
     )  # fmt: skip
-
-
-def _questions(
-    path: str | Path, first: dict[str, int], fold: Callable[[str], str]
-) -> tuple[list[str], list[int], NDArray[np.int64]]:
-    """Return the section names, the number of questions in each section, and the questions.
-
-    The questions are (n, 5) int64: section index and four word indices. Words that are not in `first` have indices
-    from FIRST_UNKNOWN_INDEX on.
-    """
-    sections: list[str] = []
-    asked: list[int] = []
-    questions = array("q")
-    unknown: dict[str, int] = {}
-    for name, question in read_questions(path):
-        if question is None:
-            sections.append(name)
-            asked.append(0)
-            continue
-        asked[-1] += 1
-        folded = map(fold, question)
-        ids = [
-            first[word] if word in first else unknown.setdefault(word, FIRST_UNKNOWN_INDEX + len(unknown))
-            for word in folded
-        ]
-        questions.extend((len(sections) - 1, *ids))
-    return sections, asked, np.array(questions, np.int64).reshape(-1, 5)
 
 
 def answer_sections(
@@ -232,25 +233,11 @@ def answer_sections(
     questions: as `read_questions` yields them; dummy4unknown: list questions with unknown words as incorrect instead
     of leaving them out; answer: what answers the questions, by default `nearest_to_analogies`.
     """
-    fold = case_folding(case_insensitive)
-    first = first_indices(words, fold)
-    sections: list[Section] = []
-    asked: list[tuple[Section, tuple[str, ...], bool]] = []
-    for name, question in questions:
-        if question is None:
-            sections.append({"section": name, "correct": [], "incorrect": []})
-            continue
-        folded = tuple(map(fold, question))
-        if (known := all(word in first for word in folded)) or dummy4unknown:
-            asked.append((sections[-1], folded, known))
-    rows = np.array([[first[word] for word in folded] for _, folded, known in asked if known], np.int64).reshape(-1, 4)
-
-    def nearest(asked: NDArray[np.int64], same: NDArray[np.int64]) -> NDArray[np.int64]:
-        return nearest_to_analogies(matrix, asked, same)
-
-    correct = iter(are_correct(rows, _first_forms(words, first, fold), answer or nearest).tolist())
-    for section, folded, known in asked:
-        section["correct" if known and next(correct) else "incorrect"].append(folded)
+    asked = Questions(questions, words, case_folding(case_insensitive))
+    correct, listed = asked.are_correct(answer or partial(nearest_to_analogies, matrix)), asked.is_known | dummy4unknown
+    sections: list[Section] = [{"section": name, "correct": [], "incorrect": []} for name in asked.sections]
+    for (section, *indices), is_correct in zip(asked.indices[listed].tolist(), correct[listed].tolist(), strict=True):
+        sections[section]["correct" if is_correct else "incorrect"].append(tuple(asked.forms[i] for i in indices))
     total: Section = {"section": "Total accuracy"}
     for kind in ("correct", "incorrect"):
         total[kind] = [question for section in sections for question in section[kind]]
@@ -264,34 +251,6 @@ def log_section(section: Section) -> float | None:
         return None
     logger.info("%s: %.1f%% (%d/%d)", section["section"], 100 * correct / total, correct, total)
     return correct / total
-
-
-def _scores(
-    sections: list[str], asked: list[int], known: NDArray[np.int64], correct: NDArray[np.bool_]
-) -> Iterator[AnalogyScore]:
-    """Yield the score of each section. known (n, 5): the section and the ids of the four words of
-    each covered question; correct (n,).
-    """
-    pairs = known[:, (1, 3)] << 32 | known[:, (2, 4)]
-    ends = np.searchsorted(known[:, 0], np.arange(1, len(sections)))
-    for name, all_asked, answers, own in zip(
-        sections, asked, np.split(correct, ends), np.split(pairs, ends), strict=True
-    ):
-        jackknife = pair_jackknife(answers, own) if len(own) else PairJackknife(0, 0, 0.0)
-        yield AnalogyScore(name, int(answers.sum()), len(own), all_asked, jackknife)
-
-
-def _first_forms(words: list[str], first: dict[str, int], fold: Callable[[str], str]) -> NDArray[np.int64]:
-    return np.fromiter((first[fold(word)] for word in words), np.int64, len(words))
-
-
-def are_correct(questions: NDArray[np.int64], same: NDArray[np.int64], answer: Answer) -> NDArray[np.bool_]:
-    """Return which questions (n, 4) get a form of their last word as the answer; same: see `nearest_to_analogies`."""
-    if not len(questions):
-        return np.empty(0, bool)
-    predicted = answer(questions[:, :3], same)
-    correct: NDArray[np.bool_] = (predicted >= 0) & (same[predicted] == questions[:, 3])
-    return correct
 
 
 def nearest_to_analogies(
@@ -346,15 +305,17 @@ def _multiplied(
     """Return 3CosMul's scores of all words for each question (n, 3), in buffers[0]: (n, V) of the buffers (2, n, V)."""
     # (1 + cos b)/2 (1 + cos c)/2 / ((1 + cos a)/2 + epsilon)
     scores: NDArray[np.float32] = buffers[0]
-    factor = buffers[1]
-    for word, place in ((1, scores), (2, factor)):
+    factor: NDArray[np.float32] = buffers[1]
+
+    def shifted(word: int, place: NDArray[np.float32]) -> NDArray[np.float32]:
         np.dot(unit[questions[:, word]], unit.T, out=place)
         place += 1
         place /= 2
-    scores *= factor
-    np.dot(unit[questions[:, 0]], unit.T, out=factor)
-    factor += 1
-    factor /= 2
+        return place
+
+    shifted(1, scores)
+    scores *= shifted(2, factor)
+    shifted(0, factor)
     factor += np.float32(COSMUL_EPSILON)
     scores /= factor
     return scores

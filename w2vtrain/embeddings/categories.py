@@ -7,7 +7,6 @@ A data set is a file with lines "word TAB category", such as those of AP (Almuha
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.datasets import case_folding, fields_of, first_indices, frequent_words, text_lines
 from w2vtrain.embeddings.intervals import wilson_interval
 from w2vtrain.embeddings.neighbors import unit_rows
+from w2vtrain.embeddings.reports import Report
 from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
@@ -24,21 +24,21 @@ MAX_SET_WORDS = 100_000
 
 
 @dataclass(frozen=True)
-class CategoryReport:
+class CategoryReport(Report):
     """The purity of the clusters of the `answered` of `asked` words that are in the vocabulary.
 
     categories: the number of categories of these words, which is the number of clusters; majority: the words that
     belong to the most frequent category of their cluster; seed: of the random starts.
     """
 
-    path: str
-    restrict_vocab: int | None
-    case_insensitive: bool
     majority: int
     answered: int
     asked: int
     categories: int
     seed: int
+
+    task = "categories"
+    facts = ("purity", "interval", "majority", "answered", "asked", "categories", "seed")
 
     @property
     def purity(self) -> float:
@@ -49,22 +49,6 @@ class CategoryReport:
     def interval(self) -> tuple[float, float]:
         """Wilson's 95% interval of the purity for these clusters, as if the words were independent."""
         return wilson_interval(self.majority, self.answered)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole report as built-in types, ready for JSON."""
-        return {
-            "task": "categories",
-            "file": self.path,
-            "restrict_vocab": self.restrict_vocab,
-            "case_insensitive": self.case_insensitive,
-            "purity": self.purity,
-            "interval": self.interval,
-            "majority": self.majority,
-            "answered": self.answered,
-            "asked": self.asked,
-            "categories": self.categories,
-            "seed": self.seed,
-        }
 
 
 def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
 from w2vtrain.embeddings.intervals import grouped_interval
 from w2vtrain.embeddings.neighbors import unit_rows
+from w2vtrain.embeddings.reports import Report
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
@@ -32,7 +33,7 @@ class Topic(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OutlierReport:
+class OutlierReport(Report):
     """How well outliers were found. All counts are of outliers, each of which is one question.
 
     found: questions whose outlier fits the other words least; positions: the sum over questions of the outlier's
@@ -40,9 +41,6 @@ class OutlierReport:
     cosine of two words of a topic, over topics.
     """
 
-    path: str
-    restrict_vocab: int | None
-    case_insensitive: bool
     found: int
     positions: float
     answered: int
@@ -50,6 +48,9 @@ class OutlierReport:
     topics: int
     compactness: float
     interval: tuple[float, float]
+
+    task = "outliers"
+    facts = ("accuracy", "interval", "opp", "compactness", "found", "answered", "asked", "topics")
 
     @property
     def accuracy(self) -> float:
@@ -60,23 +61,6 @@ class OutlierReport:
     def opp(self) -> float:
         """The mean outlier position percentage of the answered questions, 0 to 1."""
         return self.positions / self.answered
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole report as built-in types, ready for JSON."""
-        return {
-            "task": "outliers",
-            "file": self.path,
-            "restrict_vocab": self.restrict_vocab,
-            "case_insensitive": self.case_insensitive,
-            "accuracy": self.accuracy,
-            "interval": self.interval,
-            "opp": self.opp,
-            "compactness": self.compactness,
-            "found": self.found,
-            "answered": self.answered,
-            "asked": self.asked,
-            "topics": self.topics,
-        }
 
 
 def read_topics(path: str | Path) -> Iterator[Topic]:

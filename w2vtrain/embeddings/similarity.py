@@ -16,6 +16,7 @@ from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_w
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
 from w2vtrain.embeddings.protocols import PLAIN, Rules
+from w2vtrain.embeddings.reports import Report
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
@@ -24,42 +25,31 @@ PAIRS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
-class SimilarityReport:
+class SimilarityReport(Report):
     """Correlations of cosines with human ratings over `answered` of the `asked` pairs.
 
     unknown: the number of pairs that are not in the vocabulary: they are left out, or have the cosine 0 if the protocol
     counts them.
     """
 
-    path: str
-    restrict_vocab: int | None
-    case_insensitive: bool
     spearman: float
     pearson: float
     answered: int
     asked: int
-    unknown: int = 0
+    unknown: int
+
+    task = "similarity"
+    facts = ("spearman", "pearson", "answered", "asked", "unknown", "coverage", "interval")
+
+    @property
+    def coverage(self) -> float:
+        """The share of the pairs that were answered."""
+        return self.answered / self.asked
 
     @property
     def interval(self) -> tuple[float, float]:
         """95% confidence interval of Spearman's correlation."""
         return fisher_interval(self.spearman, self.answered)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole report as built-in types, ready for JSON."""
-        return {
-            "task": "similarity",
-            "file": self.path,
-            "restrict_vocab": self.restrict_vocab,
-            "case_insensitive": self.case_insensitive,
-            "spearman": self.spearman,
-            "pearson": self.pearson,
-            "answered": self.answered,
-            "asked": self.asked,
-            "unknown": self.unknown,
-            "coverage": self.answered / self.asked,
-            "interval": self.interval,
-        }
 
 
 def evaluate_similarity(

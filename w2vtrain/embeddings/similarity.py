@@ -70,13 +70,10 @@ def evaluate_similarity(
     no pair is in the vocabulary; and UndefinedScore if all cosines or all scores are equal.
     """
     fold = protocol.fold if case_insensitive else str
-    first = first_indices(frequent_words(vectors.words, restrict_vocab), fold)
-    pairs, gold = _resolved(read_pairs(path), first, fold)
-    known = pairs.min(axis=1, initial=len(first)) >= 0
+    words = frequent_words(vectors.words, restrict_vocab)
+    gold, similar, known = _compared(read_pairs(path), words, vectors.matrix, fold)
     if not known.any():
-        raise NoKnownWords(f"{path}: none of its {len(pairs):,} pairs has both words in the vocabulary")
-    similar = np.zeros(len(pairs))
-    similar[known] = pair_cosines(vectors.matrix, pairs[known])
+        raise NoKnownWords(f"{path}: none of its {len(gold):,} pairs has both words in the vocabulary")
     counted = known | protocol.unknown
     gold, similar, unknown = gold[counted], similar[counted], int(np.count_nonzero(~known))
     for kind, values in (("scores", gold), ("similarities", similar)):
@@ -84,7 +81,7 @@ def evaluate_similarity(
             raise UndefinedScore(f"{path}: the correlation is undefined: all {kind} of the covered pairs are equal")
     rank, linear = spearman(gold, similar), pearson(gold, similar)
     return SimilarityReport(
-        str(path), restrict_vocab, case_insensitive, rank, linear, len(gold), len(pairs), unknown
+        str(path), restrict_vocab, case_insensitive, rank, linear, len(gold), len(known), unknown
     )  # fmt: skip
 
 
@@ -100,29 +97,31 @@ def correlate_pairs(
     Return None if there is no pair to compare. pairs: as `read_pairs` yields them; dummy4unknown: give pairs with
     unknown words the cosine 0 instead of leaving them out.
     """
-    fold = case_folding(case_insensitive)
-    rows, ratings = _resolved(pairs, first_indices(words, fold), fold)
-    known = rows.min(axis=1, initial=len(words)) >= 0
+    ratings, similar, known = _compared(pairs, words, matrix, case_folding(case_insensitive))
     compared = known | dummy4unknown
     if not compared.any():
         return None
     from scipy import stats
 
-    similar = np.zeros(len(rows))
-    similar[known] = pair_cosines(matrix, rows[known]).astype(np.float32)
-    gold, similar = ratings[compared], similar[compared]
-    return stats.pearsonr(gold, similar), stats.spearmanr(gold, similar), 100 * int((~known).sum()) / len(rows)
+    gold, single = ratings[compared], similar[compared].astype(np.float32).astype(np.float64)  # rounded as in gensim
+    return stats.pearsonr(gold, single), stats.spearmanr(gold, single), 100 * int((~known).sum()) / len(known)
 
 
-def _resolved(
-    pairs: Iterable[tuple[str, str, float]], first: dict[str, int], fold: Callable[[str], str]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the indices (n, 2) of the words of all pairs, -1 for unknown ones, and their ratings (n,)."""
-    ids, ratings = array("q"), array("d")
+def _compared(
+    pairs: Iterable[tuple[str, str, float]], words: list[str], matrix: NDArray[Any], fold: Callable[[str], str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the ratings (n,) of all pairs, their cosines, and whether both words are known; if not, the cosine is 0.
+
+    matrix: the vectors of `words`, and perhaps of more; fold: maps all forms of a word to one.
+    """
+    first, ids, ratings = first_indices(words, fold), array("q"), array("d")
     for left, right, rating in pairs:
         ids.extend((first.get(fold(left), -1), first.get(fold(right), -1)))
         ratings.append(rating)
-    return np.array(ids, np.int64).reshape(-1, 2), np.array(ratings)
+    rows = np.array(ids, np.int64).reshape(-1, 2)
+    known, similar = rows.min(axis=1, initial=0) >= 0, np.zeros(len(rows))
+    similar[known] = pair_cosines(matrix, rows[known])
+    return np.array(ratings), similar, known
 
 
 def pair_cosines(matrix: NDArray[Any], pairs: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -9,7 +9,8 @@ import math
 import typing  # not "from": tests tell this overload from Numba's by its name
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -425,15 +426,12 @@ class KeyedVectors:
             raise InvalidValue(f"{len(keys)} keys and weights of shape {list(factors.shape)}: pass one weight per key")
         terms, weight = [], factors.dtype.type(0)
         for key, factor in zip(keys, factors, strict=True):
-            if isinstance(key, np.ndarray):
-                terms.append((factor, self._checked(key)))
-            elif (vector := self._find(key, pre_normalize)) is not None:
+            vector = self._checked(key) if isinstance(key, np.ndarray) else self._find(key, pre_normalize)
+            if vector is not None:
                 terms.append((factor, vector))
-            elif ignore_missing:
-                continue
-            else:
+                weight += abs(factor)
+            elif not ignore_missing:
                 raise self._unknown(key)
-            weight += abs(factor)
         total = weighted_sum(terms, self.vector_size, self.vectors.dtype)
         mean = total / weight if weight > 0 else total
         return (unit(mean) if post_normalize else mean).astype(self.vectors.dtype, copy=False)
@@ -556,22 +554,21 @@ class KeyedVectors:
 
     def _add_rows(self, source: dict[Any, int], rows: Vector) -> dict[int, int]:
         """Give each new key rows[source[key]], and return the source of each row used. Free rows are used first."""
-        start, free = self.next_index, 0
-        while free < len(source) and start + free < len(self) and self.index_to_key[start + free] is None:
-            free += 1
-        taken, added = list(source)[:free], list(source)[free:]
-        if free:
-            self._writable()[start : start + free] = rows[[source[key] for key in taken]]
-            self.index_to_key[start : start + free] = taken
-            self.next_index += free
-        first = len(self)
+        start, first = self.next_index, len(self)
+        possible = range(start, min(first, start + len(source)))
+        places = list(takewhile(lambda row: self.index_to_key[row] is None, possible))
+        free, added = len(places), list(source)[len(places) :]
         if added:
             if len(self.vectors) < first:
                 self.resize_vectors()
-            self.vectors = np.concatenate([self.vectors[:first], rows[[source[key] for key in added]]])
-            self.index_to_key.extend(added)
-        places = [*range(start, start + free), *range(first, first + len(added))]
-        self.key_to_index.update(zip(source, places, strict=True))
+            self.vectors = np.concatenate([self.vectors[:first], np.empty((len(added), self.vector_size), rows.dtype)])
+            self.index_to_key += added
+            places += range(first, len(self))
+        if source:
+            self._writable()[places] = rows[list(source.values())]
+        self.next_index += free
+        for key, row in zip(source, places, strict=True):
+            self.index_to_key[row], self.key_to_index[key] = key, row
         return dict(zip(places, source.values(), strict=True))
 
     def _writable(self) -> Vector:
@@ -615,10 +612,9 @@ class KeyedVectors:
         array([1., 0., 0.], dtype=float32)
 
         """
-        self.fill_norms(force=True)
-        norms = self._norms()[:, None]
+        norms = row_norms(self.vectors)[:, None]
         np.divide(self._writable(), norms, out=self.vectors, where=norms > 0)
-        self.norms = row_norms(self.vectors)
+        self.fill_norms(force=True)
 
     def init_sims(self, replace: bool = False) -> None:
         """Do what `fill_norms` does or, with `replace`, what `unit_normalize_all` does; deprecated, as in gensim."""
@@ -672,9 +668,8 @@ class KeyedVectors:
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams
         rows = np.array([self.key_to_index.get(key, -1) for key in known], np.int64)
-        extras = None
-        if copy_vecattrs:
-            extras = {name: np.where(rows >= 0, values[rows], 0) for name, values in self.expandos.items()}
+        copied = self.expandos if copy_vecattrs else {}
+        extras = {name: np.where(rows >= 0, values[rows], 0) for name, values in copied.items()}
         made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})
         return made
 
@@ -800,7 +795,7 @@ class KeyedVectors:
         if single or (isinstance(keys, Sequence) and all(isinstance(key, SINGLE) for key in keys)):
             names: Sequence[Any] = [keys] if single else keys  # type: ignore[assignment]
             own = [self._index(key) for key in names]
-            rows, lengths = np.asarray(self[names], np.float32), np.asarray(self._lengths(names), np.float32)
+            rows, lengths = np.asarray(self[names], np.float32), np.asarray(row_norms(self[names]), np.float32)
         else:
             rows, own = np.asarray(keys, np.float32), []
             if rows.ndim != 2 or rows.shape[1] != self.vector_size:
@@ -809,13 +804,6 @@ class KeyedVectors:
         with np.errstate(all="ignore"):
             units = np.divide(rows, lengths[:, None], dtype=np.float32)
         return units, own
-
-    def _lengths(self, keys: Sequence[Any]) -> Vector:
-        """Return the lengths (n,) of the vectors of keys."""
-        rows, norms = [self._index(key) for key in keys], self._norms()
-        if min(rows, default=0) < 0:
-            return row_norms(self[keys])
-        return norms[rows]
 
     @typing.overload
     def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Answers: ...
@@ -1009,7 +997,8 @@ class KeyedVectors:
         """
         vector = self[word_or_vector] if isinstance(word_or_vector, SINGLE) else self._checked(word_or_vector)
         others = list(other_words or ())
-        rows, norms = (self[others], self._lengths(others)) if others else (self.vectors, self._norms())
+        rows = self[others] if others else self.vectors
+        norms = row_norms(rows) if others else self._norms()
         with np.errstate(all="ignore"):
             apart: Vector = 1 - rows @ vector / (np.linalg.norm(vector) * norms)
         return apart
@@ -1222,12 +1211,11 @@ class KeyedVectors:
         """
 
         def answer(questions: NDArray[np.int64], same: NDArray[np.int64]) -> NDArray[np.int64]:
+            options = {"topn": GENSIM_CONSIDERS, "restrict_vocab": restrict_vocab}
             similar, answers = getattr(self, similarity_function), np.full(len(questions), -1)
             for at, (a, b, c) in enumerate(questions.tolist()):
                 positive, negative = [self.index_to_key[b], self.index_to_key[c]], [self.index_to_key[a]]
-                near = similar(
-                    positive=positive, negative=negative, topn=GENSIM_CONSIDERS, restrict_vocab=restrict_vocab
-                )
+                near = similar(positive=positive, negative=negative, **options)
                 rows = [row for key, _ in near if (row := self.key_to_index[key]) < len(same)]
                 answers[at] = next((row for row in rows if same[row] not in (a, b, c)), -1)
             return answers
@@ -1596,19 +1584,18 @@ class KeyedVectors:
         order = np.arange(self._filled())
         if sort_attr in self.expandos:
             order = _descending(self.expandos[sort_attr][order])
-        keys = [str(self.index_to_key[row]) for row in order.tolist()]
+        keys = [f"{prefix}{self.index_to_key[row]}" for row in order.tolist()]
         if fvocab is not None and "count" not in self.expandos:
             raise InvalidValue("cannot write a vocabulary: the keys have no attribute 'count'")
         header = f"{len(keys) if total_vec is None else total_vec} {self.vector_size}\n" if write_header else ""
         with builtin_errors():
-            words = [prefix + key for key in keys]
             shape, dtype = (len(order), self.vector_size), self.vectors.dtype
             matrix = LazyRows(shape, lambda rows: self.vectors[order[rows]], dtype)
-            write_word2vec(fname, words, matrix, binary, header, append)
+            write_word2vec(fname, keys, matrix, binary, header, append)
         if fvocab is not None:
             counts = self.expandos["count"][order].tolist()
             with packed_write(fvocab, force=True) as file:
-                file.writelines(f"{prefix}{key} {count}\n".encode() for key, count in zip(keys, counts, strict=True))
+                file.writelines(f"{key} {count}\n".encode() for key, count in zip(keys, counts, strict=True))
 
     def intersect_word2vec_format(
         self,
@@ -1659,17 +1646,14 @@ class KeyedVectors:
             from gensim.models.fasttext import FastTextKeyedVectors as Composing
         except ImportError as error:
             raise ImportError(NEEDS_GENSIM) from error
-        if self.ngrams is None:
-            made = Theirs(self.vector_size, dtype=self.vectors.dtype)
-        else:
-            sizes = self.ngrams.ngrams
-            made = Composing(self.vector_size, *sizes, dtype=self.vectors.dtype)
-            made.vectors_ngrams = np.zeros((sizes.bucket, self.vector_size), np.float32)
-            made.vectors_ngrams[self.ngrams.row_buckets] = self.ngrams.matrix
-            made.vectors_vocab = np.array([self.get_ngram_vectors(key)[1][0] for key in self.index_to_key])
+        kind, sizes = (Composing, self.ngrams.ngrams) if self.ngrams else (Theirs, ())
+        made = kind(self.vector_size, *sizes, dtype=self.vectors.dtype)
         made.index_to_key, made.key_to_index = list(self.index_to_key), dict(self.key_to_index)
         made.vectors, made.expandos, made.next_index = self.vectors, dict(self.expandos), self.next_index
-        if self.ngrams is not None:
+        if self.ngrams:
+            made.vectors_ngrams = np.zeros((self.ngrams.ngrams.bucket, self.vector_size), np.float32)
+            made.vectors_ngrams[self.ngrams.row_buckets] = self.ngrams.matrix
+            made.vectors_vocab = np.array([self.get_ngram_vectors(key)[1][0] for key in self.index_to_key])
             made.recalc_char_ngram_buckets()
         return made
 
@@ -1734,10 +1718,8 @@ def _weighted(term: Any, default: float) -> tuple[Any, float]:
     """Return a term of a query and its weight."""
     if isinstance(term, (*SINGLE, np.ndarray)):
         return term, default
-    try:
+    with suppress(TypeError, ValueError):
         key, weight = term
         if isinstance(key, (*SINGLE, np.ndarray)):
             return key, float(weight)
-    except (TypeError, ValueError):
-        pass
     raise InvalidType(f"expected a key, a vector (ndarray), or a pair of one of these and a weight, not {term!r:.80}")

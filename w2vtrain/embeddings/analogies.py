@@ -32,8 +32,6 @@ COSMUL_EPSILON = 0.000001  # avoids division by zero; gensim's value
 Method = Literal["3cosadd", "3cosmul"]
 """How an answer follows from cosines: by b - a + c (Mikolov et al. 2013), or cos(b) cos(c) / cos(a), with cosines
 shifted to 0 to 1 (Levy and Goldberg 2014)."""
-OnAnswered = Callable[[int, int], None]
-"""Called after each block of questions with the number answered so far and the total."""
 Section = dict[str, Any]
 """What gensim returns per section: {"section": name, "correct": questions, "incorrect": questions}, with questions as
 tuples of four folded words."""
@@ -191,7 +189,6 @@ def evaluate_analogies(
     case_insensitive: bool = True,
     method: Method = "3cosadd",
     protocol: Rules = PLAIN,
-    progress: OnAnswered | None = None,
 ) -> AnalogyReport:
     """Answer "a is to b as c is to ?" with the word nearest to b - a + c (Mikolov et al. 2013), as gensim does.
 
@@ -210,9 +207,7 @@ def evaluate_analogies(
             f"{path}: none of its {len(questions.indices):,} questions has all four words among the first "
             f"{len(words):,} words of the vocabulary"
         )
-    answer = partial(
-        nearest_to_analogies, vectors.matrix[: len(words)], progress=progress, method=method, protocol=protocol
-    )
+    answer = partial(nearest_to_analogies, vectors.matrix[: len(words)], method=method, protocol=protocol)
     scores = tuple(questions.scores(questions.are_correct(answer), questions.is_known | protocol.unknown))
     unknown = int(np.count_nonzero(~questions.is_known))
     return AnalogyReport(
@@ -257,7 +252,6 @@ def nearest_to_analogies(
     matrix: NDArray[np.float32],
     questions: NDArray[np.int64],
     same: NDArray[np.int64],
-    progress: OnAnswered | None = None,
     method: Method = "3cosadd",
     protocol: Rules = PLAIN,
 ) -> NDArray[np.int64]:
@@ -284,8 +278,6 @@ def nearest_to_analogies(
         if protocol.positive:
             similar[similar <= 0] = -np.inf
         predicted[start : start + step] = _nearest(similar, block, forms)
-        if progress is not None:
-            progress(start + len(block), len(questions))
     return predicted
 
 

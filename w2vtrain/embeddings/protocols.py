@@ -4,12 +4,10 @@ analogies.py and similarity.py follow these rules; their own defaults are those 
 """
 
 from collections.abc import Callable
-from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 ANALOGY_WORDS = 30_000
 """The words among which analogies are answered unless told otherwise. The other evaluations use all words."""
-ASCII_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)
 
 
 class Rules(NamedTuple):
@@ -32,7 +30,7 @@ class Rules(NamedTuple):
 
 def ascii_upper(word: str) -> str:
     """Return the word in upper case as C's toupper does in its default locale: other letters than a to z stay."""
-    return word.translate(ASCII_UPPER)
+    return word.encode(errors="surrogatepass").upper().decode(errors="surrogatepass")
 
 
 PROTOCOLS = {

@@ -5,7 +5,7 @@ vectors are never compared with each other, so they may have different dimension
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -112,13 +112,12 @@ def nearest_others(matrix: NDArray[np.float32], asked: int, k: int) -> NDArray[n
 
 
 def stability(
-    files: Sequence[Vectors], *, k: int = 10, words: int | None = 10_000, restrict_vocab: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> StabilityReport:  # fmt: skip
+    files: Sequence[Vectors], *, k: int = 10, words: int | None = 10_000, restrict_vocab: int | None = None
+) -> StabilityReport:
     """Return how many of the k nearest neighbors of words are the same in each pair of files.
 
     Neighbors are searched among the words that all files have among their first `restrict_vocab` (None: all), and the
-    `words` most frequent of these are compared (None: all). progress: called with the files done and their number.
+    `words` most frequent of these are compared (None: all).
 
     Raise UsageError for fewer than two files, and DataError if they have too few words in common for k neighbors.
     """
@@ -128,11 +127,7 @@ def stability(
     if len(shared) <= k:
         raise DataError(f"the files have {len(shared):,} words with vectors in common, too few for {k:,} neighbors")
     asked = min(len(shared), words or len(shared))
-    near = []
-    for number, file in enumerate(files, 1):
-        near.append(np.sort(nearest_others(rows_of(file, shared), asked, k), axis=1))
-        if progress:
-            progress(number, len(files))
+    near = [np.sort(nearest_others(rows_of(file, shared), asked, k), axis=1) for file in files]
     common = np.array([_common(a, b) for a, b in combinations(near, 2)])
     overlap, jaccard = common / k, common / (2 * k - common)
     return StabilityReport(

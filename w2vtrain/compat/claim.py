@@ -4,8 +4,7 @@ Nothing waits: no lock is held while a model is trained, so a callback cannot de
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -27,30 +26,24 @@ class Claimable:
         self.is_training = False
         self._owner: int | None = None
 
-    @contextmanager
-    def _claimed(self) -> Iterator[None]:
-        """Claim the object until the block ends, however it ends. Raise RuntimeError if another call has claimed it."""
-        me = threading.get_ident()
-        with _LOCK:
-            if self.is_training or self._owner not in (None, me):
-                raise RuntimeError(IN_CALLBACK if self._owner == me else BUSY)
-            outer, self._owner = self._owner, me
-        try:
-            yield
-        finally:
-            self._owner = outer
-
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: nobody has claimed it, even if a callback makes it."""
         return {**vars(self), "is_training": False, "_owner": None}
 
 
 def claiming(method: Method) -> Method:
-    """Return a method that claims its object before it runs."""
+    """Return a method that claims its object until it ends. It raises RuntimeError if another call has claimed it."""
 
     @wraps(method)
     def run(self: Claimable, *args: Any, **options: Any) -> Any:
-        with self._claimed():
+        me = threading.get_ident()
+        with _LOCK:
+            if self.is_training or self._owner not in (None, me):
+                raise RuntimeError(IN_CALLBACK if self._owner == me else BUSY)
+            outer, self._owner = self._owner, me
+        try:
             return method(self, *args, **options)
+        finally:
+            self._owner = outer
 
     return cast(Method, run)

@@ -42,52 +42,39 @@ class Matrices:
         self.words, self.nodes, self.keys, self.tree = words, nodes, keys, tree
         self.is_in_order = order is None or bool((order == np.arange(len(keys))).all())
         self.order: Any = slice(None) if self.is_in_order else order
-        self._views: tuple[Float32, Float32 | None] | None = None
+        self._trained: tuple[Float32, Float32] | None = None  # the trainer's vectors and output vectors of words
         self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
 
     def adopt(self, wv: Any, weights: Weights) -> None:
         """Copy the matrices into the trainer's, and become views of them, or remember them for `fetch`."""
         output = weights.output  # first the nodes, then the words, as in the objective hs-neg
         split = 0 if self.nodes is None else len(self.nodes)
+        self._trained = weights.input, output[split:]
         if INPUT_ROWS in weights.arrays:
             self._rows = weights.arrays[INPUT_ROWS], weights.arrays[NGRAM_BUCKETS]
-            self._give_rows(wv)
-        else:
-            weights.input[...] = wv.vectors[self.order]
         if self.nodes is not None:
             output[:split] = self.nodes
             self.nodes = output[:split]
-        if self.words is not None:
-            output[split:] = self.words[self.order]
-        words = output[split:] if self.words is not None else None
-        if self.is_in_order:
-            wv.vectors, self.words = wv.vectors if self._rows else weights.input, words
-        self._views = weights.input, words
-
-    def _give_rows(self, wv: Any) -> None:
-        """Copy the rows of words and of n-grams to the trainer's."""
-        assert self._rows
-        rows, buckets = self._rows
-        rows[: len(wv)] = wv.vectors_vocab[self.order]
-        rows[len(wv) :] = wv.ngrams.matrix[wv.ngrams.rows_of(buckets)]
+        self.give_back(wv)
 
     def give_back(self, wv: Any) -> None:
-        """Copy the model's matrices to the trainer's if a callback may have changed them."""
-        assert self._views
-        vectors, words = self._views
+        """Copy those of the model's matrices to the trainer's that are no views, or not since a callback's changes."""
+        assert self._trained
+        vectors, words = self._trained
         if self._rows:
-            self._give_rows(wv)
-        if not self.is_in_order:
+            rows, buckets = self._rows
+            rows[: len(wv)] = wv.vectors_vocab[self.order]
+            rows[len(wv) :] = wv.ngrams.matrix[wv.ngrams.rows_of(buckets)]
+        elif wv.vectors is not vectors:
             vectors[...] = wv.vectors[self.order]
-            if words is not None and self.words is not None:
-                words[...] = self.words[self.order]
-        elif wv.vectors is not vectors and not self._rows:
-            vectors[...] = wv.vectors
-            wv.vectors = vectors
+            wv.vectors = vectors if self.is_in_order else wv.vectors
+        if self.words is not None and self.words is not words:
+            words[...] = self.words[self.order]
+            self.words = words if self.is_in_order else self.words
 
     def release(self) -> None:
         """Forget the trainer's matrices, after the last `fetch`."""
-        self._views = self._rows = None
+        self._trained = self._rows = None
 
     def fetch(self, wv: Any) -> None:
         """Make the model's matrices equal to the trainer's; norms that were computed before are dropped."""
@@ -96,11 +83,11 @@ class Matrices:
             wv.vectors_vocab[self.order] = rows[: len(wv)]
             wv.ngrams.matrix[wv.ngrams.rows_of(buckets)] = rows[len(wv) :]
             wv.adjust_vectors()
-        if self._views is not None and not self.is_in_order:
-            vectors, words = self._views
+        if self._trained and not self.is_in_order:
+            vectors, words = self._trained
             if not self._rows:
                 wv.vectors[self.order] = vectors
-            if words is not None and self.words is not None:
+            if self.words is not None:
                 self.words[self.order] = words
         wv.norms = None
 

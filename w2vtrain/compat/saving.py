@@ -172,12 +172,10 @@ def loaded(model: Any, path: str) -> Any:
         # Matrices of fastText's files are read-only.
         model.wv.ngrams = replace(ngrams, matrix=np.require(ngrams.matrix, np.float32, "W"))
         model.wv.vectors_vocab = np.array(stored.arrays[INPUT_ROWS][:size][rows])
-    model.wv.vectors_lockf = np.ones(1, np.float32)
-    for name, values in stored.arrays.items():
-        if name == f"{ATTRIBUTE}vectors_lockf" and values.shape == (size,):
-            model.wv.vectors_lockf = values[rows]
-        elif name.startswith(ATTRIBUTE) and values.shape == (size,):
-            model.wv.expandos[name.removeprefix(ATTRIBUTE)] = values[rows]
+    arrays = {name: array for name, array in stored.arrays.items() if name.startswith(ATTRIBUTE)}
+    values = {name.removeprefix(ATTRIBUTE): array[rows] for name, array in arrays.items() if array.shape == (size,)}
+    model.wv.vectors_lockf = values.pop("vectors_lockf", np.ones(1, np.float32))
+    model.wv.expandos.update(values)
     model.vector_size = model.layer1_size = stored.input.shape[1]
     outputs, inner = stored.output[nodes:][rows] if noise else None, stored.output[:nodes] if nodes else None
     tree = _tree(stored, size, path) if nodes > 0 else None

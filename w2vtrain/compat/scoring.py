@@ -34,7 +34,7 @@ class Predictions(WordMatrices):
             raise RuntimeError(
                 "predict_output_word needs the output vectors of negative sampling: train with negative > 0"
             )
-        rows = [row for word in context_words_list if (row := self._row(word)) is not None]
+        rows = [row for word in context_words_list if (row := self.wv.get_index(word, -1)) >= 0]
         if not rows:
             return None
         hidden = self.wv.vectors[rows].sum(axis=0)
@@ -45,12 +45,6 @@ class Predictions(WordMatrices):
         shares /= shares.sum()
         best = np.argsort(-shares, kind="stable")[:topn]
         return [(self.wv.index_to_key[i], float(shares[i])) for i in best.tolist()]
-
-    def _row(self, word: Any) -> int | None:
-        """Return the row of a word, or of an index; None if there is none."""
-        if isinstance(word, int | np.integer) and not isinstance(word, bool):
-            return int(word) if 0 <= word < len(self.wv) else None
-        return self.wv.key_to_index.get(word)
 
     def score(
         self, sentences: Iterable[Any], total_sentences: int = 1_000_000, chunksize: int = 100, queue_factor: int = 2,

@@ -141,12 +141,13 @@ class TrainableVocabulary(WordMatrices):
         """
         if update and not len(self.wv):
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
-        lowest_count = self.min_count if min_count is None else min_count
-        choice = chosen(self.raw_vocab, lowest_count, self.max_final_vocab, trim_rule)
+        min_count = self.min_count if min_count is None else min_count
+        sample = self.sample if sample is None else sample
+        choice = chosen(self.raw_vocab, min_count, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
         kept, total = len(choice.words), int(choice.counts.sum())
-        thinned, left = thinning(choice.counts, share(self.sample if sample is None else sample, total))
+        thinned, left = thinning(choice.counts, share(sample, total))
         report = {
             "drop_unique": len(self.raw_vocab) - kept,
             "retain_total": total,
@@ -156,12 +157,8 @@ class TrainableVocabulary(WordMatrices):
         }
         logger.info("words kept by min_count=%d: %d of %d", choice.min_count, kept, len(self.raw_vocab))
         if not dry_run:
-            self.effective_min_count = choice.min_count
             self._join(choice) if update else self._replace(choice)
-            if sample is not None:
-                self.sample = sample
-            if min_count is not None:
-                self.min_count = min_count
+            self.sample, self.min_count, self.effective_min_count = sample, min_count, choice.min_count
             if not keep_raw_vocab:
                 self.raw_vocab = {}
         return report

@@ -42,6 +42,5 @@ class CallbackAny2Vec:
 def call(callbacks: Iterable[Any], when: str, model: Any) -> None:
     """Call the method `when` of every callback that has it."""
     for callback in callbacks:
-        method = getattr(callback, when, None)
-        if method:
+        if method := getattr(callback, when, None):
             method(model)

@@ -50,10 +50,8 @@ class _TextFiles:
     """Base class of the readers, whose files training reads without iterating over their sentences, if it can."""
 
     _kind: type[Corpus] = Corpus
-    max_sentence_length: int
-    limit: int | None = None
 
-    def _limit(self, max_sentence_length: int, limit: int | None = None) -> None:
+    def __init__(self, max_sentence_length: int, limit: int | None = None) -> None:
         """Set the maximum length and the limit. Raise UsageError for those that no file can have."""
         self.max_sentence_length, self.limit = max_sentence_length, limit
         if max_sentence_length < 1:
@@ -117,8 +115,8 @@ class LineSentence(_TextFiles):
     ) -> None:
         if not isinstance(source, str | PathLike) and not hasattr(source, "seek"):
             raise TokenError(f"expected the path of a text file or a file object, got {shown(source)}")
+        super().__init__(max_sentence_length, limit)
         self.source = source
-        self._limit(max_sentence_length, limit)
 
     def _paths(self) -> Sequence[Any]:
         return [self.source]
@@ -127,7 +125,8 @@ class LineSentence(_TextFiles):
         if isinstance(self.source, str | PathLike):
             return super().__iter__()
         self.source.seek(0)
-        return _sentences(_lines(self.source), self.max_sentence_length, self.limit)
+        lines = (line.decode() if isinstance(line, bytes) else line for line in self.source)
+        return _sentences(((line, True) for line in lines), self.max_sentence_length, self.limit)
 
     def as_source(self, max_sentence: int = MAX_SENTENCE_LENGTH) -> Source:  # noqa: D102
         return super().as_source(max_sentence) if isinstance(self.source, str | PathLike) else Sentences(self)
@@ -170,8 +169,8 @@ class PathLineSentences(_TextFiles):
     def __init__(
         self, source: str | PathLike[str], max_sentence_length: int = MAX_SENTENCE_LENGTH, limit: int | None = None
     ) -> None:
+        super().__init__(max_sentence_length, limit)
         self.source = source
-        self._limit(max_sentence_length, limit)
         path = Path(source)
         if not path.exists():
             raise NotFound(f"{fspath(source)}: is neither a file nor a directory")
@@ -217,8 +216,8 @@ class Text8Corpus(_TextFiles):
     _kind = _Unbroken
 
     def __init__(self, fname: str | PathLike[str], max_sentence_length: int = MAX_SENTENCE_LENGTH) -> None:
+        super().__init__(max_sentence_length)
         self.fname = fname
-        self._limit(max_sentence_length)
 
     def _paths(self) -> Sequence[Any]:
         return [self.fname]
@@ -234,11 +233,6 @@ def _pieces(blocks: Iterable[bytes]) -> Iterator[_Piece]:
         *lines, rest = block.decode().split("\n")
         yield from ((line, True) for line in lines)
         yield rest, False
-
-
-def _lines(lines: Iterable[str | bytes]) -> Iterator[_Piece]:
-    for line in lines:
-        yield line.decode() if isinstance(line, bytes) else line, True
 
 
 def _sentences(pieces: Iterable[_Piece], longest: int, limit: int | None = None) -> Iterator[list[str]]:

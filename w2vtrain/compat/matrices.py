@@ -196,19 +196,16 @@ class WordMatrices(Claimable):
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""
         old = {key: row for row, key in enumerate(matrices.keys)}
-        wv: Any = self.wv
-        rows = np.array([old[key] for key in wv.index_to_key], np.int64)
-        if matrices.words is not None:
-            matrices.words = matrices.words[rows]
-        wv.expandos = {
-            name: values[rows] if len(values) == len(old) else values for name, values in wv.expandos.items()
-        }
-        own = getattr(wv, "own", None)  # with subwords: the rows of words
-        if own is not None and len(own) == len(old):
-            wv.own = own[rows]
-        locks = getattr(wv, "vectors_lockf", ())
-        if np.size(locks) == len(old):
-            wv.vectors_lockf = np.asarray(locks)[rows]
+        rows = np.array([old[key] for key in self.wv.index_to_key], np.int64)
+
+        def left(values: Any) -> Any:
+            return np.asarray(values)[rows] if np.shape(values)[:1] == (len(old),) else values
+
+        matrices.words = left(matrices.words)
+        self.wv.expandos = {name: left(values) for name, values in self.wv.expandos.items()}
+        for name in ("own", "vectors_lockf"):  # own: with subwords, the rows of words
+            if hasattr(self.wv, name):
+                setattr(self.wv, name, left(getattr(self.wv, name)))
 
     def locked(self) -> NDArray[np.int64]:
         """Return the words, in the trainer's order, whose input vectors `wv.vectors_lockf` locks with the value 0.

@@ -34,12 +34,9 @@ class Range(NamedTuple):
     word: str | None = None
 
 
-SWITCH = Range(int, 0, 1)
 RANGES = {
     "vector_size": Range(int, 1, 100_000),
-    "alpha": Range(float, 0, MAX_LEARNING_RATE),
-    "min_alpha": Range(float, 0, MAX_LEARNING_RATE),
-    "min_alpha_yet_reached": Range(float, 0, MAX_LEARNING_RATE),
+    **dict.fromkeys(("alpha", "min_alpha", "min_alpha_yet_reached"), Range(float, 0, MAX_LEARNING_RATE)),
     "window": Range(int, 1, MAX_WINDOW, word=WHOLE_SENTENCE),
     "min_count": Range(int, 0),
     "effective_min_count": Range(int, 0),
@@ -49,11 +46,7 @@ RANGES = {
     "seed": Range(int, -(2**63), 2**63 - 1),
     "workers": Range(int, 1),
     "epochs": Range(int, 1, 1_000_000),
-    "sg": SWITCH,
-    "hs": SWITCH,
-    "cbow_mean": SWITCH,
-    "sorted_vocab": SWITCH,
-    "shrink_windows": SWITCH,
+    **dict.fromkeys(("sg", "hs", "cbow_mean", "sorted_vocab", "shrink_windows"), Range(int, 0, 1)),
     "negative": Range(int, 0, 1000),
     "ns_exponent": Range(float, -2, 2),
     "min_n": Range(int, 0, 1000),

@@ -5,8 +5,7 @@ user, the trim rule.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +25,7 @@ def is_kept(word: Hashable, count: int, min_count: int, rule: Rule | None) -> bo
     return decision == RULE_KEEP or (decision != RULE_DISCARD and count >= min_count)
 
 
-def least_count(counts: Iterable[int], min_count: int, max_words: int | None) -> int:
-    """Return the minimum count that keeps at most `max_words` words, and is at least `min_count`."""
-    if max_words is None:
-        return min_count
-    largest = sorted(counts, reverse=True)
-    return max(min_count, largest[max_words] + 1) if max_words < len(largest) else min_count
-
-
-@dataclass(frozen=True)
-class WordChoice:
+class WordChoice(NamedTuple):
     """The words that are kept, in the order in which they occur, and the smallest count that keeps a word."""
 
     words: list[Any]
@@ -44,10 +34,14 @@ class WordChoice:
 
 
 def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: Rule | None) -> WordChoice:
-    """Return the words that the rules keep. raw: the count of every word."""
-    lowest = least_count(raw.values(), min_count, max_words)
-    words = [word for word, count in raw.items() if is_kept(word, count, lowest, rule)]
-    return WordChoice(words, np.array([raw[word] for word in words], np.int64), lowest)
+    """Return the words that the rules keep: at most `max_words`, for which `min_count` is raised if necessary.
+
+    raw: the count of every word.
+    """
+    if max_words is not None and max_words < len(raw):
+        min_count = max(min_count, sorted(raw.values(), reverse=True)[max_words] + 1)
+    words = [word for word, count in raw.items() if is_kept(word, count, min_count, rule)]
+    return WordChoice(words, np.array([raw[word] for word in words], np.int64), min_count)
 
 
 def nothing_kept(raw: Mapping[Any, int], min_count: int, rule: Rule | None) -> str:

@@ -69,8 +69,7 @@ def difference(
 
     Raise DataError if the dimensions differ, or if the files have fewer than 2 words in common.
     """
-    if first.matrix.shape[1] != second.matrix.shape[1]:
-        a, b = first.matrix.shape[1], second.matrix.shape[1]
+    if (a := first.matrix.shape[1]) != (b := second.matrix.shape[1]):
         raise DataError(
             f"vectors of {a:,} and {b:,} dimensions cannot be aligned: train both with the same"
             " number, or compare their neighbors with `w2vtrain stability`"

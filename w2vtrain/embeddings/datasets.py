@@ -76,10 +76,11 @@ def read_pairs(
             continue
         fields = fields_of(line) if strict else line.split(delimiter)
         try:
-            left, right, rating = fields[0], fields[1], float(fields[2])
-        except (IndexError, ValueError):
+            left, right, score = fields
+            rating = float(score)
+        except ValueError:
             rating = math.nan
-        if len(fields) == 3 and (not math.isnan(rating) if not strict else math.isfinite(rating)):
+        if math.isfinite(rating) or (math.isinf(rating) and not strict):
             yield left, right, rating
         elif strict:
             raise DataError(f"{path}:{number}: expected two words and a score, got {line[:60]!r}")

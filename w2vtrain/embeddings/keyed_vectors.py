@@ -1677,11 +1677,11 @@ class KeyedVectors:
 
 def _dtype(kind: Any) -> np.dtype[Any]:
     """Return the dtype of an attribute whose values are of type `kind`."""
-    try:
-        dtype = np.dtype(kind)
-    except TypeError:
-        return np.dtype(object)
-    return dtype if dtype.kind in "biuf" else np.dtype(object)
+    with suppress(TypeError):
+        dtype: np.dtype[Any] = np.dtype(kind)
+        if dtype.kind in "biuf":
+            return dtype
+    return np.dtype(object)
 
 
 def _descending(values: NDArray[Any]) -> NDArray[np.int64]:

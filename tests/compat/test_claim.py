@@ -16,7 +16,7 @@ CALLS = {
     "build_vocab": lambda model: model.build_vocab(TEXT),
     "update": lambda model: model.build_vocab([["new"]], update=True),
     "build_vocab_from_freq": lambda model: model.build_vocab_from_freq({"red": 2}),
-    "scan_vocab": lambda model: (model.scan_vocab(TEXT), model.close()),
+    "scan_vocab": lambda model: model.scan_vocab(TEXT),
     "reset_from": lambda model: model.reset_from(model),
     "init_weights": lambda model: model.init_weights(),
 }

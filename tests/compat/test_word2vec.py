@@ -573,7 +573,6 @@ def test_a_dry_run_keeps_the_counts():
     report = model.prepare_vocab(dry_run=True)
     assert (report["num_retained_words"], len(model.wv)) == (15, 0)
     assert model.prepare_vocab() == report
-    model.close()
 
 
 def test_models_can_be_copied_and_pickled(model):

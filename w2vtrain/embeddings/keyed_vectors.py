@@ -73,7 +73,7 @@ def builtin_errors() -> Iterator[None]:
         yield
     except InputMissing as error:
         raise MissingFile(str(error)) from error
-    except (MalformedFile, TruncatedFile, AttributeError, NotImplementedError):
+    except (MalformedFile, TruncatedFile, MissingKey, AttributeError, NotImplementedError):
         raise
     except DataError as error:
         raise MalformedFile(str(error)) from error
@@ -1164,6 +1164,7 @@ class KeyedVectors:
 
     # Scores on evaluation sets.
 
+    @builtin_errors()
     def evaluate_word_analogies(
         self,
         analogies: str | Path,
@@ -1222,11 +1223,12 @@ class KeyedVectors:
 
         words = [str(word) for word in self.index_to_key[:restrict_vocab]]
         sections = answer_sections(
-            words, self.vectors[: len(words)], _converted(read_questions(analogies, strict=False)), case_insensitive,
+            words, self.vectors[: len(words)], read_questions(analogies, strict=False), case_insensitive,
             dummy4unknown, None if similarity_function == "most_similar" else answer,
         )  # fmt: skip
         return log_section(sections[-1]) or 0.0, sections
 
+    @builtin_errors()
     def evaluate_word_pairs(
         self,
         pairs: str | Path,
@@ -1274,7 +1276,7 @@ class KeyedVectors:
 
         """
         words = [str(word) for word in self.index_to_key[:restrict_vocab]]
-        rated = _converted(read_pairs(pairs, False, delimiter, encoding))
+        rated = read_pairs(pairs, False, delimiter, encoding)
         results = correlate_pairs(words, self.vectors, rated, case_insensitive, dummy4unknown)
         if results is None:
             raise MalformedFile(f"{pairs}: no pair can be compared: the format is wrong, or all words are unknown")
@@ -1688,11 +1690,6 @@ def _descending(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return the order of falling values; equal ones keep their order."""
     order: NDArray[np.int64] = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
     return order
-
-
-def _converted(lines: Iterable[Any]) -> Iterator[Any]:
-    with builtin_errors():
-        yield from lines
 
 
 def _none_requested(topn: Any) -> bool:

@@ -540,8 +540,7 @@ class KeyedVectors:
         attributes = {name: np.asarray(values) for name, values in dict(extras or {}).items()}
         if any(len(values) != len(names) for values in attributes.values()):
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
-        for name, values in attributes.items():  # raises an error before anything is added
-            self.allocate_vecattrs([name], [values.dtype])
+        self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])  # raises errors first
         source = {name: at for at, name in enumerate(names) if replace or name not in self.key_to_index}
         old = {self.key_to_index[name]: at for name, at in source.items() if name in self.key_to_index}
         if old:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,6 @@ from w2vtrain.formats.vectors import Vectors
 
 MAX_PART_WORDS = 1000
 """The most words and the most outliers of a topic: each outlier is compared with all words."""
-
-
-class Topic(NamedTuple):
-    """A topic: its name, its words, and the outliers, each of which is added to the words in turn."""
-
-    name: str
-    words: list[str]
-    outliers: list[str]
 
 
 @dataclass(frozen=True)
@@ -63,8 +55,8 @@ class OutlierReport(Report):
         return self.positions / self.answered
 
 
-def read_topics(path: str | Path) -> Iterator[Topic]:
-    """Yield the topics of a file, or of all .txt files of a folder, by name.
+def read_topics(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the words and the outliers of each topic, in the order of files: of one, or of all .txt files of a folder.
 
     Blank lines after the outliers are ignored. Raise InputMissing if nothing can be read, and DataError, naming the
     line, if a line is not UTF-8 or too long, and for a topic with fewer than 2 words or without outliers.
@@ -77,7 +69,7 @@ def read_topics(path: str | Path) -> Iterator[Topic]:
         yield _topic(file)
 
 
-def _topic(path: Path) -> Topic:
+def _topic(path: Path) -> tuple[list[str], list[str]]:
     parts: tuple[list[str], list[str]] = [], []
     part, number = 0, 0
     for number, word in text_lines(path, blank=True):
@@ -93,7 +85,7 @@ def _topic(path: Path) -> Topic:
             f"{path}:{max(1, number)}: expected 2 words or more, a blank line, and outliers; got {len(words)} words and"
             f" {len(outliers)} outliers"
         )
-    return Topic(path.stem, words, outliers)
+    return parts
 
 
 def evaluate_outliers(
@@ -116,9 +108,9 @@ def evaluate_outliers(
         return [row for row in dict.fromkeys(ids) if row >= 0 and vectors.matrix[row].any()]
 
     asked, is_last, positions, compact = 0, [], 0.0, []
-    for topic in read_topics(path):
-        asked += len(topic.outliers)
-        words, outliers = rows(topic.words), rows(topic.outliers)
+    for listed, added in read_topics(path):
+        asked += len(added)
+        words, outliers = rows(listed), rows(added)
         if len(words) < 2 or not outliers:
             continue
         places, compactness = outlier_positions(vectors.matrix[words], vectors.matrix[outliers])

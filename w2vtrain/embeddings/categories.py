@@ -139,6 +139,5 @@ def _one_start(unit: NDArray[np.float64], centers: NDArray[np.float64]) -> tuple
             break
         clusters, sums = moved, np.zeros_like(centers)
         np.add.at(sums, clusters, unit)
-        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        centers = np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), centers)
+        centers = np.where(sums.any(axis=1, keepdims=True), unit_rows(sums), centers)
     return clusters, float(cosines.max(axis=1).sum())

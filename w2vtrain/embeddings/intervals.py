@@ -54,12 +54,14 @@ def pair_jackknife(correct: NDArray[np.bool_], pairs: NDArray[np.int64]) -> Pair
 def effective_questions(correct: int, n: int, jackknife: PairJackknife) -> float:
     """Return how many independent questions would determine the accuracy, `correct` of n > 0, as well.
 
-    This is the effective sample size p(1-p) / variance (Korn & Graubard 1998), at least 1 and at most the number of
-    combinations: a question and its reverse have the same two pairs.
+    They are at most the number of combinations: a question and its reverse have the same two pairs.
     """
-    variance = jackknife.variance / (n * n)
-    p = correct / n
-    return max(1.0, min(jackknife.combinations, p * (1 - p) / variance)) if variance > 0 else jackknife.combinations
+    return _effective(correct / n, jackknife.variance / (n * n), jackknife.combinations)
+
+
+def _effective(p: float, variance: float, most: int) -> float:
+    """Return the effective sample size p(1-p) / variance (Korn & Graubard 1998), at least 1 and at most `most`."""
+    return max(1.0, min(most, p * (1 - p) / variance)) if variance > 0 else most
 
 
 def clustered_interval(correct: int, n: int, jackknife: PairJackknife) -> tuple[float, float]:
@@ -88,7 +90,7 @@ def grouped_interval(correct: Sequence[int], sizes: Sequence[int]) -> tuple[floa
     if g > 1:
         without = ((total - right) / (n - size) for right, size in zip(correct, sizes, strict=True))
         variance = (g - 1) / g * math.fsum((share - p) ** 2 for share in without)
-    effective = max(1.0, min(n, p * (1 - p) / variance)) if variance > 0 else float(n)
+    effective = _effective(p, variance, n)
     return wilson_interval(p * effective, effective)
 
 

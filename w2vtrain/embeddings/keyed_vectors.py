@@ -618,10 +618,7 @@ class KeyedVectors:
     def init_sims(self, replace: bool = False) -> None:
         """Do what `fill_norms` does or, with `replace`, what `unit_normalize_all` does; deprecated, as in gensim."""
         warnings.warn("init_sims is deprecated: use fill_norms or unit_normalize_all", DeprecationWarning, stacklevel=2)
-        if replace:
-            self.unit_normalize_all()
-        else:
-            self.fill_norms()
+        self.unit_normalize_all() if replace else self.fill_norms()
 
     def sort_by_descending_frequency(self) -> None:
         """Sort the keys by the attribute "count", largest first; equal counts keep their order.

@@ -18,7 +18,7 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.objectives.contract import verify, verify_built
 from w2vtrain.parsers import Truth, ascii_number
-from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.problem import Options, Problem
 from w2vtrain.registry import CodeNotAllowed, Registry, built
 
 __all__ = ["CodeNotAllowed"]
@@ -64,7 +64,7 @@ def engine_of(name: str) -> str:
     return str(objective_class(name).engine)
 
 
-def build(name: str, problem: Problem, options: dict[str, Any]) -> Any:
+def build(name: str, problem: Problem, options: Options) -> Any:
     """Build an objective for a problem. Raise ConfigError if its `build` fails or returns an invalid instance."""
     cls, subject = objective_class(name), f"objective {name}"
     objective = built(cls, subject, problem, **options)
@@ -77,13 +77,13 @@ def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
     return dict(REGISTRY.module(name).DEFAULTS)
 
 
-def option_defaults(name: str) -> dict[str, Any]:
+def option_defaults(name: str) -> Options:
     """Return the options of an objective with their defaults: the keyword arguments of its `build`."""
     parameters = inspect.signature(objective_class(name).build).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def stated_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
+def stated_options(name: str, options: Options) -> Options:
     """Return the options to show: all but those that have their default and are automatic or off.
 
     A default of -1 lets the objective choose; 0, false and an empty text turn something off.
@@ -92,7 +92,7 @@ def stated_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value != defaults[key] or value not in (-1, 0, False, "")}
 
 
-def checked_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def checked_options(name: str, given: Options) -> Options:
     """Return all options of an objective: the given values, converted to the types of the defaults, or the defaults.
 
     Raise ConfigError for an unknown option, or for a value that cannot be converted.

@@ -9,7 +9,7 @@ import numpy as np
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import class_mixture
 from w2vtrain.probability.importance import ImportanceObjective, OwnDraws
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Problem, check_ranges
 
 GROUP = "sampling"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
@@ -59,7 +59,7 @@ class AdaptiveImportanceSampling(ImportanceObjective):
         output = problem.initial_rows(bias=problem.log_unigram())
         return cls(output, OwnDraws(proposal, samples, ess, cap, mixture_rate))
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         """Return "is.mixture", λ of each class, and "is.counts": examples, fallbacks to the exact sum, and draws."""
         return {"is.mixture": self.estimator.proposal.mixture, **super().arrays()}
 

@@ -6,14 +6,13 @@ at random.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import NormalizedScorer, RowScorer, Workspace, add_product, learn_softmax
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
@@ -157,7 +156,7 @@ class AdaptiveSoftmax(AdaptiveScorer):
         return cls(problem.initial_rows(len(bias), bias), tails, projections, problem.bias)
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         read_cutoffs(options["cutoffs"])
         check_ranges("adaptive-softmax", factor=(options["factor"], 1, 1000))
 
@@ -176,20 +175,18 @@ class AdaptiveSoftmax(AdaptiveScorer):
             loss += cluster_loss
         return loss, dH
 
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> Arrays:
         tails = {f"tails.{i}": tail for i, tail in enumerate(self.tails)}
         return {"head": self.head, **tails, **{f"projections.{i}": one for i, one in enumerate(self.projections)}}
 
     def decayed(self) -> list[np.ndarray]:
         return list(self.parameters().values())
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         return self.parameters()
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> AdaptiveScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> AdaptiveScorer:
         count = sum(name.startswith("tails.") for name in arrays)
         none, bias = np.empty(0), int(problem.bias)
         tails = [arrays.get(f"tails.{i}", none) for i in range(count)]

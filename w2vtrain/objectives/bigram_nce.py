@@ -3,7 +3,7 @@
 The bigrams are counted once and do not change. Its scores tend toward normalized log-probabilities, as with `nce`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import float32, int64
@@ -13,7 +13,7 @@ from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.dense import RowScorer
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
 
 GROUP = "discrimination"
@@ -76,9 +76,7 @@ class BigramNoiseContrastive(NamedTuple):
         return self.negative + 1
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> RowScorer:
         return RowScorer(output, normalized=False)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):

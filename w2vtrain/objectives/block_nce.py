@@ -3,14 +3,12 @@
 The scores of all examples against the noise are one matrix product.
 """
 
-from typing import Any
-
 import numpy as np
 
 from w2vtrain.objectives.block_neg import SharedNoise, check_sharing
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowScorer
-from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem
 from w2vtrain.probability.sampling import noise_distribution
 
 GROUP = "discrimination"
@@ -51,9 +49,7 @@ class BlockNoiseContrastive(SharedNoise):
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, negative or samples)
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> RowScorer:
         return RowScorer(output, normalized=False)
 
 

@@ -3,8 +3,6 @@
 It stores no output row for any word.
 """
 
-from typing import Any
-
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError, shown
@@ -12,7 +10,7 @@ from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import END, CharacterDecoder, shapes, spell
 from w2vtrain.probability.dense import Workspace, log_sum_exp
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.07, block=64)
@@ -121,7 +119,7 @@ class CharSoftmax(CharScorer):
             "recurrent": inverse_root,
             "readout": inverse_root,
         }
-        theta: dict[str, np.ndarray] = {}
+        theta: Arrays = {}
         for name, shape in shapes(unit, units, problem.width, char_dim, spelling.size - END).items():
             start = rng.standard_normal(shape) * deviations[name] if name in deviations else np.zeros(shape)
             theta[name] = np.asarray(start, problem.dtype)
@@ -129,7 +127,7 @@ class CharSoftmax(CharScorer):
         return cls(CharacterDecoder(unit, theta, spelling), net_rate)
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         if (cell := options["cell"]) not in UNITS:
             raise ConfigError(
                 f"option cell of objective char-softmax: expected {' or '.join(UNITS)}, got {shown(cell)}"
@@ -137,22 +135,20 @@ class CharSoftmax(CharScorer):
         check_ranges("char-softmax", units=(options["units"], 1, 4096), char_dim=(options["char_dim"], 1, 4096))
         check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
 
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> Arrays:
         return self.theta
 
     @classmethod
-    def can_grow(cls, options: dict[str, Any]) -> bool:
+    def can_grow(cls, options: Options) -> bool:
         """Return True: the network belongs to letters, not to words."""
         return True
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         """Return the network for the model file. Its letters need not be stored, because the words determine them."""
         return {f"char.{name}": array for name, array in self.theta.items()}
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> CharScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> CharScorer:
         theta = {name[5:]: array for name, array in arrays.items() if name.startswith("char.")}
         spelling, unit = spell(problem.words), UNITS[options["cell"]]
         expected = shapes(unit, options["units"], problem.width, options["char_dim"], spelling.size - END)
@@ -169,9 +165,7 @@ class CharSoftmax(CharScorer):
                 self.theta[name] += lr * self.net_rate * slope / np.sqrt(self.state[name] + ADAGRAD_DAMPING)
         return loss, dH
 
-    def gradients(
-        self, H: np.ndarray, targets: np.ndarray, work: Workspace
-    ) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
+    def gradients(self, H: np.ndarray, targets: np.ndarray, work: Workspace) -> tuple[float, np.ndarray, Arrays]:
         return self.network.gradients(H, targets, work)
 
 

@@ -4,7 +4,6 @@ It is exactly normalized and samples nothing.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from w2vtrain.probability.dense import (
     log_softmax,
     log_sum_exp,
 )
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 from w2vtrain.probability.word_files import check_named, check_named_files, vectors_of
 
 GROUP = "structure"
@@ -123,11 +122,11 @@ class ClassSoftmax(ClassScorer):
         return cls(division, rows, problem.initial_rows(bias=bias))
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         check_names(options.get("classes", "frequency"), options.get("count", 0), options.get("vectors", ""))
 
     @classmethod
-    def check_files(cls, options: dict[str, Any]) -> None:
+    def check_files(cls, options: Options) -> None:
         classes, vectors = options.get("classes", "frequency"), options.get("vectors", "")
         check_named_files("class-softmax", "classes", classes, CLASSES, vectors, read_classes)
 
@@ -139,18 +138,18 @@ class ClassSoftmax(ClassScorer):
         loss += learn_words(self.classes, self.output, H, targets, order, H.dtype.type(lr), g, dH)
         return loss, dH
 
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> Arrays:
         return {"output": self.output, "class.rows": self.rows}
 
     def decayed(self) -> list[np.ndarray]:
         return [self.output, self.rows]
 
     @classmethod
-    def can_grow(cls, options: dict[str, Any]) -> bool:
+    def can_grow(cls, options: Options) -> bool:
         """Return False: new words change the classes, and rows learned what distinguishes words within a class."""
         return False
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         """Return the classes and their rows, which the model file stores in addition to `output`.
 
         The classes are a copy: to resume a run is to overwrite arrays, but kernels rely on classes that fit together.
@@ -161,9 +160,7 @@ class ClassSoftmax(ClassScorer):
         return ("class.of",)
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> ClassScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> ClassScorer:
         rows = arrays["class.rows"]
         if rows.ndim != 2 or rows.shape[1] != output.shape[1] or rows.dtype != output.dtype:
             raise DataError("the model's classes do not fit its output vectors: the file is damaged; train it again")

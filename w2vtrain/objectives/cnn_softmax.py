@@ -12,7 +12,7 @@ from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retr
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import Spelling, spell
 from w2vtrain.probability.dense import Workspace, softmax_errors, subtract_shifts
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 from w2vtrain.probability.sampling import distinct_candidates, log_drawn, noise_distribution
 
 GROUP = "structure"
@@ -68,7 +68,7 @@ class CnnSoftmax:
 
     def __init__(
         self,
-        theta: dict[str, np.ndarray],
+        theta: Arrays,
         spelling: Spelling,
         sizes: dict[int, int],
         noise: np.ndarray,
@@ -110,7 +110,7 @@ class CnnSoftmax:
         return cls(theta, spelling, sizes, noise, samples, net_rate)
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         check_ranges(
             "cnn-softmax",
             char_dim=(options["char_dim"], 1, 1000),
@@ -122,10 +122,10 @@ class CnnSoftmax:
         check_ranges("cnn-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
         _sizes(options["widths"], options["filters"])
 
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> Arrays:
         return {name: array for name, array in self.theta.items() if array.size}
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         """Return the network, so that training could continue from a model. The biases are in the output rows."""
         return {f"cnn.{name}": array for name, array in self.parameters().items() if name != "bias"}
 
@@ -245,9 +245,7 @@ def _sizes(widths: str, filters: int) -> dict[int, int]:
     return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(all_widths)}
 
 
-def _start(
-    problem: Problem, letters: tuple[int, int], sizes: dict[int, int], highway: int, correction: int
-) -> dict[str, np.ndarray]:
+def _start(problem: Problem, letters: tuple[int, int], sizes: dict[int, int], highway: int, correction: int) -> Arrays:
     """Return the initial values of all parameters, by name. letters: the shape of their embeddings."""
     rng = np.random.default_rng([problem.seed, 1])
     filters = sum(sizes.values())

@@ -25,7 +25,7 @@ from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods
 from w2vtrain.probability.dense import RowScorer, Workspace
-from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem
 from w2vtrain.registry import Contract, check_names, described
 
 ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
@@ -85,11 +85,11 @@ class Objective(Protocol):
     engine: str = "windows"
     rowless: bool = False  # True if there are no output rows
 
-    check: Callable[[dict[str, Any]], None] | None = None
+    check: Callable[[Options], None] | None = None
     """Class method (options): raise ConfigError for invalid options. It must not open files or allocate memory in
     proportion to an option, because a model file from an untrusted source names its own options. If this is None,
     options are checked by building the objective for a vocabulary of two words."""
-    check_files: Callable[[dict[str, Any]], None] | None = None
+    check_files: Callable[[Options], None] | None = None
     """Class method (options): read the files that options name; raise InputMissing or DataError if that fails."""
 
     @staticmethod
@@ -106,9 +106,7 @@ class Objective(Protocol):
         raise NotImplementedError
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> Any:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> Any:
         """Return a `Scorer` for a trained model.
 
         output (rows, width): the model's output rows. arrays: its other arrays, among them those that `arrays`
@@ -117,7 +115,7 @@ class Objective(Protocol):
         """
         return RowScorer(output)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         """Return the arrays that the model file stores besides the output rows, by name. Default: none.
 
         A learned array is the same object as in `learned` or `parameters`.
@@ -132,7 +130,7 @@ class Objective(Protocol):
         return ()
 
     @classmethod
-    def can_grow(cls, options: dict[str, Any]) -> bool:
+    def can_grow(cls, options: Options) -> bool:
         """Return True if what was learned fits a vocabulary to which words are added, and whose order has changed.
 
         Each learned array must have one row per word, or no row that belongs to a word. Default: True if there is one
@@ -173,7 +171,7 @@ class WindowObjective(Objective, Protocol):
         """Return the number of output rows for a vocabulary of `size` words. Default: one per word."""
         return size
 
-    def learned(self) -> dict[str, np.ndarray]:
+    def learned(self) -> Arrays:
         """Return the arrays that `errors` changes, by name. Default: none."""
         return {}
 
@@ -269,7 +267,7 @@ class BlockObjective(Objective, Protocol):
         """
         raise NotImplementedError
 
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> Arrays:
         """Return all learned arrays by name: the arrays themselves, not copies."""
         raise NotImplementedError
 

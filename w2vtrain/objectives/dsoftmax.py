@@ -5,14 +5,13 @@ It still sums over all words; it saves columns, not rows.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import LOGITS_AT_ONCE, Workspace, add_product, log_softmax, log_sum_exp, softmax_errors
-from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
@@ -143,19 +142,17 @@ class DSoftmax(BandScorer):
             add_product(band, g[:, words], self.seen(H, columns), lr)
         return float((log_z - hit).sum(dtype=np.float64)), dH
 
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> Arrays:
         return {f"bands.{i}": band for i, band in enumerate(self.bands)}
 
     def decayed(self) -> list[np.ndarray]:
         return list(self.bands)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         return self.parameters()
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> BandScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> BandScorer:
         count = len(cut(options["bands"], problem.counts, problem.dim))
         bands = [arrays.get(f"bands.{i}", np.empty(0)) for i in range(count)]
         words, columns = len(problem.counts), problem.dim + count * problem.bias

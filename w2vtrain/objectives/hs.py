@@ -4,7 +4,7 @@ It is exactly normalized and samples nothing.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from w2vtrain.errors import ConfigError, DataError, spelled
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_NODES, prefetch_element, unpack_indices, with_room
 from w2vtrain.probability.dense import LOGITS_AT_ONCE, NormalizedScorer
-from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem
 from w2vtrain.probability.trees import (
     Tree,
     all_log_probs,
@@ -94,17 +94,15 @@ class Hierarchical(NamedTuple):
         return cls.of(tree_from_file(tree, problem.words))
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         check_tree("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
-    def check_files(cls, options: dict[str, Any]) -> None:
+    def check_files(cls, options: Options) -> None:
         check_tree_files("hs", options.get("tree", "huffman"), options.get("vectors", ""))
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> "TreeScorer":
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> "TreeScorer":
         return TreeScorer(Tree(*(arrays[f"tree.{name}"] for name in Tree._fields)), output)
 
     def output_rows(self, size: int) -> int:
@@ -118,7 +116,7 @@ class Hierarchical(NamedTuple):
     def untrained_loss(self) -> float:
         return self.candidate_limit * math.log(2)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         nodes, codes = self.path >> 1, (1 - (self.path & 1)).astype(np.uint8)
         return {"tree.start": self.start, "tree.nodes": nodes, "tree.codes": codes}
 

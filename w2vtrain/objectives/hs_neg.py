@@ -3,7 +3,7 @@
 Only the hierarchical softmax gives probabilities.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.objectives.contract import rates
 from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
-from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem
 from w2vtrain.probability.sampling import AUTOMATIC
 
 GROUP = "discrimination"
@@ -51,18 +51,16 @@ class HierarchicalNegative(NamedTuple):
         return cls(Hierarchical.build(problem, tree=tree, vectors=vectors), noise)
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         check_tree("hs-neg", options["tree"], options["vectors"])
         check_noise("hs-neg", options["negative"], options["ns_exponent"], options["pool"])
 
     @classmethod
-    def check_files(cls, options: dict[str, Any]) -> None:
+    def check_files(cls, options: Options) -> None:
         check_tree_files("hs-neg", options["tree"], options["vectors"])
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> TreeScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> TreeScorer:
         nodes = len(problem.counts) - 1
         if len(output) != 2 * nodes + 1:
             raise DataError(MISFIT)
@@ -84,7 +82,7 @@ class HierarchicalNegative(NamedTuple):
     def untrained_loss(self) -> float:
         return self.tree.untrained_loss() + self.noise.untrained_loss()
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         return {**self.tree.arrays(), **self.noise.arrays()}
 
     def structure(self) -> tuple[str, ...]:

@@ -3,8 +3,6 @@
 This saves most of the sums over all words in training. The fraction is chosen at random, independently of the examples.
 """
 
-from typing import Any
-
 import numpy as np
 
 from w2vtrain.errors import ConfigError
@@ -20,7 +18,7 @@ from w2vtrain.probability.dense import (
     learn_softmax,
     scaled_softmax,
 )
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 
 GROUP = "self-normalization"
 DEFAULTS = rates(0.02, 0.02, 0.02, 0.02)
@@ -100,9 +98,7 @@ class InfrequentNorm(RowObjective):
         return loss + float(bounded_square(log_z, slope, 0.0, most).sum(dtype=np.float64)), dH
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> RowScorer:
         return ShiftedScorer(output, rest(options["penalty"], options["likelihood"]))
 
 

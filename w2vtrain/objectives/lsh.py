@@ -6,7 +6,7 @@ only on how a vector's coordinates rank by size.
 
 import math
 import threading
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.07)
@@ -206,7 +206,7 @@ def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np
     return entries.reshape(tables, hashes, window)
 
 
-def check_size(words: int, dim: int, options: dict[str, Any]) -> None:
+def check_size(words: int, dim: int, options: Options) -> None:
     """Raise ConfigError if the tables would be far larger than the output vectors (words, dim)."""
     tables, hashes, window = options["tables"], options["hashes"], options["window"]
     cells, most = (
@@ -276,7 +276,7 @@ class Lsh(RowObjective):
         self.tables = make_tables(output, columns, limit)
 
     @property
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> Arrays:
         """Return the tables and their age in examples: a checkpoint needs them, as they lag behind the rows."""
         return {"rows": self.tables.rows, "starts": self.tables.starts, "age": self.age}
 
@@ -305,7 +305,7 @@ class Lsh(RowObjective):
         return cls(output, columns, rebuild, _most(limit, len(output)))
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         hashes, window = options["hashes"], options["window"]
         check_ranges(
             "lsh",
@@ -345,9 +345,7 @@ class Lsh(RowObjective):
                 self.lock.release()
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> RowScorer:
         check_size(len(output), problem.dim, options)
         columns = first_entries(problem, options["tables"], options["hashes"], options["window"])
         return LshScorer(output, columns, _most(options["limit"], len(output)))

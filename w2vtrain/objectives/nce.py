@@ -14,7 +14,7 @@ from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 from w2vtrain.probability.sampling import (
     alias_probabilities,
     alias_table,
@@ -142,7 +142,7 @@ class NoiseContrastive(NamedTuple):
         return cls(*alias_table(noise), log_kq, log_z, words, negative, learn_z, share_noise, z_table > 0)
 
     @classmethod
-    def check(cls, options: dict[str, Any]) -> None:
+    def check(cls, options: Options) -> None:
         exponent = options["ns_exponent"]
         check_ranges("nce", negative=(options["negative"], 1, 1000), ns_exponent=(exponent, -2, 2))
         sizes = {"share_noise": (options["share_noise"], 1, 10_000), "z_table": (options["z_table"], 0, MAX_Z_ENTRIES)}
@@ -166,18 +166,16 @@ class NoiseContrastive(NamedTuple):
         return self.negative + 1
 
     @classmethod
-    def can_grow(cls, options: dict[str, Any]) -> bool:
+    def can_grow(cls, options: Options) -> bool:
         """Return whether a learned log Z, if any, belongs to words rather than to hashes of word ids."""
         return not options["z_table"]
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         noise = {"noise.accept": self.accept, "noise.alias": self.alias, "noise.log_kq": self.log_kq}
         return {**noise, "log_z": self.log_z} if self.learn_z else noise
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> RowScorer:
         if not options["learn_z"]:
             return RowScorer(output, normalized=False)
         log_z, size = arrays["log_z"], options["z_table"] or len(problem.counts)
@@ -185,7 +183,7 @@ class NoiseContrastive(NamedTuple):
             raise ValueError(f"log_z has shape {log_z.shape}")
         return LearnedScorer(output, log_z, options["z_table"] > 0)
 
-    def learned(self) -> dict[str, np.ndarray]:
+    def learned(self) -> Arrays:
         return {"log_z": self.log_z} if self.learn_z else {}
 
     def for_threads(self, threads: int) -> "list[NoiseContrastive]":

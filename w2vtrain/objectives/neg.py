@@ -12,7 +12,7 @@ from numba import float32, uint64
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.objectives.contract import rates
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Problem, check_ranges
 from w2vtrain.probability.sampling import (
     AUTOMATIC,
     alias_probabilities,
@@ -84,7 +84,7 @@ class Negative(NamedTuple):
     def candidate_limit(self) -> int:
         return self.negative + 1
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         return {"noise.accept": self.accept, "noise.alias": self.alias}
 
     def untrained_loss(self) -> float:

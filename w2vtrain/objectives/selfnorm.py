@@ -3,13 +3,11 @@
 Training still sums over all words.
 """
 
-from typing import Any
-
 import numpy as np
 
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace, learn_softmax
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 
 GROUP = "self-normalization"
 DEFAULTS = rates(0.025, 0.025, 0.025, 0.02)
@@ -44,9 +42,7 @@ class SelfNorm(RowObjective):
         return learn_softmax(self.output, H, targets, lr, work, np.full(len(H), 2 * self.penalty, H.dtype), 1.0)
 
     @classmethod
-    def scorer(
-        cls, problem: Problem, options: dict[str, Any], output: np.ndarray, arrays: dict[str, np.ndarray]
-    ) -> RowScorer:
+    def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> RowScorer:
         return RowScorer(output, normalized=False)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from w2vtrain.kernels.layers import Unit
 from w2vtrain.probability.dense import Workspace, log_sum_exp, softmax_errors
+from w2vtrain.probability.problem import Arrays
 
 PADDING, BEGIN, END = 0, 1, 2
 """Ids of the special letters; the ids of the bytes follow."""
@@ -144,7 +145,7 @@ class CharacterDecoder:
     on them, since they check no bounds. spelling: the letters of the V words.
     """
 
-    def __init__(self, unit: Unit, theta: dict[str, np.ndarray], spelling: Spelling) -> None:
+    def __init__(self, unit: Unit, theta: Arrays, spelling: Spelling) -> None:
         self.unit, self.theta, self.units = unit, theta, len(theta["recurrent"])
         # Letter 0 of the network is the end of a word, which is an output but never an input. The bytes follow.
         self.letters = np.maximum(spelling.letters[:, 1:], END) - np.uint8(END)
@@ -170,9 +171,7 @@ class CharacterDecoder:
         previous = np.repeat(firsts[:-1], sizes[1:]) + lines[len(targets) :]
         return Packed(order, sizes, firsts, letters[there], lines, letters[:-1][there[1:]], previous)
 
-    def gradients(
-        self, H: np.ndarray, targets: np.ndarray, work: Workspace
-    ) -> tuple[float, np.ndarray, dict[str, np.ndarray]]:
+    def gradients(self, H: np.ndarray, targets: np.ndarray, work: Workspace) -> tuple[float, np.ndarray, Arrays]:
         """Return Σ -log P(spelling of the target|h), -dL/dH (B, width), and -dL/dtheta by name."""
         theta, packed, units = self.theta, self.pack(targets), self.units
         H = H[packed.order]
@@ -199,7 +198,7 @@ class CharacterDecoder:
         dH[packed.order] = by_start @ theta["start"].T
         return float((log_z - hit).sum(dtype=np.float64)), dH, slopes
 
-    def _slopes_of_table(self, by_gates: np.ndarray, inputs: np.ndarray, work: Workspace) -> dict[str, np.ndarray]:
+    def _slopes_of_table(self, by_gates: np.ndarray, inputs: np.ndarray, work: Workspace) -> Arrays:
         """Return -dL/dtheta for the arrays behind the table of letters, given -dL/dgates (N - B, gates * units)."""
         theta = self.theta
         # A matrix product adds up the rows of equal letters: letters are few, and numpy.add.at is slow.

@@ -20,6 +20,7 @@ from numba.extending import get_cython_function_address
 
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.logits import log_normalizers, scale_rows
+from w2vtrain.probability.problem import Arrays
 
 LOGITS_AT_ONCE = 1 << 22
 """Maximum number of logits that scoring holds in memory at once: 16 MB of float32."""
@@ -73,7 +74,7 @@ class Workspace:
         self.previous = np.empty(0, np.int32)
         self.rng = np.random.default_rng(0)
         self.chunk = 0
-        self._arrays: dict[str, np.ndarray] = {}
+        self._arrays: Arrays = {}
 
     def begin(self, seed: int, epoch: int, chunk: int) -> None:
         """Seed `rng` for a chunk and store the chunk's number."""
@@ -339,5 +340,5 @@ class RowObjective(RowScorer):
 
     engine = "blocks"
 
-    def parameters(self) -> dict[str, np.ndarray]:
+    def parameters(self) -> Arrays:
         return {"output": self.output}

@@ -11,6 +11,7 @@ import numpy as np
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.probability.bigrams import DrawBuffers, Proposal, draw_mixed, mixture_at
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_all
+from w2vtrain.probability.problem import Arrays
 
 MIN_SHARE = 0.01
 """A learned λ stays in [MIN_SHARE, 1 - MIN_SHARE]: at 0 it would remain 0, and at 1 only followers would be drawn."""
@@ -47,7 +48,7 @@ class ImportanceObjective(RowObjective):
         self.estimator, self.counts = estimator, np.zeros(3, np.int64)
         self.examples, self.fallbacks, self.draws = self.counts[:1], self.counts[1:2], self.counts[2:]
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         """Return "is.counts": the examples trained on, those that used the exact sum, and the draws made for all."""
         return {"is.counts": self.counts}
 

@@ -5,10 +5,16 @@ Nothing is learned here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from w2vtrain.errors import ConfigError
+
+Arrays = dict[str, np.ndarray]
+"""Arrays by name."""
+Options = dict[str, Any]
+"""The options of an objective by name: the keyword arguments of its `build`."""
 
 
 @dataclass(frozen=True, eq=False)

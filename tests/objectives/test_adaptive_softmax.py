@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from reference import COUNTS, begun, hidden_vectors, problem_of
 from scipy.special import log_softmax
 
+from w2vtrain import objectives
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import adaptive_softmax
 from w2vtrain.objectives.adaptive_softmax import AdaptiveSoftmax, choose_cutoffs, read_cutoffs
@@ -235,7 +236,7 @@ def test_cutoffs_are_read_from_text():
 )
 def test_invalid_cutoffs_are_rejected(cutoffs, message):
     with pytest.raises(ConfigError) as caught:
-        built(cutoffs=cutoffs)
+        objectives.build("adaptive-softmax", problem(), {"cutoffs": cutoffs})
     assert str(caught.value) == f"option cutoffs of objective adaptive-softmax: {message}"
 
 

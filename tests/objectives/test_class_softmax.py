@@ -7,7 +7,7 @@ from reference import COUNTS, begun, hidden_vectors, problem_of
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.vectors import write_vectors
-from w2vtrain.objectives import class_softmax, hs
+from w2vtrain.objectives import class_softmax
 from w2vtrain.objectives.class_softmax import ClassSoftmax
 from w2vtrain.probability.classes import by_similarity
 
@@ -49,6 +49,10 @@ def by_the_formula(objective, H):
 # Options
 
 
+def all_options(given):
+    return objectives.checked_options("class-softmax", given)
+
+
 def test_options_select_the_classes(class_file, vector_file):
     assert objectives.option_defaults("class-softmax") == {"classes": "frequency", "count": 0, "vectors": ""}
     default = ClassSoftmax.build(problem())
@@ -65,7 +69,12 @@ def test_options_select_the_classes(class_file, vector_file):
 
 
 @pytest.mark.parametrize(
-    "use", [lambda options: ClassSoftmax.build(problem(), **options), ClassSoftmax.check], ids=["build", "check"]
+    "use",
+    [
+        lambda options: objectives.build("class-softmax", problem(), options),
+        lambda options: ClassSoftmax.check(all_options(options)),
+    ],
+    ids=["build", "check"],
 )
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -84,7 +93,7 @@ def test_contradictory_options_are_rejected(use, options, message):
 
 
 def test_more_classes_than_words_are_rejected():
-    ClassSoftmax.check({"count": 12})
+    ClassSoftmax.check(all_options({"count": 12}))
     with pytest.raises(ConfigError, match="option count of objective class-softmax: 12 classes, but only 11 words"):
         ClassSoftmax.build(problem(), count=12)
 
@@ -92,21 +101,20 @@ def test_more_classes_than_words_are_rejected():
 def test_check_files_reads_the_files_without_a_vocabulary(tmp_path, class_file, vector_file):
     check = ClassSoftmax.check_files
     for good in ({}, {"count": 3}, {"classes": class_file}, {"classes": "cluster", "vectors": vector_file}):
-        check(good)
+        check(all_options(good))
     with pytest.raises(InputMissing, match=r"frequncy.*option classes of objective class-softmax: frequency, cluster"):
-        check({"classes": "frequncy"})
+        check(all_options({"classes": "frequncy"}))
     with pytest.raises(InputMissing, match=r"none\.bin"):
-        check({"classes": "cluster", "vectors": str(tmp_path / "none.bin")})
+        check(all_options({"classes": "cluster", "vectors": str(tmp_path / "none.bin")}))
     (tmp_path / "bad.txt").write_text("a 0\nb\n")
     with pytest.raises(DataError, match=r"bad\.txt:2: expected a word"):
-        check({"classes": str(tmp_path / "bad.txt")})
+        check(all_options({"classes": str(tmp_path / "bad.txt")}))
 
 
 def test_hs_names_the_objective_for_classes():
-    for use in (hs.Hierarchical.check, lambda options: hs.Hierarchical.build(problem(), **options)):
-        with pytest.raises(ConfigError, match=r"tree of objective hs: .*use objective='class-softmax'") as caught:
-            use({"tree": "classes"})
-        assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"tree of objective hs: .*use objective='class-softmax'") as caught:
+        objectives.build("hs", problem(), {"tree": "classes"})
+    assert "\n" not in str(caught.value)
 
 
 # Learning

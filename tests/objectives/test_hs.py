@@ -21,6 +21,11 @@ PROBLEM = problem_of(COUNTS)
 build = hs.Hierarchical.build
 
 
+def of_hs(given):
+    """Return all options."""
+    return objectives.checked_options("hs", given)
+
+
 @pytest.fixture
 def tree_file(tmp_path):
     file = tmp_path / "paths.txt"
@@ -62,7 +67,9 @@ def test_options_select_the_tree(tmp_path, tree_file, rng):
 
 
 @pytest.mark.parametrize(
-    "use", [lambda options: build(PROBLEM, **options), hs.Hierarchical.check], ids=["build", "check"]
+    "use",
+    [lambda options: objectives.build("hs", PROBLEM, options), lambda options: hs.Hierarchical.check(of_hs(options))],
+    ids=["build", "check"],
 )
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -83,23 +90,23 @@ def test_check_files_reads_the_files_without_a_vocabulary(tmp_path, tree_file, r
     check = hs.Hierarchical.check_files
     file, _ = vector_file(tmp_path, ["other", "words"], rng)
     for good in ({}, {"tree": "balanced"}, {"tree": tree_file}, {"tree": "cluster", "vectors": file}):
-        check(good)
+        check(of_hs(good))
     with pytest.raises(InputMissing, match=r"hufman.*option tree of objective hs: huffman, balanced, cluster or a"):
-        check({"tree": "hufman"})
+        check(of_hs({"tree": "hufman"}))
     with pytest.raises(InputMissing, match=r"none\.bin"):
-        check({"tree": "cluster", "vectors": str(tmp_path / "none.bin")})
+        check(of_hs({"tree": "cluster", "vectors": str(tmp_path / "none.bin")}))
     (tmp_path / "bad.txt").write_text("a 0\nb 2\n")
     with pytest.raises(DataError, match=r"bad\.txt:2: expected a word"):
-        check({"tree": str(tmp_path / "bad.txt")})
+        check(of_hs({"tree": str(tmp_path / "bad.txt")}))
     with pytest.raises(DataError, match=r"paths\.txt is .*(vectors|numbers)"):
-        check({"tree": "cluster", "vectors": tree_file})
+        check(of_hs({"tree": "cluster", "vectors": tree_file}))
 
 
 def test_check_opens_no_file(tmp_path):
     for options in ({"tree": str(tmp_path / "none.txt")}, {"tree": "cluster", "vectors": str(tmp_path / "none.bin")}):
-        hs.Hierarchical.check(options)
+        hs.Hierarchical.check(of_hs(options))
         with pytest.raises(InputMissing):
-            hs.Hierarchical.check_files(options)
+            hs.Hierarchical.check_files(of_hs(options))
 
 
 def test_missing_vectors_are_zeros_unless_more_than_half_are_missing(tmp_path, rng):

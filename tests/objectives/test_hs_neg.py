@@ -79,7 +79,7 @@ def test_a_model_with_the_wrong_number_of_output_rows_is_damaged(rows):
 
 
 @pytest.mark.parametrize(
-    "use", [lambda options: HierarchicalNegative.build(PROBLEM, **options), None], ids=["build", "check"]
+    "use", [lambda options: objectives.build("hs-neg", PROBLEM, options), None], ids=["build", "check"]
 )
 @pytest.mark.parametrize(
     ("wrong", "message"),

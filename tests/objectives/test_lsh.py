@@ -212,7 +212,7 @@ def test_tables_far_larger_than_the_output_vectors_are_rejected(rng):
     """This holds in training and when a model is loaded, and before any memory is allocated."""
     large = {**OPTIONS, "tables": 1000, "hashes": 5, "window": 16}
     Lsh.check(large)  # two million words would allow them
-    check_size(2_000_000, 100, large)
+    check_size(2_000_000, 100, 1000, 5, 16)
     with pytest.raises(ConfigError, match=r"option tables of objective lsh: 1,000 tables of 16\^5 .*, but 60 words"):
         built(**large)
     with pytest.raises(ConfigError, match="reduce option tables"):
@@ -221,14 +221,15 @@ def test_tables_far_larger_than_the_output_vectors_are_rejected(rng):
 
 def test_more_buckets_than_an_index_can_number_are_rejected():
     with pytest.raises(ConfigError, match="buckets"):
-        built(hashes=7, window=8)
+        objectives.build("lsh", problem(), {"hashes": 7, "window": 8})
 
 
 @pytest.mark.parametrize(("words", "dim"), [(2, 1), (2, 100_000), (12_000, 50), (1_000_000, 100)])
 def test_tables_of_realistic_sizes_are_allowed(words, dim):
-    check_size(words, dim, objectives.option_defaults("lsh"))
+    defaults = objectives.option_defaults("lsh")
+    check_size(words, dim, defaults["tables"], defaults["hashes"], defaults["window"])
     for tables, hashes, window in ((100, 3, 8), (64, 4, 16)) if words > 2 else ():
-        check_size(words, dim, {"tables": tables, "hashes": hashes, "window": window})
+        check_size(words, dim, tables, hashes, window)
 
 
 def test_permutations_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):

@@ -10,7 +10,7 @@ from reference import COUNTS, candidates_of, problem_of
 import w2vtrain
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.objectives import check_options, objective_class, option_defaults
+from w2vtrain.objectives import build, check_options, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Contexts, Window
 from w2vtrain.probability.sampling import hash_words
 from w2vtrain.training.perplexity import perplexity
@@ -164,7 +164,7 @@ def test_log_prob_needs_no_normalization(rng, options):
 )
 def test_a_table_out_of_range_or_without_learn_z_is_refused(options, message):
     with pytest.raises(ConfigError, match=message):
-        NCE.build(problem_of(COUNTS), **options)
+        build("nce", problem_of(COUNTS), options)
 
 
 def test_checking_the_options_does_not_allocate_the_table():

@@ -89,7 +89,7 @@ WRONG = [
 @pytest.mark.parametrize(("name", "option", "value"), WRONG)
 def test_options_out_of_range_are_rejected_by_name(name, option, value):
     with pytest.raises(ConfigError, match=f"option {option} of objective {name}"):
-        objectives.objective_class(name).build(problem_of(COUNTS), **{option: value})
+        objectives.build(name, problem_of(COUNTS), {option: value})
 
 
 @pytest.mark.parametrize("name", objectives.objectives())
@@ -229,7 +229,7 @@ def test_options_are_converted_and_invalid_ones_are_rejected():
             objectives.checked_options(name, given)
     for name in ("neg", "nce"):
         with pytest.raises(ConfigError, match="between 1 and 1000"):
-            objectives.objective_class(name).build(problem_of(COUNTS), negative=0)
+            objectives.build(name, problem_of(COUNTS), {"negative": 0})
 
 
 @pytest.mark.parametrize(
@@ -245,5 +245,5 @@ def test_options_are_converted_and_invalid_ones_are_rejected():
 )
 def test_the_first_option_out_of_range_is_reported(name, given, message):
     with pytest.raises(ConfigError) as caught:
-        objectives.objective_class(name).build(problem_of(COUNTS), **given)
+        objectives.build(name, problem_of(COUNTS), given)
     assert str(caught.value) == message

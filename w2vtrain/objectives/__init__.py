@@ -65,8 +65,13 @@ def engine_of(name: str) -> str:
 
 
 def build(name: str, problem: Problem, options: Options) -> Any:
-    """Build an objective for a problem. Raise ConfigError if its `build` fails or returns an invalid instance."""
+    """Build an objective for a problem.
+
+    Raise ConfigError if an option is invalid, or if the class's `build` fails or returns an invalid instance.
+    """
     cls, subject = objective_class(name), f"objective {name}"
+    if cls.check is not None:
+        cls.check({**option_defaults(name), **options})
     objective = built(cls, subject, problem, **options)
     verify_built(objective, cls.engine, subject)
     return objective

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, shown
+from w2vtrain.errors import ConfigError, shown
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import NormalizedScorer, RowScorer, Workspace, add_product, learn_softmax
-from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges, damaged
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
@@ -64,7 +64,7 @@ def choose_cutoffs(counts: np.ndarray) -> list[int]:
 
 
 def _invalid(reason: str) -> ConfigError:
-    return ConfigError(f"option cutoffs of objective adaptive-softmax: {reason}")
+    return bad_option("adaptive-softmax", "cutoffs", reason)
 
 
 class AdaptiveScorer(NormalizedScorer):
@@ -139,7 +139,6 @@ class AdaptiveSoftmax(AdaptiveScorer):
     @classmethod
     def build(cls, problem: Problem, *, cutoffs: str = "", factor: float = 2.0) -> "AdaptiveSoftmax":
         """Start biases, if any, at the log-frequencies of the words and of the clusters."""
-        cls.check({"cutoffs": cutoffs, "factor": factor})
         counts = np.maximum(problem.counts, 0.5)
         cuts = read_cutoffs(cutoffs) or choose_cutoffs(problem.counts)
         if cuts and cuts[-1] >= len(counts):
@@ -198,9 +197,7 @@ class AdaptiveSoftmax(AdaptiveScorer):
         for tail, projection in zip(tails, projections, strict=True) if good else ():
             good = good and len(tail) > 0 and projection.shape == (tail.shape[1] - bias, problem.width)
         if not good:
-            raise DataError(
-                "the model's clusters do not fit its words and vectors: the file is damaged; train the model again"
-            )
+            raise damaged("clusters do not fit its words and vectors")
         return AdaptiveScorer(head, tails, projections, problem.bias)
 
 

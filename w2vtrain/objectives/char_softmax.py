@@ -5,12 +5,12 @@ It stores no output row for any word.
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, shown
+from w2vtrain.errors import shown
 from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import END, CharacterDecoder, shapes, spell
 from w2vtrain.probability.dense import Workspace, log_sum_exp
-from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges, damaged
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.07, block=64)
@@ -108,7 +108,6 @@ class CharSoftmax(CharScorer):
         cls, problem: Problem, *, cell: str = "gru", units: int = 128, char_dim: int = 32, net_rate: float = 4.0
     ) -> "CharSoftmax":
         """Start the weights of h near 0, so that the network first learns to spell words in general."""
-        cls.check({"cell": cell, "units": units, "char_dim": char_dim, "net_rate": net_rate})
         unit, spelling = UNITS[cell], spell(problem.words)
         rng = np.random.default_rng([problem.seed, 1])
         inverse_root = units**-0.5
@@ -129,9 +128,7 @@ class CharSoftmax(CharScorer):
     @classmethod
     def check(cls, options: Options) -> None:
         if (cell := options["cell"]) not in UNITS:
-            raise ConfigError(
-                f"option cell of objective char-softmax: expected {' or '.join(UNITS)}, got {shown(cell)}"
-            )
+            raise bad_option("char-softmax", "cell", f"expected {' or '.join(UNITS)}, got {shown(cell)}")
         check_ranges("char-softmax", units=(options["units"], 1, 4096), char_dim=(options["char_dim"], 1, 4096))
         check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
 
@@ -154,7 +151,7 @@ class CharSoftmax(CharScorer):
         expected = shapes(unit, options["units"], problem.width, options["char_dim"], spelling.size - END)
         actual = {name: array.shape for name, array in theta.items()}
         if actual != expected or len({array.dtype for array in theta.values()} | {output.dtype}) > 1:
-            raise DataError("the model's network does not fit its options: the file is damaged; train the model again")
+            raise damaged("network does not fit its options")
         return CharScorer(CharacterDecoder(unit, theta, spelling))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:

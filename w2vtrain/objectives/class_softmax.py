@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, shown
+from w2vtrain.errors import DataError, shown
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.classes import (
     Classes,
@@ -27,21 +27,12 @@ from w2vtrain.probability.dense import (
     log_softmax,
     log_sum_exp,
 )
-from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
 from w2vtrain.probability.word_files import check_named, check_named_files, vectors_of
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.05)
 CLASSES = ("frequency", "cluster")
-
-
-def check_names(classes: str, count: int, vectors: str) -> None:
-    """Raise ConfigError if the options contradict each other. No file is opened."""
-    check_named("class-softmax", "classes", classes, CLASSES, vectors, shown(classes))
-    if count and classes not in CLASSES:
-        file = f"the file {shown(classes)}"
-        raise ConfigError(f"option count of objective class-softmax: {file} determines the number of classes")
-    check_ranges("class-softmax", count=(count, 0, 1 << 31))
 
 
 class ClassScorer(NormalizedScorer):
@@ -105,10 +96,9 @@ class ClassSoftmax(ClassScorer):
         cls, problem: Problem, *, classes: str = "frequency", count: int = 0, vectors: str = ""
     ) -> "ClassSoftmax":
         """Start biases, if any, at the log-frequencies of the classes and of the words."""
-        check_names(classes, count, vectors)
         size = len(problem.counts)
         if count > size:
-            raise ConfigError(f"option count of objective class-softmax: {count:,} classes, but only {size:,} words")
+            raise bad_option("class-softmax", "count", f"{count:,} classes, but only {size:,} words")
         count = count or max(1, round(size**0.5))
         if classes == "frequency":
             division = by_frequency(problem.counts, count)
@@ -123,12 +113,15 @@ class ClassSoftmax(ClassScorer):
 
     @classmethod
     def check(cls, options: Options) -> None:
-        check_names(options.get("classes", "frequency"), options.get("count", 0), options.get("vectors", ""))
+        classes, count = options["classes"], options["count"]
+        check_named("class-softmax", "classes", options, CLASSES, shown(classes))
+        if count and classes not in CLASSES:
+            raise bad_option("class-softmax", "count", f"the file {shown(classes)} determines the number of classes")
+        check_ranges("class-softmax", count=(count, 0, 1 << 31))
 
     @classmethod
     def check_files(cls, options: Options) -> None:
-        classes, vectors = options.get("classes", "frequency"), options.get("vectors", "")
-        check_named_files("class-softmax", "classes", classes, CLASSES, vectors, read_classes)
+        check_named_files("class-softmax", "classes", options, CLASSES, read_classes)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         mine = self.classes.of[targets]

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retreat_highway, unpool
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import Spelling, spell
 from w2vtrain.probability.dense import Workspace, softmax_errors, subtract_shifts
-from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
 from w2vtrain.probability.sampling import distinct_candidates, log_drawn, noise_distribution
 
 GROUP = "structure"
@@ -99,8 +98,6 @@ class CnnSoftmax:
         net_rate: float = 0.2,
     ) -> "CnnSoftmax":
         """Start correction vectors at 0 and biases, if any, at the log-frequencies of the words."""
-        given = {"char_dim": char_dim, "filters": filters, "highway": highway, "correction": correction}
-        cls.check({**given, "widths": widths, "samples": samples, "net_rate": net_rate})
         sizes = _sizes(widths, filters)
         spelling = spell(problem.words)
         beyond = max(0, max(sizes) - spelling.letters.shape[1])  # how far the widest filter reads past a short word
@@ -235,11 +232,11 @@ def _sizes(widths: str, filters: int) -> dict[int, int]:
         all_widths = sorted({int(width) for width in widths.split(",")})
     except ValueError:
         all_widths = [0]
-    where = "of objective cnn-softmax"
     if not 1 <= all_widths[0] <= all_widths[-1] <= 16:
-        raise ConfigError(f"option widths {where}: expected comma-separated whole numbers from 1 to 16, got {widths!r}")
+        expected = "expected comma-separated whole numbers from 1 to 16"
+        raise bad_option("cnn-softmax", "widths", f"{expected}, got {widths!r}")
     if filters < len(all_widths):
-        raise ConfigError(f"option filters {where}: {filters} filters are too few for {len(all_widths)} widths")
+        raise bad_option("cnn-softmax", "filters", f"{filters} filters are too few for {len(all_widths)} widths")
     spare = filters - len(all_widths)
     ends = [spare * sum(all_widths[:n]) // sum(all_widths) for n in range(len(all_widths) + 1)]
     return {width: 1 + ends[n + 1] - ends[n] for n, width in enumerate(all_widths)}

@@ -87,8 +87,8 @@ class Objective(Protocol):
 
     check: Callable[[Options], None] | None = None
     """Class method (options): raise ConfigError for invalid options. It must not open files or allocate memory in
-    proportion to an option, because a model file from an untrusted source names its own options. If this is None,
-    options are checked by building the objective for a vocabulary of two words."""
+    proportion to an option, because a model file from an untrusted source names its own options. It is called before
+    `build`. If this is None, options are checked by building the objective for a vocabulary of two words."""
     check_files: Callable[[Options], None] | None = None
     """Class method (options): read the files that options name; raise InputMissing or DataError if that fails."""
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import LOGITS_AT_ONCE, Workspace, add_product, log_softmax, log_sum_exp, softmax_errors
-from w2vtrain.probability.problem import Arrays, Options, Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, damaged
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
@@ -27,14 +26,10 @@ def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
     except ValueError:
         shares = np.zeros((0, 0))
     if shares.ndim != 2 or shares.shape[1] != 2 or not (shares > 0).all() or abs(shares.sum(axis=0) - 100).max() > 1e-6:
-        raise ConfigError(
-            f"option bands of objective dsoftmax: {bands!r} is not TEXT:COLUMNS,TEXT:COLUMNS,... in percent, "
-            "with all TEXT and all COLUMNS adding up to 100"
-        )
+        form = "TEXT:COLUMNS,TEXT:COLUMNS,... in percent, with all TEXT and all COLUMNS adding up to 100"
+        raise bad_option("dsoftmax", "bands", f"{bands!r} is not {form}")
     if len(shares) > dim:
-        raise ConfigError(
-            f"option bands of objective dsoftmax: {len(shares)} bands are too many for {dim}-dimensional vectors"
-        )
+        raise bad_option("dsoftmax", "bands", f"{len(shares)} bands are too many for {dim}-dimensional vectors")
     text, columns = shares[:-1].cumsum(axis=0).T / 100
     mass = np.cumsum(np.maximum(counts, 1))
     last = np.searchsorted(mass, text * mass[-1] * (1 - 1e-12)) + 1
@@ -159,9 +154,7 @@ class DSoftmax(BandScorer):
         good = [band for band in bands if band.ndim == 2 and band.dtype.kind == "f" and band.shape[1] > problem.bias]
         shapes = [band.shape for band in good]
         if len(shapes) < count or tuple(map(sum, zip(*shapes, strict=True))) != (words, columns):
-            raise DataError(
-                "the model's bands do not fit its words and vectors: the file is damaged; train the model again"
-            )
+            raise damaged("bands do not fit its words and vectors")
         return BandScorer(bands, problem.bias)
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, spelled
+from w2vtrain.errors import spelled
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_NODES, prefetch_element, unpack_indices, with_room
 from w2vtrain.probability.dense import LOGITS_AT_ONCE, NormalizedScorer
-from w2vtrain.probability.problem import Arrays, Options, Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, damaged
 from w2vtrain.probability.trees import (
     Tree,
     all_log_probs,
@@ -40,23 +40,21 @@ CACHED_NODES = 1000
 
 TREES = ("huffman", "balanced", "cluster")
 
-MISFIT = "the model's tree does not fit its words and output vectors: the file is damaged; train the model again"
-"""The message of the DataError for a damaged model."""
+MISFIT = "tree does not fit its words and output vectors"
+"""What is wrong with a damaged model."""
 
 
-def check_tree(objective: str, tree: str, vectors: str) -> None:
+def check_tree(objective: str, options: Options) -> None:
     """Raise ConfigError if the options of an objective contradict each other. No file is opened."""
-    if tree == "classes":
-        raise ConfigError(
-            f"option tree of objective {objective}: classes are not a binary tree: use "
-            + spelled("objective", "class-softmax")
-        )
-    check_named(objective, "tree", tree, TREES, vectors, tree)
+    if options["tree"] == "classes":
+        instead = spelled("objective", "class-softmax")
+        raise bad_option(objective, "tree", f"classes are not a binary tree: use {instead}")
+    check_named(objective, "tree", options, TREES, options["tree"])
 
 
-def check_tree_files(objective: str, tree: str, vectors: str) -> None:
+def check_tree_files(objective: str, options: Options) -> None:
     """Read the files that the options name. Raise InputMissing or DataError if no vocabulary could use them."""
-    check_named_files(objective, "tree", tree, TREES, vectors, read_paths)
+    check_named_files(objective, "tree", options, TREES, read_paths)
 
 
 class Hierarchical(NamedTuple):
@@ -84,7 +82,6 @@ class Hierarchical(NamedTuple):
     @classmethod
     def build(cls, problem: Problem, *, tree: str = "huffman", vectors: str = "") -> "Hierarchical":
         """Build the tree over the words of the problem."""
-        check_tree("hs", tree, vectors)
         if tree == "huffman":
             return cls.of(huffman(problem.counts))
         if tree == "balanced":
@@ -95,11 +92,11 @@ class Hierarchical(NamedTuple):
 
     @classmethod
     def check(cls, options: Options) -> None:
-        check_tree("hs", options.get("tree", "huffman"), options.get("vectors", ""))
+        check_tree("hs", options)
 
     @classmethod
     def check_files(cls, options: Options) -> None:
-        check_tree_files("hs", options.get("tree", "huffman"), options.get("vectors", ""))
+        check_tree_files("hs", options)
 
     @classmethod
     def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> "TreeScorer":
@@ -212,7 +209,7 @@ def checked_links(tree: Tree, inner: int) -> tuple[np.ndarray, np.ndarray]:
         parent, code = tree.links()
         if np.all(parent[:-1] > np.arange(2 * inner)):
             return parent, code
-    raise DataError(MISFIT)
+    raise damaged(MISFIT)
 
 
 OBJECTIVE = Hierarchical

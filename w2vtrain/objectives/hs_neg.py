@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import DataError
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.objectives.contract import rates
 from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
-from w2vtrain.probability.problem import Arrays, Options, Problem
+from w2vtrain.probability.problem import Arrays, Options, Problem, damaged
 from w2vtrain.probability.sampling import AUTOMATIC
 
 GROUP = "discrimination"
@@ -45,25 +44,23 @@ class HierarchicalNegative(NamedTuple):
         pool: int = AUTOMATIC,
     ) -> "HierarchicalNegative":
         """tree, vectors: as for `hs`. negative, ns_exponent, pool: as for `neg`."""
-        check_tree("hs-neg", tree, vectors)
-        check_noise("hs-neg", negative, ns_exponent, pool)
         noise = Negative.build(problem, negative=negative, ns_exponent=ns_exponent, pool=pool)
         return cls(Hierarchical.build(problem, tree=tree, vectors=vectors), noise)
 
     @classmethod
     def check(cls, options: Options) -> None:
-        check_tree("hs-neg", options["tree"], options["vectors"])
+        check_tree("hs-neg", options)
         check_noise("hs-neg", options["negative"], options["ns_exponent"], options["pool"])
 
     @classmethod
     def check_files(cls, options: Options) -> None:
-        check_tree_files("hs-neg", options["tree"], options["vectors"])
+        check_tree_files("hs-neg", options)
 
     @classmethod
     def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> TreeScorer:
         nodes = len(problem.counts) - 1
         if len(output) != 2 * nodes + 1:
-            raise DataError(MISFIT)
+            raise damaged(MISFIT)
         return Hierarchical.scorer(problem, options, output[:nodes], arrays)
 
     def output_rows(self, size: int) -> int:

@@ -5,7 +5,6 @@ This saves most of the sums over all words in training. The fraction is chosen a
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import (
     RowObjective,
@@ -18,7 +17,7 @@ from w2vtrain.probability.dense import (
     learn_softmax,
     scaled_softmax,
 )
-from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
 
 GROUP = "self-normalization"
 DEFAULTS = rates(0.02, 0.02, 0.02, 0.02)
@@ -60,9 +59,7 @@ class InfrequentNorm(RowObjective):
     ) -> "InfrequentNorm":
         """Start biases, if any, at the log-frequencies of the words plus the value that log Z converges to."""
         if likelihood not in LIKELIHOODS:
-            raise ConfigError(
-                f"option likelihood of objective infrequent-norm: {likelihood!r} is not one of {', '.join(LIKELIHOODS)}"
-            )
+            raise bad_option("infrequent-norm", "likelihood", f"{likelihood!r} is not one of {', '.join(LIKELIHOODS)}")
         least = 0 if likelihood == "full" else 0.01  # only the penalty limits the scores
         check_ranges("infrequent-norm", gamma=(gamma, 1e-6, 1), penalty=(penalty, least, 100))
         bias = problem.log_unigram() + np.float32(rest(penalty, likelihood))

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.errors import shown
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import fixed_mixture
 from w2vtrain.probability.dense import Workspace, add_rows, learn_all, learn_rows, softmax, take_rows
 from w2vtrain.probability.importance import ImportanceObjective, Outcome, OwnDraws
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Problem, bad_option, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, noise_distribution
 
 GROUP = "sampling"
@@ -136,11 +136,9 @@ class ImportanceSampling(ImportanceObjective):
     ) -> "ImportanceSampling":
         """Start biases, if any, at the log-frequencies of the words."""
         if proposal not in PROPOSALS:
-            raise ConfigError(
-                f"option proposal of objective is: {shown(proposal)} is not one of {', '.join(PROPOSALS)}"
-            )
+            raise bad_option("is", "proposal", f"{shown(proposal)} is not one of {', '.join(PROPOSALS)}")
         if proposal in ("log-uniform", "uniform") and ns_exponent != 1:
-            raise ConfigError(f"option ns_exponent of objective is: has no effect on the proposal {proposal}; omit it")
+            raise bad_option("is", "ns_exponent", f"has no effect on the proposal {proposal}; omit it")
         usual = PROPOSALS[proposal]
         samples, ess, cap = samples or usual[0], usual[1] if ess == -1 else ess, cap or usual[2]
         check_ranges(

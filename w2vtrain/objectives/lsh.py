@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace
-from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.07)
@@ -206,18 +205,14 @@ def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np
     return entries.reshape(tables, hashes, window)
 
 
-def check_size(words: int, dim: int, options: Options) -> None:
+def check_size(words: int, dim: int, tables: int, hashes: int, window: int) -> None:
     """Raise ConfigError if the tables would be far larger than the output vectors (words, dim)."""
-    tables, hashes, window = options["tables"], options["hashes"], options["window"]
-    cells, most = (
-        tables * (words + window**hashes + hashes * dim),
-        max(MIN_TABLE_ENTRIES, TABLE_SIZE_RATIO * words * dim),
-    )
+    cells = tables * (words + window**hashes + hashes * dim)
+    most = max(MIN_TABLE_ENTRIES, TABLE_SIZE_RATIO * words * dim)
     if cells > most:
-        raise ConfigError(
-            f"option tables of objective lsh: {tables:,} tables of {window}^{hashes} buckets need {cells:,} entries, "
-            f"but {words:,} words of {dim:,} dimensions allow {most:,}: reduce option tables, hashes or window"
-        )
+        need = f"{tables:,} tables of {window}^{hashes} buckets need {cells:,} entries"
+        limit = f"{words:,} words of {dim:,} dimensions allow {most:,}"
+        raise bad_option("lsh", "tables", f"{need}, but {limit}: reduce option tables, hashes or window")
 
 
 class LshScorer(RowScorer):
@@ -297,9 +292,7 @@ class Lsh(RowObjective):
         limit: int = 1000,
     ) -> "Lsh":
         """Start biases, if any, at the log-frequencies of the words."""
-        options = {"tables": tables, "hashes": hashes, "window": window, "rebuild": rebuild, "limit": limit}
-        cls.check(options)
-        check_size(len(problem.counts), problem.dim, options)
+        check_size(len(problem.counts), problem.dim, tables, hashes, window)
         output = problem.initial_rows(bias=problem.log_unigram())
         columns = first_entries(problem, tables, hashes, window)
         return cls(output, columns, rebuild, _most(limit, len(output)))
@@ -316,7 +309,7 @@ class Lsh(RowObjective):
             limit=(options["limit"], 0, 1 << 31),
         )
         if window**hashes > MAX_BUCKETS:
-            raise ConfigError(f"option hashes of objective lsh: {window}^{hashes} buckets exceed {MAX_BUCKETS}")
+            raise bad_option("lsh", "hashes", f"{window}^{hashes} buckets exceed {MAX_BUCKETS}")
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         tables, loss, dH = self.tables, 0.0, np.zeros_like(H)
@@ -346,8 +339,9 @@ class Lsh(RowObjective):
 
     @classmethod
     def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> RowScorer:
-        check_size(len(output), problem.dim, options)
-        columns = first_entries(problem, options["tables"], options["hashes"], options["window"])
+        sizes = options["tables"], options["hashes"], options["window"]
+        check_size(len(output), problem.dim, *sizes)
+        columns = first_entries(problem, *sizes)
         return LshScorer(output, columns, _most(options["limit"], len(output)))
 
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float32, int64, uint64
 
-from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
-from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
 from w2vtrain.probability.sampling import (
     alias_probabilities,
     alias_table,
@@ -133,8 +132,6 @@ class NoiseContrastive(NamedTuple):
         skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 512 or more words, but 0 for a small
         vocabulary.
         """
-        given = {"negative": negative, "ns_exponent": ns_exponent, "learn_z": learn_z, "pool": pool}
-        cls.check({**given, "share_noise": share_noise, "z_table": z_table})
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)
         log_z = np.zeros(z_table or len(problem.counts), np.float32)
@@ -149,7 +146,7 @@ class NoiseContrastive(NamedTuple):
         check_ranges("nce", "{} is not between {} and {:,}", **sizes)
         check_pool("nce", options["pool"])
         if options["z_table"] and not options["learn_z"]:
-            raise ConfigError("option z_table of objective nce: add learn_z=true, or nothing is learned in the table")
+            raise bad_option("nce", "z_table", "add learn_z=true, or nothing is learned in the table")
 
     def initial_bias(self, problem: Problem) -> np.ndarray:
         """Return log P(w) by counts alone: scores should be log-probabilities, so this starts them near their goal."""

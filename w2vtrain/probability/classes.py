@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import DataError
 from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.probability.problem import damaged
 from w2vtrain.probability.trees import along_axis
 from w2vtrain.probability.word_files import read_values, require_all
 
@@ -116,9 +116,7 @@ def checked_classes(of: np.ndarray, words: int, classes: int) -> Classes:
     """
     good = of.dtype == np.int32 and of.shape == (words,) and classes > 0 and of.min() >= 0 and of.max() < classes
     if not good or not np.bincount(of, minlength=classes).all():
-        raise DataError(
-            "the model's classes do not fit its words and output vectors: the file is damaged; train the model again"
-        )
+        raise damaged("classes do not fit its words and output vectors")
     return Classes.from_labels(of)
 
 

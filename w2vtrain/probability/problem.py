@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, DataError
 
 Arrays = dict[str, np.ndarray]
 """Arrays by name."""
@@ -78,4 +78,14 @@ def check_ranges(
     """
     for name, (value, low, high) in options.items():
         if not low <= value <= high:  # NaN fails every comparison
-            raise ConfigError(f"option {name} of objective {objective}: {form.format(value, low, high)}")
+            raise bad_option(objective, name, form.format(value, low, high))
+
+
+def bad_option(objective: str, option: str, reason: str) -> ConfigError:
+    """Return the error for an invalid option of an objective."""
+    return ConfigError(f"option {option} of objective {objective}: {reason}")
+
+
+def damaged(what: str) -> DataError:
+    """Return the error for a model whose arrays do not fit. what: names them, and what they do not fit."""
+    return DataError(f"the model's {what}: the file is damaged; train the model again")

@@ -9,39 +9,41 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError, DataError, InputMissing, spelled
+from w2vtrain.errors import DataError, InputMissing, spelled
 from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.probability.problem import Options, bad_option
 from w2vtrain.system.reading import read_lines
 
 
-def check_named(objective: str, option: str, value: str, names: Sequence[str], vectors: str, text: str) -> None:
+def check_named(objective: str, option: str, options: Options, names: Sequence[str], text: str) -> None:
     """Raise ConfigError unless an option is a name or a file, and the option vectors is given if it is "cluster".
 
     With any other value, there must be no vectors.
 
-    value: that of the option, one of `names` or a file; text: how a message names the value. No file is opened.
+    options: all of the objective's; names: the values that are not files; text: how a message names the value. No file
+    is opened.
     """
+    value, vectors = options[option], options["vectors"]
     if not value:
-        raise ConfigError(f"option {option} of objective {objective}: expected {', '.join(names)} or a file name")
+        raise bad_option(objective, option, f"expected {', '.join(names)} or a file name")
     if value == "cluster" and not vectors:
-        need = f"{option} cluster needs a file of word vectors: name one"
-        raise ConfigError(f"option vectors of objective {objective}: {need}")
+        raise bad_option(objective, "vectors", f"{option} cluster needs a file of word vectors: name one")
     if vectors and value != "cluster":
-        raise ConfigError(f"option vectors of objective {objective}: only {option} cluster uses vectors, not {text}")
+        raise bad_option(objective, "vectors", f"only {option} cluster uses vectors, not {text}")
 
 
 def check_named_files(
-    objective: str, option: str, value: str, names: Sequence[str], vectors: str, read: Callable[[str], Any]
+    objective: str, option: str, options: Options, names: Sequence[str], read: Callable[[str], Any]
 ) -> None:
     """Read the files that the options of `check_named` name. Raise InputMissing or DataError if no words fit them.
 
-    read: reads the file `value`.
+    read: reads the file that the option names.
     """
-    if vectors:
-        read_vectors(vectors)
-    if value not in names:
+    if options["vectors"]:
+        read_vectors(options["vectors"])
+    if options[option] not in names:
         try:
-            read(value)
+            read(options[option])
         except InputMissing as error:
             expected = f"{', '.join(names)} or a file"
             raise InputMissing(f"{error} (option {option} of objective {objective}: {expected})") from error

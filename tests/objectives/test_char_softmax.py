@@ -109,8 +109,7 @@ def test_updates_follow_the_gradient_for_words_of_every_kind(rng, cell):
     objective = built(rng, cell=cell)
     H, targets = block(rng, DIM + 1)
     targets[0] = 9  # the empty word has one letter: its end
-    assert set(objective.parameters()) == set(LAYERS)
-    assert set(objective.arrays()) == {f"char.{name}" for name in LAYERS}
+    assert set(objective.parameters()) == set(objective.arrays()) == {f"char.{name}" for name in LAYERS}
     assert objective.output.shape == (0, DIM + 1)
     check_steps(objective, H, targets)
 
@@ -184,20 +183,20 @@ def test_tries_contain_every_prefix_exactly_once(rng):
 def test_a_step_follows_adagrad_and_rate_0_changes_nothing(rng):
     objective = built(rng, net_rate=3.0)
     H, targets = block(rng, DIM + 1)
-    before = {name: array.copy() for name, array in objective.parameters().items()}
-    _, dH, slopes = objective.gradients(H, targets, Workspace())
+    before = {name: array.copy() for name, array in objective.theta.items()}
+    _, dH, slopes = objective.network.gradients(H, targets, Workspace())
     objective.step(H, targets, 0.0, Workspace())
-    for name, array in objective.parameters().items():
+    for name, array in objective.theta.items():
         np.testing.assert_array_equal(array, before[name])
         assert not objective.state[name].any()
     np.testing.assert_array_equal(objective.step(H, targets, 0.1, Workspace())[1], dH)
-    for name, array in objective.parameters().items():
+    for name, array in objective.theta.items():
         np.testing.assert_allclose(objective.state[name], slopes[name] ** 2)
         expected = before[name] + 0.3 * slopes[name] / np.sqrt(slopes[name] ** 2 + ADAGRAD_DAMPING)
         np.testing.assert_allclose(array, expected, rtol=1e-12)
-    again = objective.gradients(H, targets, Workspace())[2]
+    again = objective.network.gradients(H, targets, Workspace())[2]
     objective.step(H, targets, 0.1, Workspace())
-    for name in objective.parameters():
+    for name in objective.theta:
         np.testing.assert_allclose(objective.state[name], slopes[name] ** 2 + again[name] ** 2)
 
 
@@ -264,7 +263,7 @@ def test_an_lstm_with_saturated_gates_carries_its_memory(rng):
     for h, target, found in zip(scores, targets, objective.log_prob(H, targets), strict=True):
         letters = [alphabet.index(byte) + 1 for byte in WORDS[target].encode()[:MAX_SPELLED_BYTES]]
         assert found == pytest.approx(h[[*letters, 0]].sum(), rel=1e-5)
-    loss, _, slopes = objective.gradients(H, targets, Workspace())
+    loss, _, slopes = objective.network.gradients(H, targets, Workspace())
     assert np.isfinite(loss)
     assert not slopes["recurrent"][:, :7].any(), "closed input gates pass no gradient"
 

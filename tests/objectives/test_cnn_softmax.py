@@ -25,7 +25,7 @@ def built(rng, bias=True, dtype=np.float64, **options):
     problem = Problem(WORDS, COUNTS, DIM, bias=bias, dtype=dtype)
     objective = CnnSoftmax.build(problem, **{**SMALL, **options})
     for name, array in objective.parameters().items():
-        array[...] = rng.normal(size=array.shape) * (1.0 if name == "embeddings" else 0.5)
+        array[...] = rng.normal(size=array.shape) * (1.0 if name == "cnn.embeddings" else 0.5)
     return objective, problem
 
 
@@ -116,7 +116,7 @@ def test_words_with_the_same_spelling_share_rows_only_without_correction(rng):
 @pytest.mark.parametrize("samples", [0, 6])
 def test_updates_follow_the_gradient_for_words_of_every_kind(rng, samples):
     objective, _ = built(rng, samples=samples)
-    assert set(objective.parameters()) == set(LAYERS)
+    assert set(objective.parameters()) == {*objective.arrays(), "bias"}
     check_steps(objective, *block(rng, DIM + 1))
 
 
@@ -157,7 +157,7 @@ def test_very_many_samples_equal_the_full_softmax(rng):
     sampled, full = built(rng, samples=100_000)[0], built(rng, samples=0)[0]
     full.theta = sampled.theta
     H, targets = block(rng, DIM + 1)
-    a, b = sampled.gradients(H, targets, begun()), full.gradients(H, targets, begun())
+    a, b = sampled._gradients(H, targets, begun()), full._gradients(H, targets, begun())
     assert a[0] == pytest.approx(b[0], rel=1e-12)
     for name in LAYERS:
         one, other = (slopes[name][1] if name in ("correction", "bias") else slopes[name] for slopes in (a[2], b[2]))
@@ -170,8 +170,8 @@ def test_a_step_uses_sgd_for_words_and_adagrad_for_shared_parameters(rng):
     H, targets = block(rng, DIM + 1)
     totals = dict.fromkeys(objective.state, 0.0)
     for chunk in range(2):
-        old = {name: array.copy() for name, array in objective.parameters().items()}
-        loss, _, slopes = objective.gradients(H, targets, begun(chunk))
+        old = {name: array.copy() for name, array in objective.theta.items()}
+        loss, _, slopes = objective._gradients(H, targets, begun(chunk))
         assert objective.step(H, targets, 0.01, begun(chunk))[0] == loss
         for name in ("correction", "bias"):
             expected = old[name].copy()
@@ -204,7 +204,7 @@ def test_the_model_stores_the_network_but_no_biases(rng):
     assert set(built(rng, highway=0)[0].arrays()) == {
         f"cnn.{name}" for name in LAYERS if not name.startswith(("bias", "highway"))
     }
-    assert "correction" not in built(rng, correction=0)[0].parameters()
+    assert "cnn.correction" not in built(rng, correction=0)[0].parameters()
 
 
 def test_workspace_arrays_of_a_step_are_all_prefixed_with_cnn(rng):

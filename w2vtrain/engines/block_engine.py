@@ -12,7 +12,7 @@ import numpy as np
 from numba import float32, int64, types
 from numba.extending import overload
 
-from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, by_name, read_only
+from w2vtrain.engines.contract import Array, Chunks, Engine, Role, Schedule, Weights, read_only
 from w2vtrain.engines.stage import Stage, enter, make_stage, settle
 from w2vtrain.engines.weights import initial_input, learned_weights, others
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
@@ -203,7 +203,7 @@ def _decay(matrix, columns, chunk, chunks, step):
     decay(matrix, columns, chunk, chunks, step)
 
 
-class BlockEngine:
+class BlockEngine(Engine):
     """The input rows of one run and the loop that trains them; the objective holds its own parameters.
 
     chunks_per_call: the number of chunks per call of `train`.
@@ -287,12 +287,10 @@ class BlockEngine:
         return matrices
 
     def arrays(self) -> list[Array]:
-        stored = {id(array): name for name, array in self.objective.arrays().items()}
-        learned = {stored.get(id(array), name): array for name, array in self.objective.parameters().items()}
-        learned = {**self.architecture.learned(), **learned}
+        learned = {**self.architecture.learned(), **self.objective.parameters()}
         return [
             Array("input", Role.INPUT, self.w_in),
-            *(Array(name, _role(name), array) for name, array in learned.items()),
+            *(Array(name, Role.OUTPUT if name == "output" else Role.LEARNED, array) for name, array in learned.items()),
             *(Array(f"state.{name}", Role.STATE, array) for name, array in self.objective.state.items()),
             *others(self.objective, learned, Role.STATE),
         ]
@@ -300,13 +298,6 @@ class BlockEngine:
     def trained(self) -> list[Array]:
         return [array for array in self.arrays() if array.role is not Role.STRUCTURE]
 
-    def state(self) -> dict[str, np.ndarray]:
-        return by_name(self.trained())
-
     def weights(self) -> Weights:
         output, arrays = self.objective.output, self.objective.arrays()
         return learned_weights(self.problem, self.architecture, self.w_in, output, arrays, self.subwords)
-
-
-def _role(name: str) -> Role:
-    return Role.OUTPUT if name == "output" else Role.LEARNED

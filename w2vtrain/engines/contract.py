@@ -3,7 +3,6 @@
 Nothing here trains. An engine is the mathematics of training with its matrices; it knows no files and no threads.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
@@ -90,11 +89,6 @@ class Array(NamedTuple):
     values: np.ndarray
 
 
-def by_name(arrays: Sequence[Array]) -> dict[str, np.ndarray]:
-    """Return the values of arrays by their names."""
-    return {array.name: array.values for array in arrays}
-
-
 @dataclass(frozen=True)
 class Weights:
     """The result of training: input vectors (V, d) and output vectors (R, d), float32, and all other arrays by name.
@@ -143,3 +137,4 @@ class Engine(Protocol):
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the values of `trained` by name: what a checkpoint stores."""
+        return {array.name: array.values for array in self.trained()}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.contract import Array, Chunks, Role, Schedule, Weights, by_name
+from w2vtrain.engines.contract import Array, Chunks, Engine, Role, Schedule, Weights
 from w2vtrain.engines.stage import TARGETS_PER_STAGE, Stage, make_stage
 from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Matrices, train_chunks, words_at_once
@@ -131,7 +131,7 @@ def hot_rows(owner: Any, rows: int) -> range:
     return hot
 
 
-class WindowEngine:
+class WindowEngine(Engine):
     """The matrices of one run, and the kernel that trains them.
 
     chunks_per_call: of `train`, about 30 ms of work unless windows are wide; reach: the most context words on one side
@@ -223,9 +223,6 @@ class WindowEngine:
     def arrays(self) -> list[Array]:
         trained = self.trained()
         return [*trained, *others(self.objective, {array.name for array in trained}, Role.DERIVED)]
-
-    def state(self) -> dict[str, np.ndarray]:
-        return by_name(self.trained())
 
     def weights(self) -> Weights:
         rows, output = self.w_in[: self.input_rows], self.w_out[: self.output_rows]

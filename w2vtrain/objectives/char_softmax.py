@@ -133,16 +133,15 @@ class CharSoftmax(CharScorer):
         check_ranges("char-softmax", "{:g} is not between {} and {}", net_rate=(options["net_rate"], 0, 1000))
 
     def parameters(self) -> Arrays:
-        return self.theta
+        """Return the network for the model file. Its letters need not be stored, because the words determine them."""
+        return {f"char.{name}": array for name, array in self.theta.items()}
+
+    arrays = parameters
 
     @classmethod
     def can_grow(cls, options: Options) -> bool:
         """Return True: the network belongs to letters, not to words."""
         return True
-
-    def arrays(self) -> Arrays:
-        """Return the network for the model file. Its letters need not be stored, because the words determine them."""
-        return {f"char.{name}": array for name, array in self.theta.items()}
 
     @classmethod
     def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> CharScorer:
@@ -155,7 +154,7 @@ class CharSoftmax(CharScorer):
         return CharScorer(CharacterDecoder(unit, theta, spelling))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        loss, dH, slopes = self.gradients(H, targets, work)
+        loss, dH, slopes = self.network.gradients(H, targets, work)
         if lr:
             for name, slope in slopes.items():
                 self.state[name] += slope**2
@@ -163,7 +162,8 @@ class CharSoftmax(CharScorer):
         return loss, dH
 
     def gradients(self, H: np.ndarray, targets: np.ndarray, work: Workspace) -> tuple[float, np.ndarray, Arrays]:
-        return self.network.gradients(H, targets, work)
+        loss, dH, slopes = self.network.gradients(H, targets, work)
+        return loss, dH, {f"char.{name}": slope for name, slope in slopes.items()}
 
 
 OBJECTIVE = CharSoftmax

@@ -120,11 +120,11 @@ class CnnSoftmax:
         _sizes(options["widths"], options["filters"])
 
     def parameters(self) -> Arrays:
-        return {name: array for name, array in self.theta.items() if array.size}
+        return stored({name: array for name, array in self.theta.items() if array.size})
 
     def arrays(self) -> Arrays:
         """Return the network, so that training could continue from a model. The biases are in the output rows."""
-        return {f"cnn.{name}": array for name, array in self.parameters().items() if name != "bias"}
+        return {name: array for name, array in self.parameters().items() if name != "bias"}
 
     @property
     def output(self) -> np.ndarray:
@@ -172,6 +172,12 @@ class CnnSoftmax:
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
     ) -> tuple[float, np.ndarray, dict[str, Any]]:
+        loss, dH, slopes = self._gradients(H, targets, work)
+        return loss, dH, stored(slopes)
+
+    def _gradients(
+        self, H: np.ndarray, targets: np.ndarray, work: Workspace
+    ) -> tuple[float, np.ndarray, dict[str, Any]]:
         """Return the summed loss of a block, -dL/dH (B, width), and -dL/dtheta by name.
 
         For "correction" and "bias", -dL/dtheta is a pair: the distinct words (n,) of the block, and their gradients.
@@ -211,7 +217,7 @@ class CnnSoftmax:
         }
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        loss, dH, slopes = self.gradients(H, targets, work)
+        loss, dH, slopes = self._gradients(H, targets, work)
         if lr:
             for name in self.state:
                 self.state[name] += slopes[name] ** 2
@@ -221,6 +227,11 @@ class CnnSoftmax:
                     words, slope = slopes[name]
                     self.theta[name][words] += lr * slope
         return loss, dH
+
+
+def stored(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values by the names that parameters have in a model; biases are a column of its output rows."""
+    return {name if name == "bias" else f"cnn.{name}": value for name, value in values.items()}
 
 
 def _sizes(widths: str, filters: int) -> dict[int, int]:

@@ -118,7 +118,7 @@ class Objective(Protocol):
     def arrays(self) -> Arrays:
         """Return the arrays that the model file stores besides the output rows, by name. Default: none.
 
-        A learned array is the same object as in `learned` or `parameters`.
+        A learned array has the same name as in `learned` or `parameters`, and is the same object.
         """
         return {}
 

@@ -135,14 +135,24 @@ def implementation_of(kind, name):
     return module.Reference
 
 
-def logistic_loss(scores, found):
-    """Return the sum of log(1 + exp(x)) - label x over the candidates (row, label, shift).
+class LogisticReference:
+    """The logistic loss of the scores of candidates (row, label, shift), which the objective itself draws.
 
-    x = score - shift; scores (..., m).
+    learned: the arrays that the loss depends on, by name; none here. places (optional): returns the indices in these
+    arrays for a list of context words; by default, the words themselves.
     """
-    _, labels, shifts = np.transpose(found)
-    x = scores - shifts
-    return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - labels * x).sum(axis=-1)
+
+    def __init__(self, objective):
+        self.objective, self.learned = objective, {}
+
+    def loss(self, scores, found, words):
+        """Return the loss of scores (..., m): the candidates against one hidden vector, made of these context words.
+
+        It is the sum of log(1 + exp(x)) - label x, with x = score - shift.
+        """
+        _, labels, shifts = np.transpose(found)
+        x = scores - shifts
+        return (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - labels * x).sum(axis=-1)
 
 
 def line_of(h, rows, found, objective, words):

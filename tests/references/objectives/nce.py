@@ -1,12 +1,12 @@
 """Naive noise-contrastive estimation. log Z may be learned, per context word or per context."""
 
 import numpy as np
-from reference import logistic_loss
+from reference import LogisticReference
 
 from w2vtrain.probability.sampling import hash_words
 
 
-class Reference:
+class Reference(LogisticReference):
     def __init__(self, objective):
         self.objective = objective
         self.learned = {"log_z": objective.log_z.astype(np.float64).copy()} if objective.learn_z else {}
@@ -19,4 +19,4 @@ class Reference:
         return np.mean(self.learned["log_z"][self.places(words)]) if self.learned else 0.0
 
     def loss(self, scores, found, words):
-        return logistic_loss(scores - self.log_z(words), found)
+        return super().loss(scores - self.log_z(words), found, words)

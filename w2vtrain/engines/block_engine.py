@@ -12,17 +12,15 @@ import numpy as np
 from numba import float32, int64, types
 from numba.extending import overload
 
-from w2vtrain.engines.contract import Array, Chunks, Engine, Role, Schedule, Weights, read_only
+from w2vtrain.engines.contract import Array, Engine, Role, read_only
 from w2vtrain.engines.stage import Stage, enter, make_stage, settle
-from w2vtrain.engines.weights import initial_input, learned_weights, others
+from w2vtrain.engines.weights import initial_input
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
-from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives.contract import Contexts, Window
 from w2vtrain.probability.dense import Workspace
-from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import keep_thresholds, seed_stream
+from w2vtrain.probability.sampling import seed_stream
 
 
 class Examples(NamedTuple):
@@ -204,23 +202,14 @@ def _decay(matrix, columns, chunk, chunks, step):
 
 
 class BlockEngine(Engine):
-    """The input rows of one run and the loop that trains them; the objective holds its own parameters.
+    """The input rows of one run and the loop that trains them; the objective holds its own parameters."""
 
-    chunks_per_call: the number of chunks per call of `train`.
-    """
-
-    chunks_per_call = 1
-
-    def __init__(
-        self, architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
-        subwords: Subwords | None = None,
-    ) -> None:  # fmt: skip
-        self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
-        self.text, self.windows, self.schedule = text, windows, schedule
-        self.keep = keep_thresholds(text.counts, schedule.sample)
-        self.w_in = initial_input(problem, (subwords or architecture).input_rows(len(problem.counts)))
-        self.layers = [self._layer() for _ in range(schedule.threads)]
-        self.work = [Workspace() for _ in range(schedule.threads)]
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows = (self.subwords or self.architecture).input_rows(len(self.problem.counts))
+        self.w_in = initial_input(self.problem, rows)
+        self.layers = [self._layer() for _ in range(self.schedule.threads)]
+        self.work = [Workspace() for _ in range(self.schedule.threads)]
 
     def _layer(self) -> InputLayer:
         """Return the input layer of one thread."""
@@ -286,18 +275,18 @@ class BlockEngine(Engine):
             matrices.append((array, array.shape[1] - self.problem.bias))
         return matrices
 
-    def arrays(self) -> list[Array]:
+    def matrices(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.w_in, self.objective.output
+
+    def trained(self) -> list[Array]:
         learned = {**self.architecture.learned(), **self.objective.parameters()}
         return [
             Array("input", Role.INPUT, self.w_in),
             *(Array(name, Role.OUTPUT if name == "output" else Role.LEARNED, array) for name, array in learned.items()),
             *(Array(f"state.{name}", Role.STATE, array) for name, array in self.objective.state.items()),
-            *others(self.objective, learned, Role.STATE),
+            *(
+                Array(name, Role.STATE, array)
+                for name, array in self.objective.arrays().items()
+                if name not in {*learned, *self.objective.structure()}
+            ),
         ]
-
-    def trained(self) -> list[Array]:
-        return [array for array in self.arrays() if array.role is not Role.STRUCTURE]
-
-    def weights(self) -> Weights:
-        output, arrays = self.objective.output, self.objective.arrays()
-        return learned_weights(self.problem, self.architecture, self.w_in, output, arrays, self.subwords)

@@ -5,12 +5,15 @@ Nothing here trains. An engine is the mathematics of training with its matrices;
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from w2vtrain.architectures.contract import composes
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.sampling import keep_thresholds
 
 
 @dataclass(frozen=True)
@@ -101,40 +104,76 @@ class Weights:
     arrays: dict[str, np.ndarray]
 
 
-class Engine(Protocol):
-    """The interface of WindowEngine and BlockEngine, which train on chunks.
+@dataclass(eq=False, repr=False)
+class Engine:
+    """The base class of WindowEngine and BlockEngine, which train on chunks.
 
-    chunks_per_call: of `train`; architecture, objective: what is trained; problem: what the objective was built for;
-    windows: which words are context, see window_kernel.Windows; subwords: the input rows of words, or None if each has
-    one.
+    architecture, objective: what is trained; problem: what the objective was built for; windows: which words are
+    context, see window_kernel.Windows; subwords: the input rows of words, or None if each has one; chunks_per_call: the
+    number of chunks per call of `train`; keep: see probability.sampling.keep_thresholds.
     """
 
-    chunks_per_call: int
     architecture: Any
     objective: Any
     problem: Problem
+    text: Chunks
     windows: Any
     schedule: Schedule
-    subwords: Subwords | None
+    subwords: Subwords | None = None
+
+    chunks_per_call = 1
+
+    def __post_init__(self) -> None:
+        self.keep = keep_thresholds(self.text.counts, self.schedule.sample)
 
     def compile(self) -> None:
         """Compile all kernels, so that no thread has to wait for them later."""
+        raise NotImplementedError
 
     def train(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
         """Train on chunks `order` (n,) at learning rates `rates` (n,) float64. Return the summed loss and the examples.
 
         epoch: counted from 0; thread: the number of the calling thread.
         """
+        raise NotImplementedError
 
-    def weights(self) -> Weights:
-        """Return views of the current weights."""
+    def matrices(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the input rows and the output rows, (rows, problem.width or more columns)."""
+        raise NotImplementedError
+
+    def trained(self) -> list[Array]:
+        """Return those of `arrays` that training changes, without computing the others, such as the paths of a tree."""
+        raise NotImplementedError
 
     def arrays(self) -> list[Array]:
         """Return all arrays of the run, with their roles. Read or write them only while no thread is training."""
-
-    def trained(self) -> list[Array]:
-        """Return those of `arrays` that training changes."""
+        trained, structure = self.trained(), self.objective.structure()
+        names = {array.name for array in trained}
+        return trained + [
+            Array(name, Role.STRUCTURE if name in structure else Role.DERIVED, array)
+            for name, array in self.objective.arrays().items()
+            if name not in names
+        ]
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the values of `trained` by name: what a checkpoint stores."""
         return {array.name: array.values for array in self.trained()}
+
+    def weights(self) -> Weights:
+        """Return views of the current weights, without the padding of rows.
+
+        If the input rows are not the word vectors themselves, the word vectors are computed, and the rows are included
+        as "input_rows", with the buckets of n-grams as "ngram_buckets".
+        """
+        dim, architecture, subwords = self.problem.dim, self.architecture, self.subwords
+        rows, output = self.matrices()
+        own = vectors = rows[:, :dim]
+        arrays = dict(self.objective.arrays())
+        if subwords or composes(architecture):
+            arrays[INPUT_ROWS], vectors = own, (subwords or architecture).vectors(own)
+        if subwords:
+            arrays[NGRAM_BUCKETS] = subwords.buckets
+        if self.problem.bias:
+            arrays["bias"] = output[:, dim]
+        arrays |= {name: array[:, :dim] for name, array in architecture.learned().items()}
+        return Weights(vectors, output[:, :dim], arrays)

@@ -1,14 +1,7 @@
-"""Create weight matrices, and split them into named parts. The engines train them."""
-
-from collections.abc import Container, Iterator
-from typing import Any
+"""Create weight matrices. The engines train them."""
 
 import numpy as np
 
-from w2vtrain.architectures.contract import composes
-from w2vtrain.engines.contract import Array, Role, Weights
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
-from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.problem import Problem
 
@@ -37,32 +30,3 @@ def initial_output(problem: Problem, rows: int, more: int, bias: np.ndarray | No
     padded = padded_rows(rows + more, problem.width)
     padded[:rows, : problem.width] = problem.initial_rows(rows, bias)
     return padded
-
-
-def others(objective: Any, learned: Container[str], role: Role) -> Iterator[Array]:
-    """Yield the arrays of an objective that it does not learn. role: of those that are not its structure."""
-    structure = objective.structure()
-    for name, array in objective.arrays().items():
-        if name not in learned:
-            yield Array(name, Role.STRUCTURE if name in structure else role, array)
-
-
-def learned_weights(
-    problem: Problem, architecture: Any, rows: np.ndarray, output: np.ndarray, arrays: dict[str, np.ndarray],
-    subwords: Subwords | None = None,
-) -> Weights:  # fmt: skip
-    """Return the parts of the matrices (rows, padded width) as views: vectors, biases, and other learned arrays.
-
-    arrays: those of the objective, which are included. If the input rows are not the word vectors themselves, the word
-    vectors are computed, and the rows are included as "input_rows", with the buckets of n-grams as "ngram_buckets".
-    """
-    dim, parts = problem.dim, dict(arrays)
-    own = vectors = rows[:, :dim]
-    if subwords or composes(architecture):
-        parts[INPUT_ROWS], vectors = own, (subwords or architecture).vectors(own)
-    if subwords:
-        parts[NGRAM_BUCKETS] = subwords.buckets
-    if problem.bias:
-        parts["bias"] = output[:, dim]
-    parts |= {name: array[:, :dim] for name, array in architecture.learned().items()}
-    return Weights(vectors, output[:, :dim], parts)

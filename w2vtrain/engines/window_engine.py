@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.contract import Array, Chunks, Engine, Role, Schedule, Weights
+from w2vtrain.engines.contract import Array, Engine, Role
 from w2vtrain.engines.stage import TARGETS_PER_STAGE, Stage, make_stage
-from w2vtrain.engines.weights import initial_input, initial_output, learned_weights, others
+from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.formats.subwords import Subwords
@@ -27,8 +27,6 @@ from w2vtrain.kernels.rows import (
     padded_rows,
     replicate,
 )
-from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import keep_thresholds
 
 
 class Scratch(NamedTuple):
@@ -134,28 +132,24 @@ def hot_rows(owner: Any, rows: int) -> range:
 class WindowEngine(Engine):
     """The matrices of one run, and the kernel that trains them.
 
-    chunks_per_call: of `train`, about 30 ms of work unless windows are wide; reach: the most context words on one side
-    of a target; workers: the architecture, the objective and the memory of each thread; locked: numbers (n,) and values
-    of the input rows that do not change, if any.
+    A call of `train` is about 30 ms of work, unless windows are wide. reach: the most context words on one side of a
+    target; workers: the architecture, the objective and the memory of each thread; locked: numbers (n,) and values of
+    the input rows that do not change, if any.
     """
 
     MAX_CHUNKS_PER_CALL = 64
 
-    def __init__(
-        self, architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
-        subwords: Subwords | None = None,
-    ) -> None:  # fmt: skip
-        self.architecture, self.objective, self.problem, self.subwords = architecture, objective, problem, subwords
-        self.text, self.windows, self.schedule = text, windows, schedule
-        self.reach = windows.reach(text.longest_sentence)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        objective, problem, text, schedule = self.objective, self.problem, self.text, self.schedule
+        self.reach = self.windows.reach(text.longest_sentence)
         self.chunks_per_call = max(1, self.MAX_CHUNKS_PER_CALL * PLANNED_WORDS // max(PLANNED_WORDS, self.reach))
-        self.keep = keep_thresholds(text.counts, schedule.sample)
-        self.input_rows = (subwords or architecture).input_rows(len(problem.counts))
+        self.input_rows = (self.subwords or self.architecture).input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
         self.hot = NO_HOT_ROWS
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
         if schedule.threads > 1 and len(text.words) >= max(SYNC_CHUNKS, schedule.threads):
-            inputs = range(0) if subwords else hot_rows(architecture, self.input_rows)
+            inputs = range(0) if self.subwords else hot_rows(self.architecture, self.input_rows)
             self.hot = Hot(inputs, hot_rows(objective, self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
@@ -211,19 +205,14 @@ class WindowEngine(Engine):
             self.w_in[rows] = values
         return loss, examples
 
-    def trained(self) -> list[Array]:  # without the others: the paths of a tree take time
-        rows, outputs = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
+    def matrices(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.w_in[: self.input_rows], self.w_out[: self.output_rows]
+
+    def trained(self) -> list[Array]:
+        rows, outputs = self.matrices()
         learned = {**self.architecture.learned(), **self.objective.learned()}
         return [
             Array("input", Role.INPUT, rows),
             Array("output", Role.OUTPUT, outputs),
             *(Array(name, Role.LEARNED, array) for name, array in learned.items()),
         ]
-
-    def arrays(self) -> list[Array]:
-        trained = self.trained()
-        return [*trained, *others(self.objective, {array.name for array in trained}, Role.DERIVED)]
-
-    def weights(self) -> Weights:
-        rows, output = self.w_in[: self.input_rows], self.w_out[: self.output_rows]
-        return learned_weights(self.problem, self.architecture, rows, output, self.objective.arrays(), self.subwords)

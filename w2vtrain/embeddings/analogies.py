@@ -140,25 +140,25 @@ class Questions:
 
     sections: the names of the sections; indices (n, 5) int64: of each question the section and its four words, where
     unknown words have indices from FIRST_UNKNOWN_INDEX on; is_known (n,): whether no word is unknown; same: see
-    `nearest_to_analogies`; forms: the folded word of each index.
+    `nearest_to_analogies`; numbers: the index of each folded word.
     """
 
     def __init__(
         self, questions: Iterable[tuple[str, list[str] | None]], words: list[str], fold: Callable[[str], str]
     ) -> None:
         """Look up the words of questions, as `read_questions` yields them. fold: maps all forms of a word to one."""
-        indices, numbers = array("q"), first_indices(words, fold)
-        self.same = np.fromiter((numbers[fold(word)] for word in words), np.int64, len(words))
+        indices, self.numbers = array("q"), first_indices(words, fold)
+        self.same = np.fromiter((self.numbers[fold(word)] for word in words), np.int64, len(words))
         self.sections: list[str] = []
         for name, question in questions:
             if question is None:
                 self.sections.append(name)
                 continue
             indices.append(len(self.sections) - 1)
-            indices.extend(numbers.setdefault(word, FIRST_UNKNOWN_INDEX + len(numbers)) for word in map(fold, question))
+            for word in map(fold, question):
+                indices.append(self.numbers.setdefault(word, FIRST_UNKNOWN_INDEX + len(self.numbers)))
         self.indices = np.array(indices, np.int64).reshape(-1, 5)
         self.is_known: NDArray[np.bool_] = self.indices[:, 1:].max(axis=1, initial=0) < len(words)
-        self.forms = {index: word for word, index in numbers.items()}
 
     def are_correct(self, answer: Answer) -> NDArray[np.bool_]:
         """Return which questions (n,) get a form of their last word as the answer; none with unknown words does."""
@@ -230,9 +230,10 @@ def answer_sections(
     """
     asked = Questions(questions, words, case_folding(case_insensitive))
     correct, listed = asked.are_correct(answer or partial(nearest_to_analogies, matrix)), asked.is_known | dummy4unknown
+    texts = {index: word for word, index in asked.numbers.items()}
     sections: list[Section] = [{"section": name, "correct": [], "incorrect": []} for name in asked.sections]
     for (section, *indices), is_correct in zip(asked.indices[listed].tolist(), correct[listed].tolist(), strict=True):
-        sections[section]["correct" if is_correct else "incorrect"].append(tuple(asked.forms[i] for i in indices))
+        sections[section]["correct" if is_correct else "incorrect"].append(tuple(texts[i] for i in indices))
     total: Section = {"section": "Total accuracy"}
     for kind in ("correct", "incorrect"):
         total[kind] = [question for section in sections for question in section[kind]]

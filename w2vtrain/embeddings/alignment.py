@@ -79,7 +79,7 @@ def difference(
     similar = cosines(*aligned(one, two))
     order = np.argsort(similar, kind="stable")[:count]
     k = min(k, len(words) - 1)
-    near = [_neighbors(matrix, order, k) for matrix in (one, two)]
+    near = [nearest_others(matrix, order, k).tolist() for matrix in (one, two)]
     moved = []
     for row, before, after in zip(order.tolist(), *near, strict=True):
         left, came = ([words[i] for i in a if i not in b] for a, b in ((before, after), (after, before)))
@@ -105,10 +105,3 @@ def _centered(rows: NDArray[Any]) -> NDArray[np.float64]:
     unit = unit_rows(rows)
     centered: NDArray[np.float64] = unit - unit.mean(axis=0)
     return centered
-
-
-def _neighbors(matrix: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> list[list[int]]:
-    """Return the k rows of `matrix` nearest to each of some rows, nearest first."""
-    others = np.setdiff1d(np.arange(len(matrix)), rows)
-    order = np.concatenate([rows, others])  # `nearest_others` asks for the first rows
-    return [order[near].tolist() for near in nearest_others(matrix[order], len(rows), k)]

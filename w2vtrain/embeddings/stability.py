@@ -101,14 +101,14 @@ def _index(vectors: Vectors) -> dict[str, int]:
     return {word: row for row, word in enumerate(vectors.words)}
 
 
-def nearest_others(matrix: NDArray[np.float32], asked: int, k: int) -> NDArray[np.int64]:
-    """Return the k rows (asked, k) nearest to each of the first `asked` rows of `matrix` (V, d), without that row."""
+def nearest_others(matrix: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the k rows (n, k) nearest to each of some rows (n,) of `matrix` (V, d), nearest first, without that row.
+
+    No row may be zero, and k is less than V.
+    """
     norms = row_norms(matrix)
-    units = matrix[:asked] / norms[:asked, None]
-    nearest = np.empty((asked, k), np.int64)
-    for row, (near, _) in enumerate(nearest_rows(matrix, norms, units, k + 1)):
-        nearest[row] = near[near != row][:k]
-    return nearest
+    nearest = nearest_rows(matrix, norms, matrix[rows] / norms[rows, None], k + 1)
+    return np.array([near[near != row][:k] for row, (near, _) in zip(rows, nearest, strict=True)])
 
 
 def stability(
@@ -126,12 +126,12 @@ def stability(
     shared = shared_words(files, restrict_vocab)
     if len(shared) <= k:
         raise DataError(f"the files have {len(shared):,} words with vectors in common, too few for {k:,} neighbors")
-    asked = min(len(shared), words or len(shared))
+    asked = np.arange(min(len(shared), words or len(shared)))
     near = [np.sort(nearest_others(rows_of(file, shared), asked, k), axis=1) for file in files]
     common = np.array([_common(a, b) for a, b in combinations(near, 2)])
     overlap, jaccard = common / k, common / (2 * k - common)
     return StabilityReport(
-        shared[:asked], overlap.mean(axis=0), jaccard.mean(axis=0), overlap.mean(axis=1).tolist(), k, len(shared)
+        shared[: len(asked)], overlap.mean(axis=0), jaccard.mean(axis=0), overlap.mean(axis=1).tolist(), k, len(shared)
     )  # fmt: skip
 
 

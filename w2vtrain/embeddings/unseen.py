@@ -45,7 +45,7 @@ def count_unseen(
 ) -> tuple[int, int]:
     """Return how many words `with_unseen` composed, and how many questions have one, of those that have all vectors."""
     fold = case_folding(case_insensitive)
-    composed = {*map(fold, extended.words)} - {*map(fold, vectors.words)}
     known = {*map(fold, extended.words)}
+    composed = known - {*map(fold, vectors.words)}
     folded = [{*map(fold, question)} for question in questions]
     return len(composed), sum(words <= known and not words.isdisjoint(composed) for words in folded)

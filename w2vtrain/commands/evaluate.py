@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
 
 KINDS = get_args(Kind)
+WITH_PROTOCOLS: dict[Kind, str] = {
+    "analogies": "questions with an unknown word count as wrong",
+    "similarity": "pairs with an unknown word count with the cosine 0",
+}
+"""Kinds of sets that may be bundled and follow protocols, and how these count what has an unknown word."""
 SEED = Within(Whole(0, 2**63 - 1))
 set_options = all_of(
     *(
@@ -115,34 +120,27 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
 @method_option
 @unseen_option
 @scoring_options
-def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
+def analogies(vectors: str, questions: str, **options: Any) -> None:
     """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section. Without
     QUESTIONS, ask Google's 19,544 questions, which come with the package.
 
     Each line of QUESTIONS has four words, `a b c d`; `: name` begins a section. An answer is correct if d is the word
     nearest to b - a + c or, with --method 3cosmul, the one with the largest cos(b) cos(c) / cos(a).
     """
-    with imports():
-        from w2vtrain.embeddings.analogies import evaluate_analogies
-        from w2vtrain.embeddings.datasets import read_questions
 
-    def asked(path: str) -> Iterator[Sequence[str]]:
-        return (question for _, question in read_questions(path) if question)
-
-    report = _evaluated(evaluate_analogies, vectors, questions, as_json, asked, **options)
-    if not as_json:
+    def lines(report: Any) -> Iterator[str]:
         for score in (*report.sections, report.semantic, report.syntactic, report.total):
             accuracy = "    -" if score.accuracy is None else f"{score.accuracy:5.1%}"
             counts = f"{score.correct:6,} correct of {score.answered:6,} answered, {score.asked:6,} asked"
-            echo(f"{score.name:<30} {accuracy}  {counts}")
+            yield f"{score.name:<30} {accuracy}  {counts}"
         total = report.total.to_dict()
         low, high = total["interval"]
-        echo(
+        yield (
             f"accuracy {total['accuracy']:.4f} (95% interval {low:.4f} to {high:.4f}, by {total['pairs']:,} word pairs)"
             f" of those answered, {total['accuracy_of_all']:.4f} of all; coverage {total['coverage']:.1%}"
         )
-        _echo_unknown(report.unknown, options["protocol"], "questions with an unknown word count as wrong")
-    _require(report.total.accuracy or 0.0, fail_under, "accuracy")
+
+    _print_score("analogies", vectors, questions, lines, **options)
 
 
 @evaluate.command(epilog=CODES, short_help="Score vectors on human similarity judgments.")
@@ -152,26 +150,19 @@ def analogies(vectors: str, questions: str, as_json: bool, fail_under: float | N
 @protocol_option("gensim", "full")
 @unseen_option
 @scoring_options
-def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
+def similarity(vectors: str, pairs: str, **options: Any) -> None:
     """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line. The names
     wordsim353 and simlex999 stand for the sets that come with the package.
     """
-    with imports():
-        from w2vtrain.embeddings.datasets import read_pairs
-        from w2vtrain.embeddings.similarity import evaluate_similarity
 
-    def asked(path: str) -> Iterator[Sequence[str]]:
-        return ((left, right) for left, right, _ in read_pairs(path))
-
-    report = _evaluated(evaluate_similarity, vectors, pairs, as_json, asked, **options)
-    if not as_json:
+    def lines(report: Any) -> Iterator[str]:
         low, high = report.interval
-        echo(
+        yield (
             f"Spearman {report.spearman:.4f} (95% interval {low:.4f} to {high:.4f}), Pearson {report.pearson:.4f};"
             f" {report.answered} of {report.asked} pairs covered"
         )
-        _echo_unknown(report.unknown, options["protocol"], "pairs with an unknown word count with the cosine 0")
-    _require(report.spearman, fail_under, "Spearman's correlation")
+
+    _print_score("similarity", vectors, pairs, lines, **options)
 
 
 @evaluate.command(epilog=CODES, short_help="Score vectors on words that do not belong to a group.")
@@ -179,24 +170,22 @@ def similarity(vectors: str, pairs: str, as_json: bool, fail_under: float | None
 @click.argument("topics")
 @restrict_option(0)
 @scoring_options
-def outliers(vectors: str, topics: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
+def outliers(vectors: str, topics: str, **options: Any) -> None:
     """Find the outliers of the groups of words in TOPICS with VECTORS, and print the accuracy and the OPP, the mean
     position of the outliers (Camacho-Collados and Navigli 2016).
 
     TOPICS is a file, or a folder of .txt files, one per topic: its words, one per line, a blank line, and the outliers.
     """
-    with imports():
-        from w2vtrain.embeddings.outliers import evaluate_outliers
 
-    report = _evaluated(evaluate_outliers, vectors, topics, as_json, **options)
-    if not as_json:
+    def lines(report: Any) -> Iterator[str]:
         low, high = report.interval
-        echo(
+        yield (
             f"accuracy {report.accuracy:.4f} (95% interval {low:.4f} to {high:.4f}, by topic), OPP"
             f" {report.opp:.4f}, compactness {report.compactness:.4f}; {report.found:,} of {report.answered:,} outliers"
             f" found, {report.asked:,} asked, topics {report.topics:,}"
         )
-    _require(report.accuracy, fail_under, "accuracy")
+
+    _print_score("outliers", vectors, topics, lines, **options)
 
 
 @evaluate.command(epilog=CODES, short_help="Score clusters of vectors on categories.")
@@ -205,23 +194,21 @@ def outliers(vectors: str, topics: str, as_json: bool, fail_under: float | None,
 @click.option("--seed", type=SEED, default=1, show_default=True, metavar="N", help="Seed of the random starts.")
 @restrict_option(0)
 @scoring_options
-def categories(vectors: str, categories: str, as_json: bool, fail_under: float | None, **options: Any) -> None:
+def categories(vectors: str, categories: str, **options: Any) -> None:
     """Cluster the words of the file CATEGORIES by VECTORS, and print the purity of the clusters.
 
     Each line of CATEGORIES has a word, a tab and its category. Spherical k-means finds as many clusters as there are
     categories; the purity is the share of words that belong to the most frequent category of their cluster.
     """
-    with imports():
-        from w2vtrain.embeddings.categories import evaluate_categories
 
-    report = _evaluated(evaluate_categories, vectors, categories, as_json, **options)
-    if not as_json:
+    def lines(report: Any) -> Iterator[str]:
         low, high = report.interval
-        echo(
+        yield (
             f"purity {report.purity:.4f} (95% interval {low:.4f} to {high:.4f}, as if words were independent);"
             f" {report.categories:,} categories, {report.answered:,} of {report.asked:,} words"
         )
-    _require(report.purity, fail_under, "purity")
+
+    _print_score("categories", vectors, categories, lines, **options)
 
 
 def _print_table(rows: list["Row"]) -> None:
@@ -245,29 +232,24 @@ def _among(limit: int | None) -> str:
     return f"the {limit:,} most frequent words" if limit else "all words"
 
 
-def _echo_unknown(unknown: int, protocol: str | None, what: str) -> None:
-    """Say how many questions or pairs have an unknown word and count nevertheless."""
-    if protocol == "full" and unknown:
-        echo(f"{unknown:,} {what}")
+def _print_score(
+    kind: Kind, vectors: str, dataset: str, lines: Callable[[Any], Iterator[str]], *, as_json: bool,
+    fail_under: float | None, restrict_vocab: int, case_sensitive: bool, unseen: bool = False,
+    protocol: str | None = None, **options: Any,
+) -> None:  # fmt: skip
+    """Score a file of vectors on a data set, of which one may be stdin. Raise BelowThreshold if the score is too low.
 
-
-def _evaluated(
-    evaluate: Callable[..., Any], vectors: str, dataset: str, as_json: bool,
-    asked: Callable[[str], Iterator[Sequence[str]]] | None = None, *, restrict_vocab: int, case_sensitive: bool,
-    unseen: bool = False, protocol: str | None = None, **options: Any,
-) -> Any:  # fmt: skip
-    """Return the report on a file of vectors and a data set, of which one may be stdin; print JSON if requested.
-
-    asked: for questions and pairs, which may be bundled and have protocols: returns the words of each question; unseen:
-    compose the vectors of those that are not in the vocabulary.
+    lines: returns the text about a report; unseen: compose the vectors of words that are not in the vocabulary.
     """
     with imports():
         from w2vtrain.embeddings.bundled import located
         from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
+        from w2vtrain.embeddings.table import EVALUATIONS
     if unseen and protocol:
         raise click.UsageError("--unseen and --protocol: give only one of them, because these programs know no n-grams")
+    evaluate, measure, attribute = EVALUATIONS[kind]
     limit, facts = restrict_vocab or None, {}  # type: int | None, dict[str, Any]
-    if asked:
+    if kind in WITH_PROTOCOLS:
         dataset, rules = located(dataset), PROTOCOLS[protocol] if protocol else PLAIN
         facts, options = {"protocol": protocol}, {**options, "protocol": rules}
         if protocol and not _is_given("restrict_vocab"):
@@ -275,13 +257,30 @@ def _evaluated(
     refuse_stdin_twice(vectors, dataset)
     loaded = vectors_in(vectors)
     with readable(dataset) as path:
-        if asked and unseen:
-            loaded, counts = _extended(loaded, list(asked(path)), limit, not case_sensitive)
+        if unseen:
+            loaded, counts = _extended(loaded, _asked(kind, path), limit, not case_sensitive)
             facts, limit = {**facts, "restrict_vocab": limit, **counts}, None
         report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
         echo_json(report.to_dict() | facts)
-    return report
+    else:
+        for line in lines(report):
+            echo(line)
+        if protocol == "full" and report.unknown:
+            echo(f"{report.unknown:,} {WITH_PROTOCOLS[kind]}")
+    score = getattr(report.total if kind == "analogies" else report, attribute) or 0.0
+    if fail_under is not None and score < fail_under:
+        name = "Spearman's correlation" if measure == "Spearman" else measure
+        raise BelowThreshold(f"{name} {score:.4f} is below --fail-under {fail_under:g}")
+
+
+def _asked(kind: Kind, path: str) -> list[Sequence[str]]:
+    """Return the words of each question or pair in a file."""
+    from w2vtrain.embeddings.datasets import read_pairs, read_questions
+
+    if kind == "analogies":
+        return [question for _, question in read_questions(path) if question]
+    return [(left, right) for left, right, _ in read_pairs(path)]
 
 
 def _extended(
@@ -297,8 +296,3 @@ def _extended(
         " that are answered have such a word", err=True,
     )  # fmt: skip
     return extended, {"unseen_words": words, "answered_with_unseen_words": count}
-
-
-def _require(value: float, threshold: float | None, score: str) -> None:
-    if threshold is not None and value < threshold:
-        raise BelowThreshold(f"{score} {value:.4f} is below --fail-under {threshold:g}")

@@ -118,7 +118,8 @@ def spherical_kmeans(unit: NDArray[np.float64], k: int, seed: int) -> NDArray[np
     return chosen
 
 
-def _first_centers(unit: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.float64]:
+# The type is quoted because other evaluations import this module, but not numpy.random.
+def _first_centers(unit: NDArray[np.float64], k: int, rng: "np.random.Generator") -> NDArray[np.float64]:
     """Return k rows (k, d): each next one with a probability in proportion to its squared distance from the others."""
     rows = [int(rng.integers(len(unit)))]
     squared = np.full(len(unit), np.inf)

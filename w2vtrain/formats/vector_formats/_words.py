@@ -2,25 +2,18 @@
 
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
 
 
-class Splitting(NamedTuple):
-    """How to split text.
+def splitting_of(words: Sequence[bytes]) -> tuple[bool, bool]:
+    """Return (is_lower, only_letters) of words; `</s>` does not count.
 
-    lower: no word has upper-case letters, so that text is lower-cased. letters: all words consist of letters and
-    combining marks, as `--tokenizer simple` makes them, so that all else separates words; otherwise, white space does.
+    is_lower: no word has upper-case letters, so that text is to be lower-cased. only_letters: all words consist of
+    letters and combining marks, as `--tokenizer simple` makes them, so that all else separates words; otherwise, white
+    space does.
     """
-
-    lower: bool
-    letters: bool
-
-
-def splitting_of(words: Sequence[bytes]) -> Splitting:
-    """Return how to split text for these words; `</s>` does not count."""
     texts = [word.decode() for word in words if word != b"</s>"]
-    characters = set().union(*texts) if texts else set()
-    return Splitting(
+    characters = set[str]().union(*texts)
+    return (
         all(character.lower() == character for character in characters),
         all(unicodedata.category(character)[0] in "LM" for character in characters),
     )

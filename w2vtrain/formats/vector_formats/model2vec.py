@@ -41,7 +41,7 @@ def write(folder: Path, table: Table) -> None:
     if scales is not None:
         tensors["weights"] = np.append(scales, np.float32(0))
     write_safetensors(folder / TENSORS, tensors, {})
-    split, words = splitting_of(table.words), [word.decode() for word in table.words]
+    (is_lower, only_letters), words = splitting_of(table.words), [word.decode() for word in table.words]
     unknown = UNKNOWN_TOKEN
     while unknown in words:
         unknown += "_"
@@ -52,8 +52,8 @@ def write(folder: Path, table: Table) -> None:
         "truncation": None,
         "padding": None,
         "added_tokens": [{"id": len(words), "content": unknown, **special}],
-        "normalizer": {"type": "Lowercase"} if split.lower else None,
-        "pre_tokenizer": pattern if split.letters else {"type": "WhitespaceSplit"},
+        "normalizer": {"type": "Lowercase"} if is_lower else None,
+        "pre_tokenizer": pattern if only_letters else {"type": "WhitespaceSplit"},
         "post_processor": None,
         "decoder": None,
         "model": {

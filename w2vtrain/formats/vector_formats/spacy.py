@@ -77,7 +77,7 @@ def write(folder: Path, table: Table) -> None:
     import msgspec
 
     V, d = table.matrix.shape
-    split = splitting_of(table.words)
+    is_lower, only_letters = splitting_of(table.words)
     keys = [hash64(word) for word in table.words]
     if len(set(keys)) != V:
         raise DataError("two words have the same 64-bit hash in spaCy")
@@ -86,7 +86,7 @@ def write(folder: Path, table: Table) -> None:
         "vectors": {"width": d, "vectors": V, "keys": V, "name": "w2vtrain", "mode": "default"},
     }  # fmt: skip
     rules: dict[str, Any] = {"faster_heuristics": True}
-    if split.letters:
+    if only_letters:
         one = separators()
         rules |= {"prefix_search": f"^{one}", "suffix_search": f"{one}$", "infix_finditer": one}
     (folder / "vocab").mkdir()
@@ -96,7 +96,7 @@ def write(folder: Path, table: Table) -> None:
         TOKENIZER: msgspec.msgpack.encode(rules),
         KEYS: msgspec.msgpack.encode(dict(zip(keys, range(V), strict=True))),
         STRINGS: msgspec.json.encode([word.decode() for word in table.words]),
-        SETTINGS: json.dumps({"mode": "default", "attr": LOWER if split.lower else ORTH}).encode(),
+        SETTINGS: json.dumps({"mode": "default", "attr": LOWER if is_lower else ORTH}).encode(),
         LOOKUPS: msgspec.msgpack.encode({}),
     }
     for name, data in parts.items():

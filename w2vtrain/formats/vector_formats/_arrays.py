@@ -100,8 +100,8 @@ class MatrixFile(NamedTuple):
     @classmethod
     def of(cls, path: str | Path) -> "MatrixFile":
         """Return the matrix in a file of NumPy. Raise DataError if it cannot be vectors."""
-        with open_input(path) as (file, _):
-            head = io.BytesIO(file.read(HEAD_BYTES))
+        with open_input(path) as (file, compression):
+            head = io.BytesIO(b"" if compression else file.read(HEAD_BYTES))  # compressed files are not NumPy's
         shape, fortran, dtype = read_header(head, path)
         check_matrix(shape, dtype, path)
         return cls(path, head.tell(), shape, dtype, fortran)
@@ -120,7 +120,7 @@ class MatrixFile(NamedTuple):
             yield from array_rows(words, np.memmap(self.path, self.dtype, "r", self.start, self.shape, layout), order)
             return
         with open_input(self.path) as (file, _):
-            file.read(self.start)
+            file.seek(self.start)
             yield from stream_rows(words, file, self.shape, self.dtype, self.path, scales)
 
 

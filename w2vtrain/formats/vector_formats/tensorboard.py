@@ -91,9 +91,7 @@ def _with_words(file: BinaryIO, path: str | Path, given: list[bytes], lenient: b
     In text, a line without a word begins with a space, which is an error. longest: the most bytes of a line.
     """
     count = 0
-    while block := file.read(text.BLOCK_BYTES):
-        if not block.endswith(b"\n"):
-            block += file.readline(longest)
+    for block in text.line_blocks(file, longest):
         lines = block.translate(SPACES).split(b"\n")
         if not lines[-1]:
             lines.pop()

@@ -5,7 +5,7 @@ Strict and lenient reading is in _rows.py; the distinction from binary files is 
 
 import re
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -114,24 +114,25 @@ def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDA
 
     Compiled code parses large files, on all cores, while the rows of earlier blocks are added.
     """
-    longest = MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim
-
-    def read() -> bytes:
-        block = file.read(BLOCK_BYTES)
-        return block if block.endswith(b"\n") else block + file.readline(longest)
-
+    blocks = line_blocks(file, MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim)
     if not rows.is_large:
-        for block in iter(read, b""):
+        for block in blocks:
             yield [], np.empty((0, rows.dim), np.float32), block
         return
     threads = automatic_threads()[0]
     with ThreadPoolExecutor(threads) as pool:
         ahead: deque[Future[Any]] = deque()
-        for block in iter(read, b""):
+        for block in blocks:
             ahead.append(pool.submit(_compiled, block, rows.dim))
             if len(ahead) > threads:
                 yield ahead.popleft().result()
         yield from (future.result() for future in ahead)
+
+
+def line_blocks(file: BinaryIO, longest: int) -> Iterator[bytes]:
+    """Yield blocks of whole lines, of which one that is longer than `longest` bytes may be cut."""
+    while block := file.read(BLOCK_BYTES):
+        yield block if block.endswith(b"\n") else block + file.readline(longest)
 
 
 def _compiled(block: bytes, dim: int) -> tuple[list[bytes], NDArray[np.float32], bytes]:

@@ -228,8 +228,8 @@ def _joined(array: Array, place: Place) -> bytes:
     flat = _flat(words)
     lines = compute.binary_join(pyarrow.LargeListArray.from_arrays(offsets, flat), pyarrow.scalar(b" ", flat.type))
     data = b"\n" + _text(lines)
-    empty_lines = np.count_nonzero(compute.binary_length(lines).to_numpy() == 0)
-    if is_plain(data, (len(words), len(array)), (np.count_nonzero(sizes == 0), empty_lines)):
+    lengths = compute.binary_length(lines).to_numpy()
+    if is_plain(data, (len(words), len(array)), (int(np.sum(sizes == 0)), int(np.sum(lengths == 0)))):
         return data[1:]
     lists = pyarrow.LargeListArray.from_arrays(offsets, flat.cast(pyarrow.large_string(), safe=False))
     return encoded(lists.to_pylist())

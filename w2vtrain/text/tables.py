@@ -126,7 +126,7 @@ class TableReader(Reader):
         self.bytes_read = before  # some formats have read the beginning, and begin again
         pieces = self._counted(table.pieces, file, before)
         if not table.lists:  # text, or no rows
-            yield from self._ended(file, pieces)
+            yield from self._tokenized(file, pieces)
         else:
             for piece in pieces:
                 self.note(piece)

@@ -128,9 +128,9 @@ class Reader(Blocks):
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
         raw = self._raw(file)
-        return self._ended(file, raw if file.first else _opened(raw, file.name))
+        return self._tokenized(file, raw if file.first else _opened(raw, file.name))
 
-    def _ended(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def _tokenized(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield text, rewritten by the tokenizer, and a newline if it does not end with one."""
         pieces, rewrite = self._text(file, pieces), REWRITING.get(self._corpus.tokenizer)
         last = b"\n"

@@ -56,6 +56,11 @@ def is_list(kind: Any) -> bool | None:
     return False if _is_any(kind, TEXTS) else None
 
 
+def rows(before: str, first: int, after: str = "") -> Place:
+    """Return the places of rows, of which the first has the number `first`."""
+    return lambda index: f"{before}{first + index:,}{after}"
+
+
 def null_at(place: str) -> DataError:
     """Return the error for a null."""
     return DataError(f"{place}: null, and there must be text: drop such rows, or fill them with ''")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
-from w2vtrain.text.columns import bytes_of, column_in, column_of, first_part, is_list, pyarrow, selected
+from w2vtrain.text.columns import bytes_of, column_in, column_of, first_part, is_list, pyarrow, rows, selected
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Opened, Piece
 from w2vtrain.text.tables import TableReader, Tables, is_table
@@ -98,8 +98,7 @@ class FrameReader(TableReader):
         def pieces() -> Iterator[Piece]:
             row = 0
             for array in chain([] if first is None else [first], arrays):
-                place = lambda index, row=row: f"{name}: row {row + index:,} (from 0)"  # noqa: E731
-                yield from map(Piece, bytes_of(array, lists, place))
+                yield from map(Piece, bytes_of(array, lists, rows(f"{name}: row ", row, " (from 0)")))
                 row += len(array)
 
         return Opened(lists, pieces())

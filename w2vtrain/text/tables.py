@@ -82,8 +82,7 @@ class Tables(Corpus):
 
     def open(self, file: File, raw: Raw | None = None) -> Opened:
         """Start to read a file. raw: reads its bytes. Raise the errors of the class."""
-        form = JSON_LINES if file.size is None and file.path == "-" else _form(file)
-        opened = form.open(file, self.column, raw or Reader(self).raw)
+        opened = _form(file).open(file, self.column, raw or Reader(self).raw)
         if opened.lists and self.tokenizer != "whitespace":
             raise UsageError(
                 f"{file.path}: the rows of column {shown(self.column)} are lists of words, which no tokenizer splits:"
@@ -146,6 +145,7 @@ class TableReader(Reader):
 
 
 def _form(file: File) -> Format:
+    """Return the format of a file; a pipe without a suffix has JSON lines. Raise UsageError if it cannot be read."""
     form = JSON_LINES if file.size is None and not Path(file.path).suffix else format_of(file.path)
     if form is None:
         raise UsageError(

@@ -292,11 +292,8 @@ def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
         text = rest + piece
         end = _last_space(text)
         if not end and len(text) > MAX_UNCUT_BYTES:
-            end = len(text)
-            for back in range(1, 5):
-                if text[-back] & 0xC0 != 0x80:  # the first byte of a character, which may be incomplete
-                    end -= back
-                    break
+            # Before the last character, whose first byte is no continuation: it may be incomplete.
+            end = len(text) - next((back for back in range(1, 5) if text[-back] & 0xC0 != 0x80), 0)
         if end:
             yield text[:end]
         rest = text[end:]

@@ -1,7 +1,7 @@
 """Parquet and Arrow's files and streams, which pyarrow reads."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, chain, islice
 from pathlib import Path
@@ -11,7 +11,7 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reaso
 from w2vtrain.system import parquet_pages
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import justified
-from w2vtrain.text.columns import Column, bytes_of, column_in, longest_entry, pyarrow, selected
+from w2vtrain.text.columns import Column, bytes_of, column_in, longest_entry, pyarrow, rows, selected
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
@@ -33,11 +33,6 @@ def _reading(path: str, name: str) -> Iterator[None]:
     except (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError) as error:
         text = " ".join(str(error).split())
         raise DataError(f"{path}: damaged or unsupported {name} data: {text[:300] or type(error).__name__}") from error
-
-
-def _rows(path: str, first: int) -> Callable[[int], str]:
-    """Return the places of a batch's rows. first: the number of the first, counted from 1."""
-    return lambda index: f"{path}: row {first + index:,}"
 
 
 class _Stream(io.RawIOBase):
@@ -147,9 +142,9 @@ def _parquet_pieces(file: File, path: str, column: Column, held: dict[int, _Held
                     if pages.expands
                     else _repeatable_rows(file.path, number, path, column, leaves)
                 )
-                rows = min(most, MAX_BATCH_ROWS, group.num_rows * BATCH_BYTES // max(1, pages.bytes))
-                for batch in table.iter_batches(max(1, rows), row_groups=[number], columns=[path], use_threads=False):
-                    for text in bytes_of(selected(batch, column), column.lists, _rows(file.path, row)):
+                size = max(1, min(most, MAX_BATCH_ROWS, group.num_rows * BATCH_BYTES // max(1, pages.bytes)))
+                for batch in table.iter_batches(size, row_groups=[number], columns=[path], use_threads=False):
+                    for text in bytes_of(selected(batch, column), column.lists, rows(f"{file.path}: row ", row)):
                         yield Piece(text, start)
                     row += len(batch)
             else:
@@ -214,7 +209,7 @@ def _arrow_pieces(file: File, column: Column, raw: Raw, field: int) -> Iterator[
         for number, batch in enumerate(batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
             at = None if stream else (file.size or 0) * number // table.num_record_batches
-            for text in bytes_of(selected(batch, column), column.lists, _rows(file.path, row)):
+            for text in bytes_of(selected(batch, column), column.lists, rows(f"{file.path}: row ", row)):
                 yield Piece(text, at)
             row += len(batch)
 

@@ -83,8 +83,8 @@ class Counted:
         self._counting, self._merged = counting, counting.merged()
         self._text: Counting | Lines = counting
         self._invalid, self._closed = self._merged.invalid + counting.reader.invalid, False
-        if counting.source.phrases:
-            self._text, self._merged = joined(counting, self._merged)
+        if table := counting.source.phrases:
+            self._text, self._merged = joined(counting, self._merged, table)
             counting.close()
         self.token_count, self.lines = self._merged.token_count, counting.total(word_table.LINES)
 

@@ -143,13 +143,11 @@ def join_all(lines: Lines, table: PhraseTable, folder: Path | None, threads: int
     return lines
 
 
-def joined(counting: Counting, merged: MergedWords) -> tuple[Lines, MergedWords]:
-    """Join the phrases of the source in a text that was counted. Return the text, and its words in one table."""
-    source = counting.source
-    assert source.phrases
-    lines = join_all(lines_of(counting, merged), source.phrases, counting.folder, len(counting.workers))
-    words = word_table.listed(source.tokens_of(lines.words), lines.counts)
-    return lines, MergedWords(source, [word_table.merge(words, word_table.empty())[0]])
+def joined(counting: Counting, merged: MergedWords, table: PhraseTable) -> tuple[Lines, MergedWords]:
+    """Join the phrases of a table in a text that was counted. Return the text, and its words in one table."""
+    lines = join_all(lines_of(counting, merged), table, counting.folder, len(counting.workers))
+    words = word_table.listed(counting.source.tokens_of(lines.words), lines.counts)
+    return lines, MergedWords(counting.source, [word_table.merge(words, word_table.empty())[0]])
 
 
 def joined_text(lines: Lines, block_bytes: int = 1 << 20) -> Iterator[bytes]:

@@ -35,8 +35,9 @@ def text(chunks):
 
 def run(engine, seconds, chunks=2000, **settings):
     """Train to the end and return the budget and the last state."""
-    budget, schedule = CpuBudget(), Schedule(seconds=seconds, alpha=0.1, min_alpha=0.0, **{"epochs": 1000, **settings})
-    *_, state = budget.train(engine, text(chunks), schedule, Events(), State(), lambda: False)
+    budget = CpuBudget()
+    engine.schedule = Schedule(seconds=seconds, alpha=0.1, min_alpha=0.0, **{"epochs": 1000, **settings})
+    *_, state = budget.train(engine, text(chunks), Events(), State(), lambda: False)
     return budget, state
 
 
@@ -59,9 +60,9 @@ def test_the_learning_rate_follows_the_cpu_seconds(monkeypatch):
 
 def test_a_run_may_go_on_for_several_epochs_and_pauses(monkeypatch):
     engine = Costly(lambda chunk: 0.1, monkeypatch)
-    schedule, budget = Schedule(seconds=10.0, epochs=1000), CpuBudget()
+    engine.schedule, budget = Schedule(seconds=10.0, epochs=1000), CpuBudget()
     pause = lambda: len(engine.total) % 7 == 0  # noqa: E731
-    states = list(budget.train(engine, text(30), schedule, Events(), State(), pause))
+    states = list(budget.train(engine, text(30), Events(), State(), pause))
     assert 9.0 <= budget.cpu <= 11.0
     assert [state.epoch for state in states if not state.chunks] == [1, 2, 3, 4]
     assert any(state.chunks for state in states)

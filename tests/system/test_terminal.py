@@ -258,7 +258,7 @@ def strict_json(line):
 
 def test_infinite_and_nan_perplexities_are_null_in_json(foreign, text, monkeypatch, capsys):
     score = PerplexityScore(float("inf"), float("nan"), 1.0, 0.0, float("nan"), 5, 5, 0.1)
-    monkeypatch.setattr("w2vtrain.training.perplexity.perplexity", lambda *_, **__: (score, 0.5))
+    monkeypatch.setattr("w2vtrain.training.perplexity.perplexity", lambda *_, **__: (score, None, 0.5))
     monkeypatch.setattr(sys, "argv", ["w2vtrain", "perplexity", str(foreign), str(text), "--json", "-q"])
     with pytest.raises(SystemExit) as end:
         cli.main()

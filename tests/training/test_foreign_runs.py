@@ -462,11 +462,11 @@ def test_a_vocabulary_that_is_a_symbolic_link_is_not_exported(w2vtrain, stopped,
 
 def test_resume_ignores_the_cache_folder_named_in_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
     """It uses the default unless the command line names a folder."""
-    from w2vtrain.training import inputs as pipeline
+    from w2vtrain.training import team
 
-    folders, read = [], pipeline.read
+    folders, read = [], team.read
     monkeypatch.setattr(
-        pipeline,
+        team,
         "read",
         lambda *about, folder, **more: (folders.append(folder), read(*about, folder=folder, **more))[1],
     )

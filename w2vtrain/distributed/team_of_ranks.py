@@ -22,7 +22,7 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
 from w2vtrain.distributed.session import Session, Stage
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Chunks, Engine, Schedule
+from w2vtrain.engines.contract import Chunks, Engine
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, WriteError, reason
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.files import atomic_write
@@ -126,7 +126,7 @@ class TeamOfRanks(Team):
         return ids
 
     def train(
-        self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+        self, engine: Engine, text: Chunks, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train once all ranks are ready, from the weights and the state of rank 0.
 
@@ -137,8 +137,8 @@ class TeamOfRanks(Team):
         self.session.stage = Stage.EXCHANGING
         state = State.read(allgather_json(self.comm, asdict(state))[0], "the state of rank 0")
         self.traffic.words_per_chunk = float(text.words.mean())
-        pace = Pace(self.comm.size, max(self.threads), len(text.words) * schedule.epochs, self.words)
-        course = Course(engine, text, schedule, state, AgreedClock(schedule.seconds))
+        pace = Pace(self.comm.size, max(self.threads), len(text.words) * engine.schedule.epochs, self.words)
+        course = Course(engine, text, state, AgreedClock(engine.schedule.seconds))
         rounds = Rounds(self.session, pace, self.run, self.traffic, course)
         self.session.stage = Stage.MEETING
         if self.comm.rank and course.has_ended():

@@ -173,7 +173,7 @@ class _Learner:
         self.record.seconds["preparing"] = time.monotonic() - self.started
         self.events.ready(self.record.seconds["preparing"])
         self.run.enter(Phase.TRAINING)  # from now on, signals take effect when training pauses
-        states = self.team.train(self.engine, self.text, self.schedule, self.events, self.state, self.is_pause_due)
+        states = self.team.train(self.engine, self.text, self.events, self.state, self.is_pause_due)
         for reached in states:
             self.state = reached if reached.chunks else self.end_epoch(reached)
             self.run.pause(self.snapshot)

@@ -54,10 +54,10 @@ class Team:
             return ids
 
     def train(
-        self, engine: Engine, text: Chunks, schedule: Schedule, events: Events, state: State, pause: Callable[[], bool]
+        self, engine: Engine, text: Chunks, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train, and yield the states: see Course.run."""
-        course = Course(engine, text, schedule, state, self.clock(schedule, state))
+        course = Course(engine, text, state, self.clock(engine.schedule, state))
         return course.train(events.training, pause)
 
     def clock(self, schedule: Schedule, state: State) -> Clock:

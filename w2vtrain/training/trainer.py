@@ -143,13 +143,11 @@ class Course:
     Compile the engine first: a thread that is compiling looks stalled, and its epoch looks slow.
     """
 
-    def __init__(
-        self, engine: Engine, text: Chunks, schedule: Schedule, state: State | None = None, clock: Clock | None = None
-    ) -> None:  # fmt: skip
-        self.engine, self.text, self.schedule, self.state = engine, text, schedule, state or State()
-        self.clock = clock or Clock(schedule.seconds)
+    def __init__(self, engine: Engine, text: Chunks, state: State | None = None, clock: Clock | None = None) -> None:
+        self.engine, self.text, self.schedule, self.state = engine, text, engine.schedule, state or State()
+        self.clock = clock or Clock(self.schedule.seconds)
         self.clock.spent = self.state.spent + self.state.seconds
-        self.total, self.dealt = int(text.words.sum()) * schedule.epochs, 0
+        self.total, self.dealt = int(text.words.sum()) * self.schedule.epochs, 0
 
     def expected(self, done: int) -> int:
         """Return the words of the whole run: those of all epochs, or fewer if the time limit will end it earlier."""

@@ -278,7 +278,7 @@ MUTANTS = (
         "distributed/test_pace.py",
     ),
     Mutant(
-        "rounding-to-a-byte", "distributed/quantized_sum.py", "np.rint(values", "np.floor(values",
+        "rounding-to-a-byte", "distributed/row_kernels.py", "np.rint(values", "np.floor(values",
         "distributed/test_quantization.py",
     ),
     Mutant(

@@ -12,7 +12,8 @@ from hypothesis.extra.numpy import arrays
 from simulated import run_ranks
 
 from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.quantized_sum import MIN_SCALE, QuantizedSum, add_quantized, quantize, row_bytes, views
+from w2vtrain.distributed.quantized_sum import QuantizedSum
+from w2vtrain.distributed.row_kernels import MIN_SCALE, add_quantized, quantize, row_bytes, views
 from w2vtrain.distributed.synchronization import Synchronizer
 from w2vtrain.engines.contract import Array, Role
 

@@ -33,9 +33,9 @@ import numpy as np
 
 from w2vtrain.distributed.communicator import Communicator
 from w2vtrain.distributed.quantized_sum import QuantizedSum
+from w2vtrain.distributed.row_kernels import apply_changes, scale_along, take_changes
 from w2vtrain.distributed.row_updates import shares_direction
 from w2vtrain.engines.contract import Engine, Role
-from w2vtrain.kernels.jit import kernel
 
 MIN_EXCHANGED_ROWS = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""
@@ -69,45 +69,6 @@ def mean_row(rows: np.ndarray) -> tuple[np.ndarray, float]:
     mean = rows.mean(axis=0, dtype=np.float64)
     square = math.fsum(mean * mean)
     return (mean / math.sqrt(square or 1.0)).astype(np.float32), square
-
-
-@kernel()
-def take_changes(array: np.ndarray, common: np.ndarray, rows: np.ndarray, changes: np.ndarray) -> None:
-    """Set changes (n, columns) to the change of each of rows (n,) since the last synchronization."""
-    for i in range(len(rows)):
-        r = rows[i]
-        for c in range(common.shape[1]):
-            changes[i, c] = array[r, c] - common[r, c]
-
-
-@kernel()
-def scale_along(direction: np.ndarray, total: np.ndarray, scale: np.ndarray, along: np.ndarray) -> None:
-    """Multiply the part of each row of total (n, columns) along a unit vector (columns,) by scale (n,).
-
-    along: (n,) float32, set to the length of that part. It is added up column by column, because a sum over a row in
-    SIMD lanes would depend on their number, and the ranks' replicas on their processors.
-    """
-    for i in range(len(total)):
-        along[i] = 0
-    for c in range(total.shape[1]):
-        for i in range(len(total)):
-            along[i] += total[i, c] * direction[c]
-    for i in range(len(total)):
-        change = (scale[i] - np.float32(1)) * along[i]
-        for c in range(total.shape[1]):
-            total[i, c] += change * direction[c]
-
-
-@kernel()
-def apply_changes(
-    array: np.ndarray, common: np.ndarray, rows: np.ndarray, total: np.ndarray, share: np.ndarray
-) -> None:
-    """Add share (n,) times the summed changes total (n, columns) to the common values of rows (n,); copy these back."""
-    for i in range(len(rows)):
-        r = rows[i]
-        for c in range(common.shape[1]):
-            common[r, c] += share[i] * total[i, c]
-            array[r, c] = common[r, c]
 
 
 class ExchangedArray:

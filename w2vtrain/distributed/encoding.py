@@ -79,7 +79,10 @@ class _Reading:
                 counted = stack.enter_context(self.count(int(settings.threads), gathering))
             words = [word.encode() for word in counted.words]
             owned = dealt(self.comm, word_table.listed(words, counted.counts))
-            stats = self.total(replace(counted.stats, types=owned.types))
+            # A word of several ranks counts once, for the rank that it belongs to.
+            sums = np.array(astuple(replace(counted.stats, types=owned.types)), np.int64)
+            self.comm.allreduce(sums)
+            stats = replace(CorpusStats(*sums.tolist()), files=len(self.corpus.files))
             if vocabulary is None:
                 limits = settings.min_count, settings.max_vocab
                 vocabulary = chosen(self.comm, owned, *limits, self.corpus.name, stats.text_bytes)
@@ -103,12 +106,6 @@ class _Reading:
             gathering.report([bytes_read, tokens])
 
         return read(stretch, threads=threads, folder=self.folder, progress=tick)
-
-    def total(self, mine: CorpusStats) -> CorpusStats:
-        """Return the statistics of the whole corpus. The types of `mine` are the words that belong to this rank."""
-        total = np.array(astuple(mine), np.int64)
-        self.comm.allreduce(total)
-        return replace(CorpusStats(*total.tolist()), files=len(self.corpus.files))
 
     def write(
         self, counted: Counted, vocabulary: Vocabulary, stats: CorpusStats, settings: Settings, ids: SharedIds

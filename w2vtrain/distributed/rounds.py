@@ -141,10 +141,8 @@ class Rounds:
 
     def train_share(self, order: Order, part: slice) -> list[SliceReport]:
         """Train on this rank's chunks of a round, on all of its threads. Return the report of each thread that did."""
-        if part.start == part.stop:
-            return []
         if self.pool is None:
-            return [self.course.train_slice(order, part, 0)]
+            return [self.course.train_slice(order, part, 0)] if part.start < part.stop else []
         schedule = self.course.schedule
         bounds = np.linspace(part.start, part.stop, schedule.threads + 1).round().astype(int).tolist()
         work = {

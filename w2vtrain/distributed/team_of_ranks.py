@@ -68,25 +68,22 @@ class TeamOfRanks(Team):
         with self._together():
             pass
         mine = {
-            "settings": {name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS},
-            "request": {**request, "sync-words": self.words},
-            "versions": {name: text for name, text in versions().items() if name != "platform"},
-            "code": {"code of w2vtrain": source_hash()[:16], **_own_code(settings)},
+            **{name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS},
+            **request,
+            "sync-words": self.words,
+            **{name: text for name, text in versions().items() if name != "platform"},
+            "code of w2vtrain": source_hash()[:16],
+            **_own_code(settings),
         }
         place = [socket.gethostname(), cores_of_process()]
-        everyone = allgather_json(self.comm, {"about": mine, "place": place})
+        everyone, places = zip(*allgather_json(self.comm, [mine, place]), strict=True)
         with self._agreeing():
             for rank, theirs in enumerate(everyone):
-                different: list[str] = []
-                for group, first in everyone[0]["about"].items():
-                    here = theirs["about"][group]
-                    different += differences(here, first, {**first, **here})
-                if different:
+                if different := differences(theirs, everyone[0], everyone[0] | theirs):
                     raise ConfigError(f"rank {rank} differs from rank 0: {'; '.join(different)}; start all ranks alike")
         threads = int(settings.threads)
         if automatic:
-            sharing = sum(theirs["place"] == place for theirs in everyone)
-            threads = max(1, threads // sharing)
+            threads = max(1, threads // places.count(place))
         self.threads = allgather_json(self.comm, threads)
         where = f"on each of {self.comm.size} ranks" if len(set(self.threads)) == 1 else "on rank 0"
         return replace(settings, threads=threads), where

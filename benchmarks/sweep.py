@@ -6,7 +6,6 @@ One setting at a time varies while the others stay fixed, to show where the time
 """
 
 import os
-import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import COUNT
 from w2vtrain.commands.shell import execute
 from w2vtrain.evaluation.figures import check_picture, new_figure, save_figure
-from w2vtrain.evaluation.measure import warm_up
+from w2vtrain.evaluation.measure import median_of, warm_up
 from w2vtrain.evaluation.systems import Job
 from w2vtrain.system.files import check_writable, write_json
 from w2vtrain.system.json_text import json_text
@@ -56,8 +55,8 @@ def sweep(base: Job, repeats: int) -> Iterator[tuple[str, Any, list[Observed]]]:
 
 def speed(measurements: list[Observed]) -> tuple[float, float]:
     """Return the medians of words per CPU second and of float32 operations per CPU second."""
-    words = statistics.median(m.speed or 0.0 for m in measurements)
-    return words, statistics.median(m.flops or 0.0 for m in measurements)
+    words, flops = median_of(measurements, lambda m: m.speed), median_of(measurements, lambda m: m.flops)
+    return words or 0.0, flops or 0.0
 
 
 def table(results: Results) -> str:
@@ -65,7 +64,7 @@ def table(results: Results) -> str:
     lines = ["| setting | value | words/CPU s | GFLOP/CPU s | peak MiB |", "|---|---|---|---|---|"]
     for axis, value, measurements in results:
         words, flops = speed(measurements)
-        peak = statistics.median(m.peak_memory for m in measurements) / 2**20
+        peak = median_of(measurements, lambda m: m.peak_memory / 2**20)
         lines.append(f"| {NAMES.get(axis, axis)} | {value:,} | {words:,.0f} | {flops / 1e9:.0f} | {peak:,.0f} |")
     return "\n".join(lines)
 

@@ -97,21 +97,22 @@ def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Win
         architecture.forward(rows, window, example, written)
         return written
 
+    def product() -> float:
+        return float((gradient * hidden())[0, :DIM].sum())
+
     if architecture.in_place():
         same = bool((hidden()[0, :DIM] == rows[window.context[example], :DIM]).all())
         yield Finding("the hidden vector is the row of its context word", same, f"word {window.context[example]}")
     yield Finding("the hidden vector is finite", bool(np.isfinite(hidden()[0, :DIM]).all()), f"{DIM} columns")
-    cells = {key: [r * 16 + c for r in range(len(array)) for c in range(DIM)] for key, array in arrays.items()}
-    slopes = {
-        key: slope(lambda: float((gradient * hidden())[0, :DIM].sum()), array, cells[key])
-        for key, array in arrays.items()
-    }
+    cells = {key: np.arange(array.size).reshape(array.shape)[:, :DIM].reshape(-1) for key, array in arrays.items()}
+    slopes = {key: slope(product, array, cells[key]) for key, array in arrays.items()}
     before, step = {key: array.copy() for key, array in arrays.items()}, 1e-4
     architecture.backward(rows, window, example, gradient, step)
     for key, array in arrays.items():
-        change = ((array - before[key]) / step).reshape(-1)
-        yield _proportional(f"the update of {key} follows the negative gradient", change[cells[key]], slopes[key])
-        outside = np.delete(change.reshape(array.shape), range(DIM), axis=1)
+        change = (array - before[key]) / step
+        claim = f"the update of {key} follows the negative gradient"
+        yield _proportional(claim, change[:, :DIM].reshape(-1), slopes[key])
+        outside = change[:, DIM:]
         yield Finding(f"padding of {key} stays zero", not outside.any(), f"{outside.size} elements")
         array[...] = before[key]
 

@@ -71,13 +71,10 @@ def best(points: Sequence[Point], limit: float) -> list[Point]:
 def equal_times(points: Sequence[Point]) -> list[str]:
     """Return one line per point of another system: the best of w2vtrain in the seconds of that point."""
     lines = []
-    for point in points:
-        ours = [leader for leader in best(points, point.seconds) if leader.job.system == "w2vtrain"]
-        if point.job.system != "w2vtrain" and ours:
-            theirs = (
-                f"in the {point.seconds:.1f} s of {point.job.system} {point.job.name} (mean score {point.mean:.4f})"
-            )
-            lines.append(f"{theirs}: w2vtrain {ours[0].job.name} ({ours[0].mean:.4f}, {ours[0].seconds:.1f} s)")
+    for point in [point for point in points if point.job.system != "w2vtrain"]:
+        theirs = f"{point.seconds:.1f} s of {point.job.system} {point.job.name} (mean score {point.mean:.4f})"
+        for ours in best([one for one in points if one.job.system == "w2vtrain"], point.seconds):
+            lines.append(f"in the {theirs}: w2vtrain {ours.job.name} ({ours.mean:.4f}, {ours.seconds:.1f} s)")
     return lines
 
 

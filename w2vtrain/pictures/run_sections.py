@@ -111,23 +111,19 @@ def time_and_memory(subject: Subject) -> str:
         for name, value in (subject.fact("seconds", of=dict) or {}).items()
         if isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
     ]
-    parts = [_phases(phases) if phases else lacks("The time per phase is not recorded.")]
+    times = _phases(phases) if phases else lacks("The time per phase is not recorded.")
     peak, cpu = subject.fact("peak_memory_bytes"), subject.fact("words_per_cpu_second")
     size = subject.vectors.matrix.nbytes if subject.vectors else None
     parameters = subject.fact("output_parameters", of=int)
     left = subject.status.get("seconds_left")
-    parts.append(
-        pairs(
-            [
-                ("training time left, as of the checkpoint", duration(left) if isinstance(left, float) else None),
-                ("words per CPU second, of all threads", f"{cpu:,.0f}" if cpu else None),
-                ("peak memory of the process", size_text(peak) if peak else None),
-                ("these vectors", size_text(size) if size else None),
-                ("parameters of the output layer", f"{parameters:,}" if parameters else None),
-            ]
-        )
-    )
-    return "".join(parts)
+    rows = [
+        ("training time left, as of the checkpoint", duration(left) if isinstance(left, float) else None),
+        ("words per CPU second, of all threads", f"{cpu:,.0f}" if cpu else None),
+        ("peak memory of the process", size_text(peak) if peak else None),
+        ("these vectors", size_text(size) if size else None),
+        ("parameters of the output layer", f"{parameters:,}" if parameters else None),
+    ]
+    return times + pairs(rows)
 
 
 def _phases(phases: Sequence[tuple[str, float]]) -> str:

@@ -10,7 +10,7 @@ from w2vtrain.embeddings.analogies import AnalogyScore, evaluate_analogies
 from w2vtrain.embeddings.bundled import Kind, bundled_sets
 from w2vtrain.embeddings.datasets import read_pairs, read_questions
 from w2vtrain.embeddings.similarity import SimilarityReport, evaluate_similarity
-from w2vtrain.errors import DataError
+from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
 MIN_ANSWERED, MIN_COVERAGE = 50, 0.5
@@ -46,16 +46,14 @@ def scores_of(vectors: Vectors, questions: Sequence[str] = (), pairs: Sequence[s
 
 def _scores(vectors: Vectors, name: str, kind: Kind, path: str) -> list[Score]:
     """Return the score on one set and, for analogies, on its semantic and its syntactic part."""
-    if kind == "analogies":
-        measure, asked = "accuracy", sum(question is not None for _, question in read_questions(path))
-    else:
-        measure, asked = "Spearman", sum(1 for _ in read_pairs(path))
     try:
         if kind == "similarity":
+            measure, asked = "Spearman", sum(1 for _ in read_pairs(path))
             pairs = evaluate_similarity(vectors, path, restrict_vocab=None)
             return [_score(name, measure, pairs.spearman, pairs)]
+        measure, asked = "accuracy", sum(question is not None for _, question in read_questions(path))
         report = evaluate_analogies(vectors, path)
-    except DataError as error:  # the line names the path already
+    except (NoKnownWords, UndefinedScore) as error:  # the line names the path already
         return [Score(name, measure, None, None, 0, asked, str(error).removeprefix(f"{path}: "))]
     parts = [report.semantic, report.syntactic] if report.semantic.asked and report.syntactic.asked else []
     total = _score(name, measure, report.total.accuracy, report.total)

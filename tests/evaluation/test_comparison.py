@@ -22,7 +22,7 @@ import psutil
 import pytest
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError, WriteError
+from w2vtrain.errors import ConfigError, DataError, Relayed, W2VError, WriteError
 from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables
 from w2vtrain.evaluation import trial as trial_module
 from w2vtrain.evaluation.contenders import Contender, contenders
@@ -543,6 +543,20 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         found, _, said = w2vtrain_here([*command[3:], *wrong], tmp_path)
         assert found == code
         assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [(Relayed("no memory", 71), "no memory", 71), (children.ChildEnded(-9), "exited with code -9 and no result", 71)],
+)
+def test_the_error_of_a_trial_keeps_its_exit_code(tmp_path, monkeypatch, error, message, code):
+    def run_child(*_):
+        raise error
+
+    monkeypatch.setattr(comparison, "run_child", run_child)
+    with pytest.raises(W2VError, match=f"neg seed 1: .*{message}") as raised:
+        comparison.train_all(small_comparison(tmp_path), lambda _: None)
+    assert raised.value.exit_code == code
 
 
 @pytest.mark.parametrize("at_once", ["1", "2"])

@@ -212,11 +212,12 @@ def _train_apart(trial: Trial, path: Path, say: Callable[[str], None]) -> dict[s
     except Relayed as error:
         if error.exit_code == Diverged.exit_code:  # this is a result; any other error ends the comparison
             return {"failed": str(error), "exit_code": error.exit_code}
-        raise ConfigError(f"{trial.name}: {error}") from None
+        raise Relayed(f"{trial.name}: {error}", error.exit_code) from None
     except ChildEnded as ended:
-        raise ConfigError(
+        raise Relayed(
             f"{trial.name}: the process exited with code {ended.code} and no result;"
-            f" try again, with fewer {spelled('jobs')} if memory is short"
+            f" try again, with fewer {spelled('jobs')} if memory is short",
+            ended.exit_code,
         ) from None
 
 

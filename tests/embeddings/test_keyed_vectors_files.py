@@ -200,8 +200,9 @@ def test_what_json_cannot_represent_is_refused(tmp_path, keyed):
     keyed.set_vecattr("a", "thing", {1, 2})
     with pytest.raises(TypeError, match="JSON cannot represent"):
         keyed.save(tmp_path / "vectors")
-    with pytest.raises(TypeError, match="neither a string nor an integer"):
-        KeyedVectors.of([("a", 1)], np.ones((1, 2))).save(tmp_path / "vectors")
+    for key in (("a", 1), (), 0.0):
+        with pytest.raises(TypeError, match="neither a string nor an integer"):
+            KeyedVectors.of([key], np.ones((1, 2))).save(tmp_path / "vectors")
     assert not list(tmp_path.iterdir())
 
 

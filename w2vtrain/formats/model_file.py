@@ -110,8 +110,8 @@ def save_keys(
     Raise InvalidType if JSON cannot represent a key or an attribute, OutputError if the file cannot be created and
     WriteError if it cannot be written.
     """
-    if strange := next((key for key in keys if not isinstance(key, str | int | np.integer)), None):
-        raise InvalidType(f"{path}: the key {strange!r} is neither a string nor an integer, so it cannot be saved")
+    if strange := [key for key in keys if not isinstance(key, str | int | np.integer)]:
+        raise InvalidType(f"{path}: the key {strange[0]!r} is neither a string nor an integer, so it cannot be saved")
     tensors = {"vectors": vectors, "keys": _json_tensor(keys, path)}
     for name, values in attributes.items():
         plain = values.dtype.kind != "O"

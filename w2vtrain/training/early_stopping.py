@@ -5,7 +5,7 @@ This module does not train, and it does not decide when a checkpoint is written.
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,15 +32,16 @@ class EarlyStopping:
     without held-out text.
 
     text: the held-out text, or None; finished: number of epochs that are complete, including their scoring; lowest:
-    the best perplexity so far; waited: epochs since the best one; best: weights of the best epoch, or None if that is
-    the last epoch of the schedule or there is no held-out text; seconds: time spent on scoring.
+    the best perplexity so far; waited: epochs since the best one; best: the arrays of the best epoch by their names in
+    the model, none if that is the last epoch of the schedule or there is no held-out text; seconds: time spent on
+    scoring.
     """
 
     def __init__(self, text: Chunks | None, settings: Settings, vocabulary: Vocabulary, events: Events) -> None:
         self.text, self.settings, self.vocabulary, self.events = text, settings, vocabulary, events
         self.finished, self.waited = 0, 0
         self.lowest, self.seconds = math.inf, 0.0
-        self.best: Weights | None = None
+        self.best: dict[str, np.ndarray] = {}
 
     def score(self, epoch: Epoch, weights: Callable[[], Weights], stop: Callable[[], bool]) -> PerplexityScore | None:
         """Score the held-out text; return None if there is none. Raise Interrupted if `stop` returns True.
@@ -74,9 +75,9 @@ class EarlyStopping:
             self.waited += 1
             if epoch.examples and (heldout.perplexity < self.lowest or is_first):
                 self.lowest, self.waited = heldout.perplexity, 0
-                self.best = None  # its memory is free before the copy is made
+                self.best = {}  # its memory is free before the copy is made
                 if epoch.epoch < self.settings.epochs:
-                    self.best = _copied(weights())
+                    self.best = {name: array.copy() for name, array in arrays_of(weights()).items()}
         self.finished = epoch.epoch
 
     def is_out_of_patience(self) -> bool:
@@ -86,7 +87,10 @@ class EarlyStopping:
 
     def chosen(self, weights: Callable[[], Weights]) -> Weights:
         """Return the weights of the best epoch; `weights` returns those of the last epoch."""
-        return self.best if self.waited and self.best else weights()
+        if not (self.waited and self.best):
+            return weights()
+        others = {name: array for name, array in self.best.items() if name not in ("input", "output")}
+        return Weights(self.best["input"], self.best["output"], others)
 
     def best_epoch(self) -> int | None:
         """Return the number of the best epoch, counted from 1; None without held-out text."""
@@ -99,28 +103,20 @@ class EarlyStopping:
             "scoring": self.seconds,
             "lowest": self.lowest,
             "waited": self.waited,
-            "best": self.best is not None,
+            "best": bool(self.best),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that a checkpoint stores for this object, by name."""
-        return best_arrays(self.best) if self.best else {}
+        """Return the arrays that a checkpoint stores for this object, by their names there."""
+        return {f"{BEST}{name}": array for name, array in self.best.items()}
 
-    def restore(self, saved: Saved, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restore what a checkpoint stores for this object. arrays: those of `arrays`."""
+    def restore(self, saved: Saved, best: dict[str, np.ndarray]) -> None:
+        """Restore what a checkpoint stores for this object."""
         self.waited, self.finished, self.seconds = saved.waited, saved.finished, saved.scoring
         self.lowest = math.inf if saved.lowest is None else saved.lowest
-        if saved.best:
-            kept = {name.removeprefix(BEST): array for name, array in arrays.items()}
-            self.best = Weights(kept.pop("input"), kept.pop("output"), kept)
+        self.best = best
 
 
-def best_arrays(weights: Weights) -> dict[str, np.ndarray]:
-    """Return the weights of the best epoch by their names in a checkpoint."""
-    named = {"input": weights.input, "output": weights.output, **weights.arrays}
-    return {f"{BEST}{name}": array for name, array in named.items()}
-
-
-def _copied(weights: Weights) -> Weights:
-    arrays = {name: array.copy() for name, array in weights.arrays.items()}
-    return Weights(weights.input.copy(), weights.output.copy(), arrays)
+def arrays_of(weights: Weights) -> dict[str, np.ndarray]:
+    """Return all arrays of a model by their names."""
+    return {"input": weights.input, "output": weights.output, **weights.arrays}

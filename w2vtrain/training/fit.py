@@ -23,9 +23,9 @@ from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
-from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.checkpoint import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
-from w2vtrain.training.early_stopping import EarlyStopping, best_arrays
+from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
@@ -258,8 +258,8 @@ class _Learner:
         saved, mine = checkpoint.saved(), self.engine.state()
         if self.fingerprint:
             self.fingerprint.check(saved.corpus)
-        best = best_arrays(self.engine.weights()) if saved.best else {}
-        for name, array in (mine | best).items():
+        best = arrays_of(self.engine.weights()) if saved.best else {}
+        for name, array in (mine | {f"{BEST}{name}": array for name, array in best.items()}).items():
             theirs = checkpoint.arrays.get(name)
             if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
                 raise DataError(
@@ -275,7 +275,7 @@ class _Learner:
         if state.epoch and (state.last is None or state.last.epoch != state.epoch):
             raise DataError(f"{checkpoint.invalid}: the last epoch has no record")
         self.record.epochs = saved.epochs
-        self.early_stopping.restore(saved, {name: checkpoint.arrays[name] for name in best})
+        self.early_stopping.restore(saved, {name: checkpoint.arrays[f"{BEST}{name}"] for name in best})
 
     def model(self) -> Model:
         """Return the model: the best weights, or the last without held-out text, and the record of the run."""

@@ -14,7 +14,6 @@ from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.reading import read_small
 from w2vtrain.system.storage import remove_file
 from w2vtrain.system.trust import Trusted, require_trust
 
@@ -75,5 +74,5 @@ def not_shared(folder: Path, why: str) -> OutputError:
 
 
 def _content(path: Path) -> bytes:
-    path.stat()  # raises OSError, so that the attempt is repeated
-    return read_small(path, _TOKEN_BYTES)
+    with path.open("rb") as file:
+        return file.read(_TOKEN_BYTES + 1)

@@ -89,7 +89,7 @@ def fit(
             learner.start(inputs.start)
         if prepare:
             prepare(learner.engine)
-        learner.resume(corpus)
+        learner.resume(corpus, inputs.start)
         team.run.keep(ids.vocabulary)
         learner.train()
     return learner.model()
@@ -117,8 +117,8 @@ def _read(
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: what training continues from; origin: the model that it started from; fingerprint: of what was read, if the
-    run saves checkpoints; subwords: the input rows of words, or None if each has one.
+    state: what training continues from; fingerprint: of what was read, if the run saves checkpoints; subwords: the
+    input rows of words, or None if each has one.
     """
 
     def __init__(
@@ -129,7 +129,6 @@ class _Learner:
         self.record, self.run, self.probe = record, team.run, probe
         self.started = time.monotonic()
         self.state = State()
-        self.origin: Origin | None = None
         self.fingerprint: Fingerprint | None = None
         self.subwords = subwords_of(settings, ids.vocabulary.words)
         self.architecture = architecture_of(settings, ids.vocabulary.words)
@@ -162,7 +161,6 @@ class _Learner:
     def start(self, start: WarmStart) -> None:
         """Start from the weights of a trained model, and record it."""
         self.record.init_from = start.copy_to(self.engine, self.settings)
-        self.origin = Origin(start.name, start.sha256)
         self.events.started(self.record.init_from)
 
     def train(self) -> None:
@@ -232,13 +230,15 @@ class _Learner:
         saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts())
         return self.engine.state() | self.early_stopping.arrays(), asdict(saved)
 
-    def resume(self, corpus: Source) -> None:
+    def resume(self, corpus: Source, start: WarmStart | None) -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
 
-        Raise DataError if the checkpoint does not fit this run.
+        start: what the run started from, which must not have changed, either. Raise DataError if the checkpoint does
+        not fit this run.
         """
         if self.run.folder:
-            self.fingerprint = Fingerprint.of(corpus, self.ids, self.origin)
+            origin = Origin(start.name, start.sha256) if start else None
+            self.fingerprint = Fingerprint.of(corpus, self.ids, origin)
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return

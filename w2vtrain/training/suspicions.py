@@ -8,6 +8,7 @@ Nothing here reads files or prints: the caller passes the beginning of the text 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -83,12 +84,9 @@ def _json_lines(lines: list[bytes]) -> str | None:
 
 
 def _is_object(line: bytes) -> bool:
-    if not line.lstrip().startswith(b"{"):
-        return False
-    try:
-        return isinstance(orjson.loads(line), dict)
-    except orjson.JSONDecodeError:
-        return False
+    with suppress(orjson.JSONDecodeError):
+        return line.lstrip().startswith(b"{") and isinstance(orjson.loads(line), dict)
+    return False
 
 
 def _numbers(sample: bytes, lines: list[bytes]) -> str | None:

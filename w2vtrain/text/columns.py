@@ -153,18 +153,16 @@ def first_null(array: Array) -> int | None:
 
 def _sizes(array: Array) -> Int64:
     """Return the bytes of each row as text, before strings that rows share are repeated."""
+    import pyarrow.compute as compute
+
     if not _is_any(array.type, LISTS):
         return _lengths(array)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_lengths(array.values))])
-    if hasattr(array, "sizes"):  # views of lists, which may overlap
-        first = array.offsets.to_numpy().astype(np.int64)
-        last = first + array.sizes.to_numpy()
-    elif hasattr(array, "offsets"):
-        offsets = array.offsets.to_numpy()
-        first, last = offsets[:-1], offsets[1:]
-    else:
+    if hasattr(array, "offsets"):
+        first = array.offsets.to_numpy()[: len(array)].astype(np.int64)
+    else:  # lists of a fixed size
         first = (array.offset + np.arange(len(array))) * array.type.list_size
-        last = first + array.type.list_size
+    last = first + compute.list_value_length(array).to_numpy()  # views of lists may overlap
     return np.asarray(ends[last] - ends[first] + 1, np.int64)
 
 
@@ -212,10 +210,9 @@ def _flat(array: Array) -> Array:
     """Return an array of strings as large_binary, which is a view of most types."""
     import pyarrow
 
-    types = pyarrow.types
-    if types.is_dictionary(array.type):
+    if pyarrow.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if types.is_string_view(array.type):
+    if pyarrow.types.is_string_view(array.type):
         array = array.cast(pyarrow.large_string())
     return array.cast(pyarrow.large_binary())
 

@@ -9,8 +9,9 @@ from typing import Any
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
 from w2vtrain.text.columns import bytes_of, column_in, column_of, first_part, is_list, pyarrow, rows, selected
 from w2vtrain.text.source import File
+from w2vtrain.text.table_formats import format_of
 from w2vtrain.text.table_formats.contract import Opened, Piece
-from w2vtrain.text.tables import TableReader, Tables, is_table
+from w2vtrain.text.tables import TableReader, Tables
 from w2vtrain.text.text_files import Corpus
 
 
@@ -56,7 +57,7 @@ def has_columns(sources: Any) -> bool:
     if not isinstance(sources, list | tuple):
         return False
     folders = any(Path(source).is_dir() for source in sources)
-    return folders or any(is_table(file.path) for file in Corpus(sources).files)
+    return folders or any(file.path != "-" and format_of(file.path) for file in Corpus(sources).files)
 
 
 class FrameColumn(Tables):

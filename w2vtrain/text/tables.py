@@ -157,11 +157,6 @@ def _form(file: File) -> Format:
     return form
 
 
-def is_table(path: str) -> bool:
-    """Return whether a file is a table, by its suffix or first bytes."""
-    return path != "-" and format_of(path) is not None
-
-
 def column_needed(corpus: Corpus) -> None:
     """Raise UsageError, which lists the columns, if a file of the corpus is a table that cannot be text."""
     for file in corpus.files:

@@ -132,8 +132,5 @@ def _problem(state: npt.NDArray[np.int64], columns: int, path: str) -> DataError
     )
 
 
-def _format(name: str, suffix: str, delimiter: str) -> Format:
-    return Format(name, (suffix,), partial(_open, name=name, delimiter=delimiter))
-
-
-CSV, TSV = _format("CSV", ".csv", ","), _format("TSV", ".tsv", "\t")
+CSV = Format("CSV", (".csv",), partial(_open, name="CSV", delimiter=","))
+TSV = Format("TSV", (".tsv",), partial(_open, name="TSV", delimiter="\t"))

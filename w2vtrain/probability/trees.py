@@ -5,6 +5,7 @@ No function is recursive, so a tree may be as deep as its number of words.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -73,8 +74,6 @@ def balanced(size: int) -> Tree:
 
     Nodes are numbered as in a heap: node i has the children 2i and 2i + 1, and the words are V..2V-1.
     """
-    if size < 2:
-        raise ValueError("a tree needs at least two words")
     heap = np.concatenate([np.arange(size, 2 * size), np.arange(size - 1, 0, -1)])
     return _tree((2 * size - 1 - (heap >> 1)).astype(np.int32), (heap & 1).astype(np.uint8))
 
@@ -131,28 +130,23 @@ def taxonomy_paths(chains: Sequence[Sequence[Hashable]], counts: np.ndarray) -> 
     if len(chains) < 2:
         raise ValueError("a tree needs at least two words")
     counts = np.maximum(counts * min(1.0, MAX_TOTAL_COUNT / max(1.0, counts.sum(dtype=float))), 1).astype(np.int64)
-    children: list[dict[Hashable, int]] = [{}]  # the children of each node by name
-    weights, word_at = [0], {}
+    numbers: dict[tuple[int, Hashable], int] = {}  # of nodes, by the number of the parent and the name; the root is 0
+    weights: Counter[int] = Counter()
+    leaves: list[int] = []
     for word, (chain, count) in enumerate(zip(chains, counts.tolist(), strict=True)):
         node = 0
-        weights[0] += count
         for name in (*chain, (None, word)):
-            below = children[node].setdefault(name, len(children))
-            if below == len(children):
-                children.append({})
-                weights.append(0)
-            node = below
+            node = numbers.setdefault((node, name), len(numbers) + 1)
             weights[node] += count
-        word_at[node] = word
-    paths, open_nodes = [""] * len(chains), [(0, "")]
-    while open_nodes:
-        node, path = open_nodes.pop()
-        if node in word_at:
-            paths[word_at[node]] = path
-        below_all = list(children[node].values())
-        turns = _turns(np.array([weights[below] for below in below_all], np.int64))
-        open_nodes += [(below, path + turn) for below, turn in zip(below_all, turns, strict=True)]
-    return paths
+        leaves.append(node)
+    children: dict[int, list[int]] = {}
+    for (parent, _), node in numbers.items():
+        children.setdefault(parent, []).append(node)
+    paths = {0: ""}
+    for node, below in children.items():  # parents come before their children
+        turns = _turns(np.array([weights[child] for child in below], np.int64))
+        paths |= {child: paths[node] + turn for child, turn in zip(below, turns, strict=True)}
+    return [paths[leaf] for leaf in leaves]
 
 
 def _turns(weights: np.ndarray) -> list[str]:
@@ -209,8 +203,6 @@ def _grow(order: np.ndarray, cut: Callable[[int, int], int]) -> Tree:
     cut(first, last) may reorder order[first:last], and returns the index, between first and last, at which to split it.
     """
     size = len(order)
-    if size < 2:
-        raise ValueError("a tree needs at least two words")
     parent, code = np.zeros(2 * size - 1, np.int32), np.zeros(2 * size - 1, np.uint8)
     sets, root = [(0, size)], 2 * size - 2
     for number in range(size - 1):
@@ -229,6 +221,8 @@ def _grow(order: np.ndarray, cut: Callable[[int, int], int]) -> Tree:
 def _tree(parent: np.ndarray, code: np.ndarray) -> Tree:
     """Return the tree with these parents and turns, in the format that `Tree.links` returns."""
     size = (len(parent) + 1) // 2
+    if size < 2:
+        raise ValueError("a tree needs at least two words")
     start = np.zeros(size + 1, np.int64)
     _depths(parent, start, size)
     np.cumsum(start, out=start)

@@ -380,8 +380,8 @@ MUTANTS = (
         "formats/test_fasttext_file.py::test_a_model_that_is_written_reads_back_the_same",
     ),
     Mutant(
-        "problems-of-a-class", "registry.py", "{'; '.join(filter(None, problems))}",
-        "{next(filter(None, problems))}",
+        "problems-of-a-class", "registry.py", "\"; \".join(filter(None, problems))",
+        "next(filter(None, problems))",
         "test_registry.py::test_all_problems_of_a_class_are_reported_at_once",
     ),
     Mutant(

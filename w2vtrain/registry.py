@@ -47,12 +47,11 @@ class Contract:
         """Check a class and add the Protocol's defaults; ConfigError says what is missing or wrong, and where."""
         if not inspect.isclass(cls):
             raise ConfigError(f"{subject}: expected a class, got {shown(cls)}")
-        where = described(cls, subject)
         if self.named_tuple and not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
-            raise ConfigError(f"{where} is not a typing.NamedTuple, as kernels require")
+            raise breach(cls, subject, "is not a typing.NamedTuple, as kernels require")
         problems = [self._problem(cls, name, member) for name, member in self._members.items()]
         if any(problems):
-            raise ConfigError(f"{where} {'; '.join(filter(None, problems))}")
+            raise breach(cls, subject, "; ".join(filter(None, problems)))
         for name, member in self._members.items():
             if not (hasattr(cls, name) or isinstance(member, property)):
                 setattr(cls, name, member)
@@ -131,6 +130,11 @@ def _fits(own: Any, member: Any, by_name: bool) -> bool:
 def described(cls: type, subject: str) -> str:
     """Return a class's description for messages: its purpose, name, file and line."""
     return f"{subject}: class {cls.__qualname__} ({_place_of(cls)})"
+
+
+def breach(cls: type, subject: str, what: str) -> ConfigError:
+    """Return the error for a class that breaks its contract. what: the rest of the sentence that begins with it."""
+    return ConfigError(f"{described(cls, subject)} {what}")
 
 
 def _place_of(cls: type) -> str:

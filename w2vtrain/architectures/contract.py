@@ -17,7 +17,7 @@ import numpy as np
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods
 from w2vtrain.objectives.contract import ARCHITECTURES
-from w2vtrain.registry import Contract, check_names, described
+from w2vtrain.registry import Contract, breach, check_names
 
 
 class Layout(NamedTuple):
@@ -161,18 +161,13 @@ def verify(module: Any, subject: str) -> None:
     if cls.input_rows is not Architecture.input_rows and not composes(cls):
         raise ConfigError(f"{subject}: defines input_rows but not vectors, which computes word vectors from these rows")
     if cls.in_place() and not cls.pairs():
-        raise ConfigError(
-            f"{described(cls, subject)} returns True from in_place, which requires pairs to return True, too"
-        )
+        raise breach(cls, subject, "returns True from in_place, which requires pairs to return True, too")
     if cls.like() not in ARCHITECTURES:
-        raise ConfigError(
-            f"{described(cls, subject)} returns {shown(cls.like())} from like; choose one of {', '.join(ARCHITECTURES)}"
-        )
+        choices = ", ".join(ARCHITECTURES)
+        raise breach(cls, subject, f"returns {shown(cls.like())} from like; choose one of {choices}")
     blend = cls.blend()
     if not isinstance(blend, Blend) or not 0 <= blend.share <= 1:
-        raise ConfigError(
-            f"{described(cls, subject)} returns {shown(blend)} from blend; it must be a Blend of share 0 to 1"
-        )
+        raise breach(cls, subject, f"returns {shown(blend)} from blend; it must be a Blend of share 0 to 1")
 
 
 def verify_built(instance: Any, words: int, subject: str) -> None:
@@ -185,7 +180,5 @@ def verify_built(instance: Any, words: int, subject: str) -> None:
         )
     learned = instance.learned()
     if not isinstance(learned, dict) or learned.keys() - set(instance._fields):
-        raise ConfigError(
-            f"{described(type(instance), subject)} needs learned() to return a dict of arrays by field name"
-        )
+        raise breach(type(instance), subject, "needs learned() to return a dict of arrays by field name")
     check_names(learned, subject)

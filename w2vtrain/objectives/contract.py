@@ -26,7 +26,7 @@ from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods
 from w2vtrain.probability.dense import RowScorer, Workspace
 from w2vtrain.probability.problem import Arrays, Options, Problem
-from w2vtrain.registry import Contract, check_names, described
+from w2vtrain.registry import Contract, breach, check_names
 
 ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
 """The architectures that DEFAULTS must list. Any other architecture may reuse the settings of one of these."""
@@ -320,18 +320,14 @@ def verify(module: Any, subject: str) -> None:
     cls, defaults = module.OBJECTIVE, module.DEFAULTS
     engine = getattr(cls, "engine", "windows")
     if engine not in tuple(CONTRACTS):
-        raise ConfigError(f"{described(cls, subject)} has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
+        raise breach(cls, subject, f"has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
     CONTRACTS[engine].verify(cls, subject)
     if any(map(cls.blends, ARCHITECTURES)) and not has_word_rows(cls):
-        raise ConfigError(
-            f"{described(cls, subject)} returns True from blends, but does not have one output row per word"
-        )
+        raise breach(cls, subject, "returns True from blends, but does not have one output row per word")
     for option in list(inspect.signature(cls.build).parameters.values())[1:]:
         if option.kind is not option.KEYWORD_ONLY or type(option.default) not in (bool, int, float, str):
-            raise ConfigError(
-                f"{described(cls, subject)} needs build(cls, problem, *, ...) with a number, a string, True or False as"
-                f" the default of {option.name}"
-            )
+            need = "needs build(cls, problem, *, ...) with a number, a string, True or False as the default of"
+            raise breach(cls, subject, f"{need} {option.name}")
     _verify_defaults(defaults, subject)
 
 
@@ -362,7 +358,5 @@ def verify_built(instance: Any, engine: str, subject: str) -> None:
     CONTRACTS[engine].verify_built(instance, subject)
     limit = getattr(instance, "candidate_limit", 1)
     if not (isinstance(limit, (int, np.integer)) and limit > 0):
-        raise ConfigError(
-            f"{described(type(instance), subject)} has candidate_limit {shown(limit)}; expected 1 or more"
-        )
+        raise breach(type(instance), subject, f"has candidate_limit {shown(limit)}; expected 1 or more")
     check_names([*instance.arrays(), *getattr(instance, "learned", dict)()], subject)

@@ -68,11 +68,11 @@ def test_compiled_softmax_errors_agree_with_numpy(values, target):
     targets, slope = np.array([target % len(values), 0], np.int32), np.array([0.2, -0.1], np.float32)
     wide = logits.astype(np.float64)
     expected = wide.copy()
-    a, b = softmax_errors(logits, targets, slope, 0.5), softmax_errors(expected, targets, slope, 0.5)
+    a, b = softmax_errors(logits, targets, slope), softmax_errors(expected, targets, slope)
     np.testing.assert_allclose(a[0], b[0], rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(a[1], b[1])
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=2e-5)
-    naive = -(0.5 + slope * logsumexp(wide, axis=1))[:, None] * np.exp(log_softmax(wide, axis=1))
+    naive = -(1 + slope * logsumexp(wide, axis=1))[:, None] * np.exp(log_softmax(wide, axis=1))
     naive[[0, 1], targets] += 1
     np.testing.assert_allclose(expected, naive, atol=1e-12)
 

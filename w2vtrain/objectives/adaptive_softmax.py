@@ -73,11 +73,13 @@ class AdaptiveScorer(NormalizedScorer):
     head: (k + clusters, width), the rows of the k most frequent words and of the clusters. tails: the rows of each
     cluster's words, (words, d_i), with a last column of biases if there are any. projections: (d_i, width), the
     matrices that turn hidden vectors into those that a cluster's rows score. bias: whether rows end with a bias.
+    output: no rows; these are in other arrays of the model.
     """
 
     def __init__(self, head: np.ndarray, tails: list[np.ndarray], projections: list[np.ndarray], bias: bool) -> None:
         self.head, self.tails, self.projections, self.bias = head, tails, projections, int(bias)
         self.firsts = np.cumsum([len(head) - len(tails), *map(len, tails)])
+        self.output = np.zeros((0, head.shape[1]), head.dtype)
 
     def places(self, targets: np.ndarray) -> np.ndarray:
         """Return the rows of the head that stand for targets (B,): the words' own rows, or those of their clusters."""
@@ -132,10 +134,6 @@ class AdaptiveSoftmax(AdaptiveScorer):
 
     engine, rowless = "blocks", True
 
-    def __init__(self, head: np.ndarray, tails: list[np.ndarray], projections: list[np.ndarray], bias: bool) -> None:
-        super().__init__(head, tails, projections, bias)
-        self.output = np.zeros((0, head.shape[1]), head.dtype)
-
     @classmethod
     def build(cls, problem: Problem, *, cutoffs: str = "", factor: float = 2.0) -> "AdaptiveSoftmax":
         """Start biases, if any, at the log-frequencies of the words and of the clusters."""
@@ -178,11 +176,10 @@ class AdaptiveSoftmax(AdaptiveScorer):
         tails = {f"tails.{i}": tail for i, tail in enumerate(self.tails)}
         return {"head": self.head, **tails, **{f"projections.{i}": one for i, one in enumerate(self.projections)}}
 
+    arrays = parameters
+
     def decayed(self) -> list[np.ndarray]:
         return list(self.parameters().values())
-
-    def arrays(self) -> Arrays:
-        return self.parameters()
 
     @classmethod
     def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> AdaptiveScorer:

@@ -9,7 +9,7 @@ from w2vtrain.errors import shown
 from w2vtrain.kernels.layers import UNITS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import END, CharacterDecoder, shapes, spell
-from w2vtrain.probability.dense import Workspace, log_sum_exp
+from w2vtrain.probability.dense import Workspace, log_softmax, log_sum_exp
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges, damaged
 
 GROUP = "structure"
@@ -52,9 +52,6 @@ class CharScorer:
             log_z[block] = log_sum_exp(spelled)
         return raw, log_z
 
-    def raw(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        return self.log_prob(H, targets)
-
     def log_prob(self, H: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return log P(spelling of the target|h), (B,), which is normalized over all strings, not the vocabulary."""
         result, work = np.empty(len(H), H.dtype), Workspace()
@@ -63,12 +60,13 @@ class CharScorer:
             result[block] = self.network.log_prob(H[block], targets[block], work)
         return result
 
+    raw = log_prob
+
     def log_probs(self, H: np.ndarray) -> np.ndarray:
         result = np.empty((len(H), len(self.network.lengths)), H.dtype)
         for first in range(0, len(H), HIDDEN_VECTORS_AT_ONCE):
-            spelled = self.network.all_words(H[first : first + HIDDEN_VECTORS_AT_ONCE])
-            result[first : first + HIDDEN_VECTORS_AT_ONCE] = spelled
-            result[first : first + HIDDEN_VECTORS_AT_ONCE] -= log_sum_exp(spelled)[:, None]
+            block = slice(first, first + HIDDEN_VECTORS_AT_ONCE)
+            result[block] = log_softmax(self.network.all_words(H[block]))
         return result
 
 

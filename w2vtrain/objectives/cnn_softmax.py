@@ -129,15 +129,11 @@ class CnnSoftmax:
     @property
     def output(self) -> np.ndarray:
         """All output rows (V, width), computed at each access."""
-        return self.rows()
-
-    def rows(self, words: np.ndarray | None = None) -> np.ndarray:
-        """Compute the output rows (n, width) of words (n,), or of all words."""
-        words = self.words if words is None else words.astype(np.int32, copy=False)
-        work, out = Workspace(), np.empty((len(words), self.width), self.theta["projection"].dtype)
-        for first in range(0, len(words), WORDS_AT_ONCE):
-            out[first : first + WORDS_AT_ONCE] = self._forward(words[first : first + WORDS_AT_ONCE], work).rows
-        return out
+        work, rows = Workspace(), np.empty((len(self.words), self.width), self.theta["projection"].dtype)
+        for first in range(0, len(rows), WORDS_AT_ONCE):
+            block = slice(first, first + WORDS_AT_ONCE)
+            rows[block] = self._forward(self.words[block], work).rows
+        return rows
 
     def _forward(self, words: np.ndarray, work: Workspace) -> Forward:
         """Compute the rows of words (n,), and what is needed on the way back."""

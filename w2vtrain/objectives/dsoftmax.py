@@ -44,12 +44,14 @@ def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
 class BandScorer:
     """Scores by bands of words, each of which uses its own columns of h: s_w = o_w·h[columns of w's band] (+ b_w).
 
-    bands: one matrix of output rows per band. bias: whether each row ends with a bias.
+    bands: one matrix of output rows per band. bias: whether each row ends with a bias. output: no rows of other words.
     """
 
     def __init__(self, bands: list[np.ndarray], bias: bool) -> None:
         self.bands, self.bias = bands, int(bias)
         self.size = sum(len(band) for band in bands)
+        width = sum(band.shape[1] - self.bias for band in bands) + self.bias
+        self.output = np.zeros((0, width), bands[0].dtype)
 
     def places(self) -> Iterator[tuple[np.ndarray, slice, slice]]:
         """Yield each band with the slice of its words and the slice of its columns of h, without the bias."""
@@ -111,11 +113,6 @@ class DSoftmax(BandScorer):
 
     engine, rowless = "blocks", True
 
-    def __init__(self, bands: list[np.ndarray], bias: bool) -> None:
-        super().__init__(bands, bias)
-        width = sum(band.shape[1] - self.bias for band in bands) + self.bias
-        self.output = np.zeros((0, width), bands[0].dtype)
-
     @classmethod
     def build(cls, problem: Problem, *, bands: str = "80:60,15:25,5:15") -> "DSoftmax":
         """Start biases, if any, at the log-frequencies of the words."""
@@ -140,11 +137,10 @@ class DSoftmax(BandScorer):
     def parameters(self) -> Arrays:
         return {f"bands.{i}": band for i, band in enumerate(self.bands)}
 
+    arrays = parameters
+
     def decayed(self) -> list[np.ndarray]:
         return list(self.bands)
-
-    def arrays(self) -> Arrays:
-        return self.parameters()
 
     @classmethod
     def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> BandScorer:

@@ -184,10 +184,10 @@ def learn(tables, output, H, targets, lr, scratch, candidates, g, dH):
 
 
 def make_tables(output: np.ndarray, columns: np.ndarray, limit: int) -> Tables:
-    """Hash all output rows, and return the tables."""
+    """Hash all output rows, and return the tables. limit: the largest number of rows to retrieve, 0 for all."""
     size, (count, hashes, window) = len(output), columns.shape
     starts = np.empty((count, window**hashes + 1), np.int32)
-    tables = Tables(columns, np.empty((count, size), np.int32), starts, limit)
+    tables = Tables(columns, np.empty((count, size), np.int32), starts, min(limit, size) if limit else size)
     fill(tables, output, np.empty(size, np.int32))
     return tables
 
@@ -295,7 +295,7 @@ class Lsh(RowObjective):
         check_size(len(problem.counts), problem.dim, tables, hashes, window)
         output = problem.initial_rows(bias=problem.log_unigram())
         columns = first_entries(problem, tables, hashes, window)
-        return cls(output, columns, rebuild, _most(limit, len(output)))
+        return cls(output, columns, rebuild, limit)
 
     @classmethod
     def check(cls, options: Options) -> None:
@@ -342,11 +342,7 @@ class Lsh(RowObjective):
         sizes = options["tables"], options["hashes"], options["window"]
         check_size(len(output), problem.dim, *sizes)
         columns = first_entries(problem, *sizes)
-        return LshScorer(output, columns, _most(options["limit"], len(output)))
-
-
-def _most(limit: int, size: int) -> int:
-    return min(limit, size) if limit else size
+        return LshScorer(output, columns, options["limit"])
 
 
 OBJECTIVE = Lsh

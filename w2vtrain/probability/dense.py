@@ -106,12 +106,11 @@ def softmax_errors(
     logits: np.ndarray,
     targets: np.ndarray,
     slope: np.ndarray | None = None,
-    constant: float = 1.0,
     bound: float = math.inf,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Replace logits (B, n) with [v = target] - (constant + slope log Z) P(v); return log Z and s_target, both (B,).
+    """Replace logits (B, n) with [v = target] - (1 + slope log Z) P(v); return log Z and s_target, both (B,).
 
-    The result is -dL/ds_v of L = -s_target + constant log Z + slope / 2 log² Z, where s are the logits.
+    The result is -dL/ds_v of L = -s_target + log Z + slope / 2 log² Z, where s are the logits.
 
     targets: (B,) column numbers.
     slope: (B,), zeros if omitted.
@@ -121,7 +120,7 @@ def softmax_errors(
     hit = logits[lines, targets]
     if slope is None:
         slope = np.zeros(len(logits), logits.dtype)
-    log_z = scaled_softmax(logits, -constant, -slope, (-bound, bound))
+    log_z = scaled_softmax(logits, -1.0, -slope, (-bound, bound))
     logits[lines, targets] += 1
     return log_z, hit
 
@@ -195,7 +194,7 @@ def learn_softmax(
     `softmax_errors`. Return the summed loss and -dL/dH (B, width), both computed from the rows before the update.
     """
     g = np.dot(H, output.T, out=work.array("logits", (len(H), len(output)), H.dtype))
-    log_z, hit = softmax_errors(g, targets, slope, bound=bound)
+    log_z, hit = softmax_errors(g, targets, slope, bound)
     dH = np.dot(g, output)
     add_product(output, g, H, lr)
     loss = log_z - hit if slope is None else log_z - hit + bounded_square(log_z, slope, -bound, bound)

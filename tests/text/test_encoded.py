@@ -20,7 +20,7 @@ from ids import by_text
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.text import counting, word_table
 from w2vtrain.text.counting import CorpusStats
-from w2vtrain.text.encoded import EncodedCorpus, count, encode
+from w2vtrain.text.encoded import EncodedCorpus, count, encode, read
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -181,11 +181,8 @@ def test_the_ids_are_read_only(tmp_path):
 def test_progress_is_reported_in_the_calling_thread_up_to_the_end(tmp_path):
     calls = []
     text = b"a b c\n" * 1000
-    encode(
-        Corpus(write(tmp_path, text), block_bytes=10),
-        threads=2,
-        progress=lambda *call: calls.append((threading.get_ident(), *call)),
-    )
+    corpus = Corpus(write(tmp_path, text), block_bytes=10)
+    read(corpus, threads=2, progress=lambda *call: calls.append((threading.get_ident(), *call))).close()
     assert {call[0] for call in calls} == {threading.get_ident()}
     assert calls[-1][1:] == (len(text), len(text), 3000)
 
@@ -243,7 +240,7 @@ def test_an_exception_in_the_progress_callback_ends_the_call(tmp_path):
 
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        encode(Corpus(write(tmp_path, b"a b c\n" * 50)), progress=stop)
+        read(Corpus(write(tmp_path, b"a b c\n" * 50)), progress=stop)
     assert threading.active_count() == before
 
 

@@ -79,15 +79,17 @@ class Worker:
         self.spool_bytes = 0
         self.reading = threading.Lock()
 
-    def add(self, block: bytes) -> None:
-        """Count and number the tokens of a block, and append the numbers to the spool, if any."""
+    def add(self, block: bytes) -> int:
+        """Count and number the tokens of a block, and append the entries to the spool, if any. Return their number."""
         text = np.frombuffer(block, np.uint8)
         if self.out.size < text.size:
             self.out = np.empty(text.size, np.int32)
         self.table = word_table.add(text, self.table, self.out, self.state)
         self.totals += self.state
+        written = int(self.state[word_table.WRITTEN])
         if self.spool:
-            self.spool_bytes += append(self.spool, self.out[: self.state[word_table.WRITTEN]])
+            self.spool_bytes += append(self.spool, self.out[:written])
+        return written
 
 
 class Counting:
@@ -183,11 +185,8 @@ class Counting:
                 index, self._next = self._next, self._next + 1
             if block is None:
                 return
-            offset = worker.spool_bytes
-            worker.add(block)
-            self.spooled[index] = SpooledBlock(
-                thread, offset, int(worker.state[word_table.WRITTEN]), worker.table.types
-            )
+            offset, length = worker.spool_bytes, worker.add(block)
+            self.spooled[index] = SpooledBlock(thread, offset, length, worker.table.types)
             yield self.spooled[index]
 
 

@@ -259,23 +259,19 @@ def encode(
     sentence_end: bool = False,
     threads: int = 1,
     folder: Path | None = None,
-    progress: OnRead | None = None,
 ) -> EncodedCorpus:
     """Count and encode a source.
 
-    min_count, max_vocab, progress: see `count`. vocabulary: words and counts to use instead of those of the source.
+    min_count, max_vocab: see `count`. vocabulary: words and counts to use instead of those of the source.
     max_sentence: longer lines are cut into sentences of this many tokens. sentence_end: add `</s>` to the vocabulary,
     with the number of sentences as its count, unless `vocabulary` has it; in `tokens`, sentences still end with -1.
     folder: where the file of ids is created, see `read`. Encoding needs about twice its size in free disk space.
 
     Raise the errors of `read` and of `Counted.encode`. To choose the words after they were counted, use `read`.
     """
-    with read(source, threads=threads, folder=folder, progress=progress) as counted:
+    with read(source, threads=threads, folder=folder) as counted:
         chosen = counted.vocabulary(min_count, max_vocab) if vocabulary is None else vocabulary
-        ids = counted.encode(chosen, max_sentence=max_sentence, sentence_end=sentence_end)
-        if progress:
-            progress(ids.stats.bytes_read, source.size, counted.token_count)
-        return ids
+        return counted.encode(chosen, max_sentence=max_sentence, sentence_end=sentence_end)
 
 
 def no_known_words(name: str, token_count: int) -> NoKnownWords:

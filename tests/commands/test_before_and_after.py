@@ -86,6 +86,14 @@ def test_dry_run_prints_the_sizes_and_what_is_in_the_way(w2vtrain_here, folder):
     assert "chosen: " in out
 
 
+def test_dry_run_refuses_an_empty_text_whose_vocabulary_is_given(w2vtrain_here, folder):
+    (folder / "text.txt").write_text("\n")
+    (folder / "words.txt").write_text("a 2\nb 1\n")
+    code, out, said = dry_run(w2vtrain_here, folder, "--read-vocab", "words.txt")
+    assert (code, out) == (65, "")
+    assert "no tokens in text.txt" in said
+
+
 def test_dry_run_needs_no_name_of_an_output(w2vtrain_here, folder):
     """It takes one that is free, so that nothing that is here is in the way."""
     (folder / "vectors.txt").write_text("here", encoding="utf-8")

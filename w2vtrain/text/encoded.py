@@ -149,6 +149,11 @@ class Counted:
         require_words(merged.counts, len(order), min_count, name, self._counting.reader.text_bytes)
         return Vocabulary(merged.texts(order), merged.counts[order])
 
+    def require_tokens(self) -> None:
+        """Raise DataError if the source has no token."""
+        if not self.token_count:
+            raise no_tokens(self._counting.source.name, self._counting.reader.text_bytes)
+
     def encode(
         self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False
     ) -> EncodedCorpus:
@@ -163,8 +168,7 @@ class Counted:
         counting, name = self._counting, self._counting.source.name
         if self._closed:
             raise UsageError(f"{name}: cannot be encoded after Counted.close, which deletes the tokens")
-        if not self.token_count:
-            raise no_tokens(name, counting.reader.text_bytes)
+        self.require_tokens()
         with naming(counting.folder), temporary(counting.folder) as file:
             written = self.append_to(file, vocabulary, max_sentence)
             if not written.words:

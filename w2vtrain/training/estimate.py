@@ -133,6 +133,7 @@ def _read(
     """Read all of a corpus, and encode the sample of its blocks that it leaves in `blocks`."""
     started, corpus, threads = time.monotonic(), corpus_of(inputs.sources, settings), int(settings.threads)
     with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
+        counted.require_tokens()
         vocabulary = inputs.words(counted, settings)
         counts, stats = counted.counts, counted.stats
         known = np.fromiter((word in vocabulary.index for word in counted.words), bool, len(counts))

@@ -37,10 +37,6 @@ class Tree(NamedTuple):
     nodes: np.ndarray
     codes: np.ndarray
 
-    def mean_path(self, counts: np.ndarray) -> float:
-        """Return the mean number of nodes per path, weighted by counts (V,)."""
-        return float(np.diff(self.start) @ counts / counts.sum())
-
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         """Return each node's parent, int32, and the turn from the parent to it, uint8; both (2V-1,), words first."""
         size = len(self.start) - 1

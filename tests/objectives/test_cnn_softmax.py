@@ -18,6 +18,7 @@ LAYERS = [
     *("embeddings", "filters", "offsets", "highway", "highway_offsets"),
     *("projection", "mixing", "correction", "bias"),
 ]
+BY_WORD = ("cnn.correction", "bias")
 
 
 def built(rng, bias=True, dtype=np.float64, **options):
@@ -158,10 +159,10 @@ def test_very_many_samples_equal_the_full_softmax(rng):
     sampled, full = built(rng, samples=100_000)[0], built(rng, samples=0)[0]
     full.theta = sampled.theta
     H, targets = block(rng, DIM + 1)
-    a, b = sampled._gradients(H, targets, begun()), full._gradients(H, targets, begun())
+    a, b = sampled.gradients(H, targets, begun()), full.gradients(H, targets, begun())
     assert a[0] == pytest.approx(b[0], rel=1e-12)
-    for name in LAYERS:
-        one, other = (slopes[name][1] if name in ("correction", "bias") else slopes[name] for slopes in (a[2], b[2]))
+    for name in full.parameters():
+        one, other = (slopes[name][1] if name in BY_WORD else slopes[name] for slopes in (a[2], b[2]))
         np.testing.assert_allclose(one, other, atol=1e-11)
     np.testing.assert_array_equal(a[2]["bias"][0], b[2]["bias"][0])
 
@@ -171,18 +172,19 @@ def test_a_step_uses_sgd_for_words_and_adagrad_for_shared_parameters(rng):
     H, targets = block(rng, DIM + 1)
     totals = dict.fromkeys(objective.state, 0.0)
     for chunk in range(2):
-        old = {name: array.copy() for name, array in objective.theta.items()}
-        loss, _, slopes = objective._gradients(H, targets, begun(chunk))
+        old, new = {name: array.copy() for name, array in objective.parameters().items()}, objective.parameters()
+        loss, _, slopes = objective.gradients(H, targets, begun(chunk))
         assert objective.step(H, targets, 0.01, begun(chunk))[0] == loss
-        for name in ("correction", "bias"):
+        for name in BY_WORD:
             expected = old[name].copy()
             expected[slopes[name][0]] += 0.01 * slopes[name][1]
-            np.testing.assert_allclose(objective.theta[name], expected, rtol=1e-12)
-        for name in totals:
-            totals[name] = totals[name] + slopes[name] ** 2
-            moved = 0.01 * 0.5 * slopes[name] / np.sqrt(totals[name] + 1e-12)
-            np.testing.assert_allclose(objective.theta[name] - old[name], moved, atol=1e-14)
-            np.testing.assert_allclose(objective.state[name], totals[name], rtol=1e-12)
+            np.testing.assert_allclose(new[name], expected, rtol=1e-12)
+        for layer in totals:
+            name = f"cnn.{layer}"
+            totals[layer] = totals[layer] + slopes[name] ** 2
+            moved = 0.01 * 0.5 * slopes[name] / np.sqrt(totals[layer] + 1e-12)
+            np.testing.assert_allclose(new[name] - old[name], moved, atol=1e-14)
+            np.testing.assert_allclose(objective.state[layer], totals[layer], rtol=1e-12)
 
 
 def test_parameters_are_few_and_initial_rows_have_the_requested_distribution():

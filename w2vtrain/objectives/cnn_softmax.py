@@ -168,15 +168,9 @@ class CnnSoftmax:
     def gradients(
         self, H: np.ndarray, targets: np.ndarray, work: Workspace
     ) -> tuple[float, np.ndarray, dict[str, Any]]:
-        loss, dH, slopes = self._gradients(H, targets, work)
-        return loss, dH, stored(slopes)
+        """Return the summed loss of a block, -dL/dH (B, width), and -dL/dparameter by name.
 
-    def _gradients(
-        self, H: np.ndarray, targets: np.ndarray, work: Workspace
-    ) -> tuple[float, np.ndarray, dict[str, Any]]:
-        """Return the summed loss of a block, -dL/dH (B, width), and -dL/dtheta by name.
-
-        For "correction" and "bias", -dL/dtheta is a pair: the distinct words (n,) of the block, and their gradients.
+        For correction vectors and biases, it is a pair: the distinct words (n,) of the block, and their gradients.
         """
         words, own = self.words, targets
         if self.samples:
@@ -189,7 +183,7 @@ class CnnSoftmax:
         log_z, hit = softmax_errors(g, own)
         by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
         loss = float((log_z - hit).sum(dtype=np.float64))
-        return loss, np.dot(g, rows), self._backward(words, forward, by_rows, work)
+        return loss, np.dot(g, rows), stored(self._backward(words, forward, by_rows, work))
 
     def _backward(self, words: np.ndarray, forward: Forward, by_rows: np.ndarray, work: Workspace) -> dict[str, Any]:
         """Return -dL/dtheta by name, given -dL/drows in by_rows (n, width)."""
@@ -213,15 +207,16 @@ class CnnSoftmax:
         }
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
-        loss, dH, slopes = self._gradients(H, targets, work)
+        loss, dH, slopes = self.gradients(H, targets, work)
         if lr:
-            for name in self.state:
-                self.state[name] += slopes[name] ** 2
-                self.theta[name] += lr * self.net_rate * slopes[name] / np.sqrt(self.state[name] + ADAGRAD_EPSILON)
-            for name in ("correction", "bias"):
-                if self.theta[name].size:
+            for name, array in self.parameters().items():
+                if isinstance(slopes[name], tuple):
                     words, slope = slopes[name]
-                    self.theta[name][words] += lr * slope
+                    array[words] += lr * slope
+                else:
+                    squares = self.state[name.removeprefix("cnn.")]
+                    squares += slopes[name] ** 2
+                    array += lr * self.net_rate * slopes[name] / np.sqrt(squares + ADAGRAD_EPSILON)
         return loss, dH
 
 

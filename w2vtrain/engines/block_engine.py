@@ -206,8 +206,7 @@ class BlockEngine(Engine):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        rows = (self.subwords or self.architecture).input_rows(len(self.problem.counts))
-        self.w_in = initial_input(self.problem, rows)
+        self.w_in = initial_input(self.problem, self.input_rows)
         self.layers = [self._layer() for _ in range(self.schedule.threads)]
         self.work = [Workspace() for _ in range(self.schedule.threads)]
 
@@ -270,10 +269,8 @@ class BlockEngine(Engine):
 
     def decayed(self) -> list[tuple[np.ndarray, int]]:
         """Return the matrices that weight decay shrinks, each with its number of columns that are not biases."""
-        matrices = [(self.w_in, self.problem.dim)]
-        for array in self.objective.decayed():
-            matrices.append((array, array.shape[1] - self.problem.bias))
-        return matrices
+        learned = [(array, array.shape[1] - self.problem.bias) for array in self.objective.decayed()]
+        return [(self.w_in, self.problem.dim), *learned]
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:
         return self.w_in, self.objective.output

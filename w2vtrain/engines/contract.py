@@ -110,7 +110,7 @@ class Engine:
 
     architecture, objective: what is trained; problem: what the objective was built for; windows: which words are
     context, see window_kernel.Windows; subwords: the input rows of words, or None if each has one; chunks_per_call: the
-    number of chunks per call of `train`; keep: see probability.sampling.keep_thresholds.
+    number of chunks per call of `train`; keep: see probability.sampling.keep_thresholds; input_rows: their number.
     """
 
     architecture: Any
@@ -125,6 +125,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.keep = keep_thresholds(self.text.counts, self.schedule.sample)
+        self.input_rows = (self.subwords or self.architecture).input_rows(len(self.problem.counts))
 
     def compile(self) -> None:
         """Compile all kernels, so that no thread has to wait for them later."""

@@ -144,7 +144,6 @@ class WindowEngine(Engine):
         objective, problem, text, schedule = self.objective, self.problem, self.text, self.schedule
         self.reach = self.windows.reach(text.longest_sentence)
         self.chunks_per_call = max(1, self.MAX_CHUNKS_PER_CALL * PLANNED_WORDS // max(PLANNED_WORDS, self.reach))
-        self.input_rows = (self.subwords or self.architecture).input_rows(len(problem.counts))
         self.output_rows = objective.output_rows(len(text.counts))
         self.hot = NO_HOT_ROWS
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.

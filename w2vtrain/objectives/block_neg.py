@@ -6,7 +6,7 @@ It is not a language model: nothing ties its scores to normalized probabilities.
 import numpy as np
 
 from w2vtrain.objectives.contract import rates
-from w2vtrain.probability.dense import RowObjective, Workspace, add_rows, learn_rows, take_rows
+from w2vtrain.probability.dense import RowObjective, Workspace, add_rows, learn_rows, log_one_plus, take_rows
 from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_words, noise_distribution
 
@@ -16,11 +16,7 @@ DEFAULTS = rates(0.05, 0.075, 0.15, 0.05)
 
 def logistic(x: np.ndarray, work: Workspace) -> np.ndarray:
     """Replace x (any shape) with σ(x); return log(1 + exp(x)), which is valid until the next call."""
-    soft = work.array("softplus", x.shape, x.dtype)
-    np.abs(x, out=soft)
-    np.exp(np.negative(soft, out=soft), out=soft)  # exp(-|x|) cannot overflow
-    soft += 1
-    np.log(soft, out=soft)  # log1p is several times slower, and exact digits of tiny losses are not needed
+    soft = log_one_plus(x, work.array("softplus", x.shape, x.dtype))
     soft += np.maximum(x, 0, out=work.array("positive", x.shape, x.dtype))
     np.exp(np.subtract(x, soft, out=x), out=x)
     return soft

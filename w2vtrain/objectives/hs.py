@@ -11,7 +11,7 @@ import numpy as np
 from w2vtrain.errors import spelled
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_NODES, prefetch_element, unpack_indices, with_room
-from w2vtrain.probability.dense import LOGITS_AT_ONCE, NormalizedScorer
+from w2vtrain.probability.dense import LOGITS_AT_ONCE, NormalizedScorer, log_one_plus
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, damaged
 from w2vtrain.probability.trees import (
     Tree,
@@ -188,10 +188,7 @@ class TreeScorer(NormalizedScorer):
 
 def log_sigma(x: np.ndarray) -> np.ndarray:
     """Return log σ(x) = min(x, 0) - log(1 + exp(-|x|))."""
-    e: np.ndarray = np.abs(x)
-    np.exp(np.negative(e, out=e), out=e)
-    e += 1
-    np.log(e, out=e)
+    e = log_one_plus(x, np.empty_like(x))
     np.subtract(np.minimum(x, 0), e, out=e)
     return e
 

@@ -167,6 +167,15 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     return logits
 
 
+def log_one_plus(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Fill `out` with log(1 + exp(-|x|)), which cannot overflow, and return it; x and out have the same shape."""
+    np.abs(x, out=out)
+    np.exp(np.negative(out, out=out), out=out)
+    out += 1
+    np.log(out, out=out)  # log1p is several times slower, and exact digits of tiny losses are not needed
+    return out
+
+
 def _native(logits: np.ndarray) -> bool:
     return bool(logits.dtype == np.float32 and logits.flags.c_contiguous)
 

@@ -110,7 +110,8 @@ class Engine:
 
     architecture, objective: what is trained; problem: what the objective was built for; windows: which words are
     context, see window_kernel.Windows; subwords: the input rows of words, or None if each has one; chunks_per_call: the
-    number of chunks per call of `train`; keep: see probability.sampling.keep_thresholds; input_rows: their number.
+    number of chunks per call of `train`; keep: see probability.sampling.keep_thresholds; input_rows: the number of
+    input rows.
     """
 
     architecture: Any

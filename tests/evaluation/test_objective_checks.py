@@ -71,6 +71,7 @@ def failures(tmp_path, monkeypatch):
 GRADIENT = "coefficients are the negative gradient of the loss"
 UPDATE = "the update of output is the negative gradient of the loss"
 SUM = "add_product(self.output, g, H, lr)"
+ANOTHER_NAME = '    def arrays(self):\n        return {"rows": self.output}'
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ SUM = "add_product(self.output, g, H, lr)"
             ["NaN in a hidden vector makes the loss NaN"]),
         (changed(SMOOTHED, ("self.epsilon = epsilon", 'self.epsilon, self.state = epsilon, {"n": np.zeros(1)}'),
                 (SUM, SUM + '\n        self.state["n"] += 1')), ["a learning rate of 0 changes nothing"]),
+        (changed(SMOOTHED, ("    def step(", f"{ANOTHER_NAME}\n\n    def step(")), ["an array has one name"]),
     ],
 )  # fmt: skip
 def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_path, code, expected):

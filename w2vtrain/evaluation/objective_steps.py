@@ -6,6 +6,7 @@ Part of the suite in objective_checks.py: nothing here compiles or trains, so th
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -207,7 +208,10 @@ def steps(objective: Any, block: Block) -> Iterator[Finding]:
     def loss() -> float:
         return block.step(objective)[0]
 
-    kept = {name: array.copy() for name, array in _arrays_of(objective).items()}
+    arrays = _arrays_of(objective)
+    twice = [f"{a} and {b}" for a, b in combinations(arrays, 2) if np.shares_memory(arrays[a], arrays[b])]
+    yield Finding("an array has one name", not twice, ", ".join(twice) or f"{len(arrays)} arrays")
+    kept = {name: array.copy() for name, array in arrays.items()}
     first, (second, dH) = loss(), block.step(objective)
     now = _arrays_of(objective)
     same = all(np.array_equal(now[name], array) for name, array in kept.items())

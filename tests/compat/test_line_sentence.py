@@ -65,6 +65,14 @@ def test_readers_can_be_iterated_again(folder):
                 assert list(sentences) == [["a", "a"], ["b", "c"]]
 
 
+def test_a_subclass_may_have_the_attributes_of_gensims_reader_only(folder):
+    class Mine(Text8Corpus):
+        def __init__(self, fname):
+            self.fname, self.max_sentence_length = fname, 4
+
+    assert list(Mine(str(folder / "b.txt"))) == list(Text8Corpus(str(folder / "b.txt"), 4))
+
+
 @pytest.mark.parametrize("block", [1, 5, 1 << 22])
 def test_a_line_in_many_blocks_is_one_sentence(folder, block, monkeypatch):
     monkeypatch.setattr(

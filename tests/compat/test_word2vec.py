@@ -290,13 +290,43 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
     assert limited.effective_min_count > 1
 
 
+def test_a_subclass_may_change_what_scan_vocab_counts():
+    class WithoutBlue(Word2Vec):
+        def scan_vocab(self, *args, **options):
+            total, sentences = super().scan_vocab(*args, **options)
+            return total - self.raw_vocab.pop("blue"), sentences
+
+    mine, all_words = WithoutBlue(**SMALL), Word2Vec(**SMALL)
+    mine.build_vocab(SENTENCES)
+    all_words.build_vocab(SENTENCES)
+    assert set(all_words.wv.index_to_key) - set(mine.wv.index_to_key) == {"blue"}
+    assert 0 < mine.corpus_total_words < all_words.corpus_total_words
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_a_model_keeps_its_vectors_if_they_cannot_be_copied_to_the_trainer(error, monkeypatch):
+    model = Word2Vec(SENTENCES, **SMALL, sorted_vocab=0)
+    vectors, output = model.wv.vectors.copy(), model.syn1neg.copy()
+
+    class Uncopied(np.ndarray):
+        def __getitem__(self, key):
+            raise error
+
+    kept = model.wv.vectors
+    model.wv.vectors = kept.view(Uncopied)
+    with pytest.raises(error):
+        model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)
+    np.testing.assert_array_equal(kept, vectors)
+    np.testing.assert_array_equal(model.syn1neg, output)
+
+
 def test_predicted_words_follow_the_softmax_of_the_output_vectors(model):
     found = model.predict_output_word(["red", 3, "unknown"], topn=15)
     hidden = (model.wv["red"] + model.wv.vectors[3]) / 2
     weights = np.exp(model.syn1neg @ hidden)
     assert [word for word, _ in found] == [model.wv.index_to_key[i] for i in np.argsort(-weights)]
     np.testing.assert_allclose([share for _, share in found], np.sort(weights / weights.sum())[::-1], rtol=1e-5)
-    assert model.predict_output_word(["unknown"]) is None
+    assert model.predict_output_word(["unknown", True]) is None
     with pytest.raises(RuntimeError, match="negative"):
         Word2Vec(SENTENCES, **{**SMALL, "hs": 1, "negative": 0}).predict_output_word(["red"])
 

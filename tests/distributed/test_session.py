@@ -7,7 +7,7 @@ import pytest
 from simulated import Simulated, run_ranks
 
 from w2vtrain.distributed.agreement import Standby
-from w2vtrain.distributed.session import Left, Report, Session, Stage
+from w2vtrain.distributed.session import Left, MeetingStage, Report, Session
 from w2vtrain.errors import ConfigError, DataError, Disconnected
 
 
@@ -29,8 +29,8 @@ def test_rank_that_leaves_tells_the_others_its_error():
             session.wait()
         return str(error.value), error.value.exit_code, session.stage
 
-    told = ("rank 1: the disk is full", 74, Stage.ENDED)
-    assert run_ranks(3, work) == [told, (True, Stage.ENDED), told]
+    told = ("rank 1: the disk is full", 74, MeetingStage.ENDED)
+    assert run_ranks(3, work) == [told, (True, MeetingStage.ENDED), told]
 
 
 def test_error_of_rank_0_does_not_name_it():
@@ -60,7 +60,7 @@ def test_rank_cannot_leave_while_the_others_exchange_other_data():
     def work(comm):
         session = Session(comm)
         session.meet(Report())
-        session.stage = Stage.EXCHANGING
+        session.stage = MeetingStage.EXCHANGING
         return session.leave("no", 70)
 
     assert run_ranks(2, work) == [False, False]
@@ -89,7 +89,7 @@ def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
         session.end()
         return session.stage
 
-    assert run_ranks(2, work) == [Stage.ENDED, (True, False, Stage.ENDED)]
+    assert run_ranks(2, work) == [MeetingStage.ENDED, (True, False, MeetingStage.ENDED)]
 
 
 def end(standby, error=None):

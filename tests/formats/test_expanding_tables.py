@@ -134,6 +134,14 @@ def test_the_pages_found_are_those_of_the_footer(tmp_path):
                 assert sum(page.values for page in found) - dictionary == about.num_values == chunk.values
 
 
+def test_a_list_in_a_header_ends_with_the_header(tmp_path):
+    """A list of doubles, whose values are not looked at, that claims 2**40 of them in 12 bytes."""
+    header = bytes.fromhex("15001508150869f7") + b"\x80\x80\x80\x80\x80\x20" + b"\0"
+    (tmp_path / "header").write_bytes(header)
+    with (tmp_path / "header").open("rb") as file, pytest.raises(ValueError, match="does not end"):
+        list(parquet_pages.pages(file, parquet_pages.Chunk(0, 0, 1, 100, 0)))
+
+
 def test_the_batches_found_are_those_that_pyarrow_reads(tmp_path):
     pa = pytest.importorskip("pyarrow")
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from w2vtrain.errors import Diverged, Relayed, ResourceError, W2VError, spelled
+from w2vtrain.system import children
 from w2vtrain.system.children import ChildEnded, run_child, tell
 
 PARENT = """
@@ -31,6 +33,7 @@ def prints_and_tells():
     """Print as other code may, also without the end of a line, between messages."""
     print("a warning of another library")
     print("50%", end="", flush=True)
+    print('\0["returned", 1]\n\0', flush=True)
     tell("half")
     print('{"event": "say"}')
     sys.stdout.flush()
@@ -48,6 +51,12 @@ def ends(code):
     if code < 0:
         os.kill(os.getpid(), -code)
     sys.exit(code)
+
+
+def answers_and_hangs():
+    """Return while another thread does not end."""
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    return "done"
 
 
 def holds():
@@ -77,6 +86,11 @@ def test_what_else_a_child_prints_is_no_message(tmp_path, monkeypatch):
     heard = []
     assert run_child(prints_and_tells, [], str(tmp_path), heard.append) == "done"
     assert heard == ["half"]
+
+
+def test_a_child_that_hangs_after_its_result_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(children, "GRACE_SECONDS", 0.1)
+    assert run_child(answers_and_hangs, [], str(tmp_path)) == "done"
 
 
 def test_an_error_of_a_child_has_its_message_for_the_shell_and_its_exit_code(tmp_path):

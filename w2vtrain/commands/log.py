@@ -3,6 +3,7 @@
 What is logged comes from console.py.
 """
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import answering
 from w2vtrain.training.run import Run
+
+MAX_LINE_BYTES = 1 << 20
 
 
 @contextmanager
@@ -89,6 +92,7 @@ def ends_done(path: str) -> bool:
 def _last_line(path: str) -> bytes:
     """Return the last line of a file, which may be incomplete; b"" if the file is empty."""
     with Path(path).open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - MAX_LINE_BYTES))
         return b"".join(deque(file, 1))
 
 

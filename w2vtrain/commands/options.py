@@ -156,7 +156,7 @@ vectors_options: Any = all_of(
         " a model or a run folder, it is what `fit` chose.",
     ),
 )  # fmt: skip
-"""What vectors to write, and how."""
+"""Options that choose the vectors to write, and their format."""
 writing_options = all_of(click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), vectors_options)
 """Options of commands that write vectors."""
 case_option: Any = click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case.")

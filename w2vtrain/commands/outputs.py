@@ -120,7 +120,7 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
         counts = model.counts if rows == len(model.words) else None
         write_as(formats[file], file, names, model.output, owned, claim, counts, request.dtype)
 
-    writers: dict[str | None, Callable[[str, bool], None]] = {
+    writers: dict[str | None, Callable[[str, bool], None]] = {  # None: outputs that were not requested
         request.output: write_output,
         request.save_output_vectors: write_rows,
         request.save_model: lambda file, force: save_model(file, model, force, claim),

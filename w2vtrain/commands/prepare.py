@@ -67,7 +67,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
 
 
 def _check(outputs: list[str], inputs: list[str], force: bool) -> None:
-    """Raise UsageError or OutputError for an output that cannot be written, compressed if its suffix says so."""
+    """Raise UsageError or OutputError for an output that cannot be written, or not with its suffix's compression."""
     check_different(outputs, inputs)
     for file in outputs:
         check_suffix(file)

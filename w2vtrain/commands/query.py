@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class Lookup(NamedTuple):
     """How a command answers a query of `size` words, or of one or more if that is 0.
 
-    name: of the answer in JSON; answer: returns it; value: returns what JSON has for an answer; line: returns the text
-    of a query and its answer. Without an answer, `none` is the value, and `blank`, with the words in place of {}, the
-    text; None prints no line.
+    name: of the answer in JSON; answer: returns it, or None if there is none; value: returns an answer's value in JSON;
+    line: returns the text of a query and its answer; none: the value in JSON without an answer; blank: the text without
+    an answer, in which {} stands for the words, or None to print nothing.
     """
 
     size: int
@@ -199,7 +199,7 @@ def _ranked(count: int, answer: Callable[[KeyedVectors, list[str]], Answers]) ->
     def line(words: list[str], answers: Answers) -> str:
         return f"{' '.join(words)}\t" + " ".join(f"{word} {cosine:.3f}" for word, cosine in answers)
 
-    return Lookup(count, "answers", finite, value, line, [], "{}\t")
+    return Lookup(count, "answers", finite, value, line, none=[], blank="{}\t")
 
 
 def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json: bool, strict: bool) -> None:

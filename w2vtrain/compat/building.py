@@ -32,7 +32,7 @@ Path = str | PathLike[str]
 class TrainableVocabulary(WordMatrices):
     """The words of a model, which it counts and chooses. `Word2Vec` sets the parameters.
 
-    _emptied: why no word was kept.
+    _counted: what `scan_vocab` read last; _emptied: why no word was kept.
     """
 
     min_count: int
@@ -48,6 +48,7 @@ class TrainableVocabulary(WordMatrices):
         self.corpus_count, self.corpus_total_words = 0, 0
         self.raw_vocab: dict[Any, int] = {}
         self._emptied = ""
+        self._counted: tuple[Source, Counted] | None = None
 
     def build_vocab(
         self, corpus_iterable: Any = None, corpus_file: Path | None = None, update: bool = False,
@@ -68,13 +69,22 @@ class TrainableVocabulary(WordMatrices):
         trim_rule: Rule | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
         """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
-        source, counted = self._scan(sentences, file, trim_rule)
-        with counted:
+        total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)
+        try:
             self.prepare_vocab(update, keep_raw_vocab, trim_rule)
             self.prepare_weights(update)
-            self.corpus_count, self.corpus_total_words = counted.lines, counted.token_count
-            if keep and len(self.wv):
+            self.corpus_count, self.corpus_total_words = count, total
+            if keep and len(self.wv) and self._counted:
+                source, counted = self._counted
                 self._read = (sentences if file is None else file, source, self._encode(counted))
+        finally:
+            self._forget_counted()
+
+    def _forget_counted(self) -> None:
+        """Delete the temporary file of `scan_vocab`; the counts stay."""
+        if self._counted:
+            self._counted[1].close()
+        self._counted = None
 
     def _encode(self, counted: Counted) -> EncodedCorpus | None:
         try:
@@ -111,19 +121,18 @@ class TrainableVocabulary(WordMatrices):
         workers: int | None = None, trim_rule: Rule | None = None,
     ) -> tuple[int, int]:  # fmt: skip
         """Count the words of a corpus, without choosing among them. Return the numbers of words and of sentences."""
-        with self._scan(corpus_iterable, corpus_file, trim_rule)[1] as counted:
-            return counted.token_count, counted.lines
-
-    def _scan(self, sentences: Any, file: Path | None, rule: Rule | None) -> tuple[Source, Counted]:
-        """Count the words of a corpus; if max_vocab_size limits them, the counts are made while it is read."""
-        source, pruned = source_of(sentences, file), None  # type: Source, Pruned | None
-        if self.max_vocab_size:
-            pruned = Pruned(LineSentence(file) if file is not None else Listed(sentences), self.max_vocab_size, rule)
+        self._forget_counted()
+        source: Source = source_of(corpus_iterable, corpus_file)
+        pruned: Pruned | None = None
+        if self.max_vocab_size:  # the counts are made while the corpus is read
+            sentences = LineSentence(corpus_file) if corpus_file is not None else Listed(corpus_iterable)
+            pruned = Pruned(sentences, self.max_vocab_size, trim_rule)
             source = source_of(pruned, None)
         counted = read(source, threads=self.threads())
+        self._counted = source, counted
         self.raw_vocab = pruned.counts if pruned else dict(zip(counted.words, counted.counts.tolist(), strict=True))
         logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.token_count, counted.lines)
-        return source, counted
+        return counted.token_count, counted.lines
 
     @claiming
     def prepare_vocab(

@@ -50,6 +50,8 @@ class _TextFiles:
     """Base class of the readers, whose files training reads without iterating over their sentences, if it can."""
 
     _kind: type[Corpus] = Corpus
+    limit: int | None = None
+    """Also of subclasses whose constructor does not call this one: gensim's Text8Corpus has no limit."""
 
     def __init__(self, max_sentence_length: int, limit: int | None = None) -> None:
         """Set the maximum length and the limit. Raise UsageError for those that no file can have."""

@@ -55,10 +55,14 @@ class Matrices:
         if self.nodes is not None:
             output[:split] = self.nodes
             self.nodes = output[:split]
-        self.give_back(wv)
+        try:
+            self.give_back(wv)
+        except BaseException:  # memory, or Ctrl-C: `fetch` must not copy what the trainer has instead
+            self.release()
+            raise
 
     def give_back(self, wv: Any) -> None:
-        """Copy those of the model's matrices to the trainer's that are no views, or not since a callback's changes."""
+        """Copy the model's matrices to the trainer's, except those that are views of them."""
         assert self._trained
         vectors, words = self._trained
         if self._rows:
@@ -67,10 +71,12 @@ class Matrices:
             rows[len(wv) :] = wv.ngrams.matrix[wv.ngrams.rows_of(buckets)]
         elif wv.vectors is not vectors:
             vectors[...] = wv.vectors[self.order]
-            wv.vectors = vectors if self.is_in_order else wv.vectors
+            if self.is_in_order:
+                wv.vectors = vectors
         if self.words is not None and self.words is not words:
             words[...] = self.words[self.order]
-            self.words = words if self.is_in_order else self.words
+            if self.is_in_order:
+                self.words = words
 
     def release(self) -> None:
         """Forget the trainer's matrices, after the last `fetch`."""

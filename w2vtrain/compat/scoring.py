@@ -34,7 +34,8 @@ class Predictions(WordMatrices):
             raise RuntimeError(
                 "predict_output_word needs the output vectors of negative sampling: train with negative > 0"
             )
-        rows = [row for word in context_words_list if (row := self.wv.get_index(word, -1)) >= 0]
+        words = [word for word in context_words_list if not isinstance(word, bool)]
+        rows = [row for word in words if (row := self.wv.get_index(word, -1)) >= 0]
         if not rows:
             return None
         hidden = self.wv.vectors[rows].sum(axis=0)

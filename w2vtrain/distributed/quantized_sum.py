@@ -30,7 +30,7 @@ class QuantizedSum:
     def __call__(self, values: np.ndarray) -> int:
         """Replace values (n, columns) float32 by their sum over all ranks, quantized if that is smaller.
 
-        Return the bytes of this rank's rows.
+        Return the number of bytes that this rank's rows take.
         """
         comm, width = self._comm, row_bytes(values.shape[1])
         if comm.size == 1 or width >= values.shape[1] * values.itemsize:

@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.row_updates import expected_updates
-from w2vtrain.distributed.session import Report, Session, Stage
+from w2vtrain.distributed.session import MeetingStage, Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
@@ -25,7 +25,7 @@ LOOK_SECONDS = 1.0
 
 
 class Traffic:
-    """What the ranks have done in complete cycles.
+    """Sums of what the ranks have done in complete cycles.
 
     sums: (3, ranks) seconds of learning and of communication, which includes waiting for slower ranks, and chunks
     learned; rounds: synchronizations; bytes: of one rank's changes that were exchanged in them; interval: the last
@@ -126,9 +126,9 @@ class Rounds:
 
     def exchange(self, words: int, everything: bool) -> bool:
         """Combine the replicas after a round of this many words. Return whether all rows were, which ends a cycle."""
-        began, self.session.stage = time.monotonic(), Stage.EXCHANGING
+        began, self.session.stage = time.monotonic(), MeetingStage.EXCHANGING
         complete = self.synchronizer.synchronize(words, everything)
-        self.session.stage = Stage.MEETING
+        self.session.stage = MeetingStage.MEETING
         self.waited += time.monotonic() - began
         self.rounds += 1
         if complete:

@@ -38,12 +38,12 @@ class Report:
 FIGURES = len(fields(Report))
 
 
-class Stage(Enum):
+class MeetingStage(Enum):
     """What all ranks do together next. The value says how an error that ends one of them becomes known to all."""
 
     PREPARING = "a block of `agreement.together`, which raises the error on all"
     MEETING = "`Session.meet`, which `leave` or `end` may replace"
-    EXCHANGING = "an exchange of other data: nothing can be told"
+    EXCHANGING = "an exchange of other data, during which an error cannot be reported"
     ENDED = "nothing: all know the error, or that the run has ended"
 
 
@@ -52,17 +52,17 @@ class Left(Relayed):
 
 
 class Session:
-    """The meetings of one training run. stage: of the run, which is set here during training, by the team before it."""
+    """The meetings of one training run. stage: of the run, set here, by the team and by `Rounds.exchange`."""
 
     def __init__(self, comm: Communicator) -> None:
-        self.comm, self.stage = comm, Stage.PREPARING
+        self.comm, self.stage = comm, MeetingStage.PREPARING
 
     def meet(self, report: Report, seconds: tuple[float, float] = (0, 0), error: Any = None) -> tuple[Report, Any]:
         """Return the sum of the reports of all ranks, and (2, ranks) float64: the `seconds` of every rank.
 
         error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
         """
-        self.stage = Stage.EXCHANGING
+        self.stage = MeetingStage.EXCHANGING
         numbers = np.zeros(FIGURES + 2 * self.comm.size)
         numbers[:FIGURES] = astuple(report)
         by_rank = numbers[FIGURES:].reshape(2, self.comm.size)
@@ -70,12 +70,12 @@ class Session:
         self.comm.allreduce(numbers)
         total = Report(*numbers[:FIGURES].tolist())
         if total.failed:
-            self.stage = Stage.ENDED
+            self.stage = MeetingStage.ENDED
             rank, (message, code) = next(
                 (rank, theirs) for rank, theirs in enumerate(allgather_json(self.comm, error)) if theirs
             )
             raise Left(f"rank {rank}: {message}" if rank else message, code)
-        self.stage = Stage.ENDED if total.ended else Stage.MEETING
+        self.stage = MeetingStage.ENDED if total.ended else MeetingStage.MEETING
         return total, by_rank
 
     def leave(self, message: str, code: int) -> bool:
@@ -83,14 +83,14 @@ class Session:
 
         False means that they wait for other data instead, or cannot be reached.
         """
-        if self.stage is Stage.MEETING:
+        if self.stage is MeetingStage.MEETING:
             with suppress(Left, Disconnected):
                 self.meet(Report(failed=1), error=(message, code))
-        return self.stage is Stage.ENDED
+        return self.stage is MeetingStage.ENDED
 
     def end(self) -> None:
         """Tell the other ranks that the run has ended, unless they know."""
-        if self.stage is Stage.MEETING:
+        if self.stage is MeetingStage.MEETING:
             self.meet(Report(ended=1))
 
     def wait(self) -> bool:
@@ -98,9 +98,9 @@ class Session:
         while True:
             total, _ = self.meet(Report())
             if not total.busy:
-                return self.stage is Stage.MEETING
+                return self.stage is MeetingStage.MEETING
 
     def hold(self) -> None:
         """Let the other ranks, which `wait`, know that rank 0 is still at work. Called by rank 0."""
-        if self.stage is Stage.MEETING:
+        if self.stage is MeetingStage.MEETING:
             self.meet(Report(busy=1))

@@ -176,10 +176,11 @@ def _valid(data: bytes, identity: str) -> Manifest | None:
 def _copy(spool: IO[bytes], file: IO[bytes], size: int, place: int | None, gathering: Gathering) -> int:
     """Copy ids to the current position of `file`, and close the spool. Return their checksum."""
     checksum = 0
-    with BufferedReader(spool) as source:  # type: ignore[type-var]  # a raw file may read less than it is asked for
+    with BufferedReader(spool) as source:  # type: ignore[type-var]  # a raw file may read less than requested
         for first in range(0, size, _PIECE_IDS):
             ids = np.empty(min(size - first, _PIECE_IDS), np.int32)
-            source.readinto(ids.data)
+            if source.readinto(ids.data) != ids.nbytes:
+                raise WriteError("the encoded text of this rank is shorter than what it wrote")
             if place is not None:
                 make_room(ids, place)
             checksum = zlib.crc32(ids.data, checksum)

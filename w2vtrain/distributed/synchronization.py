@@ -16,12 +16,12 @@ for frequent rows, because each rank alone has moved them most of the way: they 
 something in between. kernels/rows.py combines the threads of a rank in the same way, but with shares that depend only
 on the number of threads.
 
-**What moves all scores at once.** Scores that are log-probabilities start at 0 and fall to about log P(w), -10 or less.
-Without biases, both matrices can only express that by a component that nearly all their rows share: mean rows m and m'
-with m · m' about -10. A step of a row along the other matrix's mean row changes the row's scores with all rows, by |m|²
-times the step, where a step in another direction changes the score with one row. So fewer updates lead to the optimum
-in this direction, and the sum of the ranks' changes overshoots after fewer: after 1 / |m|² of the limit that holds for
-the rest of the row.
+**The direction that moves all scores at once.** Scores that are log-probabilities start at 0 and fall to about log
+P(w), -10 or less. Without biases, both matrices can only express that by a component that nearly all their rows share:
+mean rows m and m' with m · m' about -10. A step of a row along the other matrix's mean row changes the row's scores
+with all rows, by |m|² times the step, where a step in another direction changes the score with one row. So fewer
+updates lead to the optimum in this direction, and the sum of the ranks' changes overshoots after fewer: after 1 / |m|²
+of the limit that holds for the rest of the row.
 """
 
 import math

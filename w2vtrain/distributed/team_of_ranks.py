@@ -20,7 +20,7 @@ from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
-from w2vtrain.distributed.session import Session, Stage
+from w2vtrain.distributed.session import MeetingStage, Session
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, WriteError, reason
@@ -131,13 +131,13 @@ class TeamOfRanks(Team):
         """
         with self._together():
             self.run.end_if_stopped()
-        self.session.stage = Stage.EXCHANGING
+        self.session.stage = MeetingStage.EXCHANGING
         state = State.read(allgather_json(self.comm, asdict(state))[0], "the state of rank 0")
         self.traffic.words_per_chunk = float(text.words.mean())
         pace = Pace(self.comm.size, max(self.threads), len(text.words) * engine.schedule.epochs, self.words)
         course = Course(engine, text, state, AgreedClock(engine.schedule.seconds))
         rounds = Rounds(self.session, pace, self.run, self.traffic, course)
-        self.session.stage = Stage.MEETING
+        self.session.stage = MeetingStage.MEETING
         if self.comm.rank and course.has_ended():
             yield course.state  # which the caller on rank 0 knows from the checkpoint
         try:
@@ -176,7 +176,7 @@ class TeamOfRanks(Team):
         """
         if isinstance(error, Disconnected):
             return False
-        if self.session.stage is Stage.PREPARING:
+        if self.session.stage is MeetingStage.PREPARING:
             with suppress(W2VError), self._together():
                 raise error
         return self.session.leave(str(error), error.exit_code)
@@ -184,7 +184,7 @@ class TeamOfRanks(Team):
     def _show_life(self, hold: Callable[[], None] = lambda: None, **facts: int) -> None:
         """Rewrite the heartbeat in the run folder, from which others see that the run is alive, and call `hold`.
 
-        Do nothing if HEARTBEAT_SECONDS have not passed since.
+        Do nothing if HEARTBEAT_SECONDS have not passed since the last call that did.
         """
         if time.monotonic() - self._beat < HEARTBEAT_SECONDS:
             return
@@ -208,7 +208,7 @@ class TeamOfRanks(Team):
         except Disconnected:
             raise
         except W2VError:
-            self.session.stage = Stage.ENDED
+            self.session.stage = MeetingStage.ENDED
             raise
 
 

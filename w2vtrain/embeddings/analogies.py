@@ -27,7 +27,7 @@ SIMILARITIES_AT_ONCE = 1 << 24
 # gensim considers this many of the most similar words and takes the first that is not a form of a question word.
 GENSIM_CONSIDERS = 5
 FIRST_UNKNOWN_INDEX = 1 << 31
-"""Words that are not in the vocabulary have indices from this on."""
+"""The first index of words that are not in the vocabulary."""
 COSMUL_EPSILON = 0.000001  # avoids division by zero; gensim's value
 Method = Literal["3cosadd", "3cosmul"]
 """How an answer follows from cosines: by b - a + c (Mikolov et al. 2013), or cos(b) cos(c) / cos(a), with cosines
@@ -229,7 +229,8 @@ def answer_sections(
     of leaving them out; answer: what answers the questions, by default `nearest_to_analogies`.
     """
     asked = Questions(questions, words, case_folding(case_insensitive))
-    correct, listed = asked.are_correct(answer or partial(nearest_to_analogies, matrix)), asked.is_known | dummy4unknown
+    correct = asked.are_correct(answer or partial(nearest_to_analogies, matrix))
+    listed = asked.is_known | bool(dummy4unknown)
     texts = {index: word for word, index in asked.numbers.items()}
     sections: list[Section] = [{"section": name, "correct": [], "incorrect": []} for name in asked.sections]
     for (section, *indices), is_correct in zip(asked.indices[listed].tolist(), correct[listed].tolist(), strict=True):

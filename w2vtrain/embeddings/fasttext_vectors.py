@@ -3,7 +3,6 @@
 Queries are those of KeyedVectors, which composes the vectors of unknown words itself.
 """
 
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -97,9 +96,20 @@ class FastTextKeyedVectors(KeyedVectors):
         self.vectors_vocab_lockf = self.vectors_ngrams_lockf = np.ones(1, np.float32)
         self.compatible_hash = True
 
-    min_n = property(attrgetter("ngrams.ngrams.minn"), doc="The length of the shortest n-grams.")
-    max_n = property(attrgetter("ngrams.ngrams.maxn"), doc="The length of the longest n-grams.")
-    bucket = property(attrgetter("ngrams.ngrams.bucket"), doc="The number of hash buckets.")
+    @property
+    def min_n(self) -> int:
+        """The length of the shortest n-grams."""
+        return self.ngrams.ngrams.minn
+
+    @property
+    def max_n(self) -> int:
+        """The length of the longest n-grams."""
+        return self.ngrams.ngrams.maxn
+
+    @property
+    def bucket(self) -> int:
+        """The number of hash buckets."""
+        return self.ngrams.ngrams.bucket
 
     @property
     def vectors_ngrams(self) -> BucketRows:

@@ -540,7 +540,8 @@ class KeyedVectors:
         attributes = {name: np.asarray(values) for name, values in dict(extras or {}).items()}
         if any(len(values) != len(names) for values in attributes.values()):
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
-        self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])  # raises errors first
+        # This raises an error before a row is added.
+        self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])
         source = {name: at for at, name in enumerate(names) if replace or name not in self.key_to_index}
         old = {self.key_to_index[name]: at for name, at in source.items() if name in self.key_to_index}
         if old:
@@ -791,7 +792,8 @@ class KeyedVectors:
         if single or (isinstance(keys, Sequence) and all(isinstance(key, SINGLE) for key in keys)):
             names: Sequence[Any] = [keys] if single else keys  # type: ignore[assignment]
             own = [self._index(key) for key in names]
-            rows, lengths = np.asarray(self[names], np.float32), np.asarray(row_norms(self[names]), np.float32)
+            vectors = self[names]
+            rows, lengths = np.asarray(vectors, np.float32), np.asarray(row_norms(vectors), np.float32)
         else:
             rows, own = np.asarray(keys, np.float32), []
             if rows.ndim != 2 or rows.shape[1] != self.vector_size:

@@ -1,4 +1,4 @@
-"""What the reports on evaluation sets have in common: the settings that a comparison must state, and their JSON."""
+"""The base class of reports on evaluation sets: the settings that a comparison must state, and their JSON."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -98,7 +98,7 @@ def correlate_pairs(
     unknown words the cosine 0 instead of leaving them out.
     """
     ratings, similar, known = _compared(pairs, words, matrix, case_folding(case_insensitive))
-    compared = known | dummy4unknown
+    compared = known | bool(dummy4unknown)
     if not compared.any():
         return None
     from scipy import stats

@@ -102,9 +102,9 @@ def _index(vectors: Vectors) -> dict[str, int]:
 
 
 def nearest_others(matrix: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return the k rows (n, k) nearest to each of some rows (n,) of `matrix` (V, d), nearest first, without that row.
+    """Return the numbers (n, k) of the k rows of `matrix` (V, d) nearest to each of `rows`, nearest first, without it.
 
-    No row may be zero, and k is less than V.
+    rows: (n,) numbers of rows. No row may be zero, and k is less than V.
     """
     norms = row_norms(matrix)
     nearest = nearest_rows(matrix, norms, matrix[rows] / norms[rows, None], k + 1)

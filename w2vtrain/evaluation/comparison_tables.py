@@ -225,8 +225,8 @@ def table(results: Results) -> list[list[str]]:
     ]
     rows = [["objective", *(head for head, _ in columns)]]
     for c in contenders:
-        failed = [] if c.results else [c.failed[0], *["-"] * (len(columns) - 1)]
-        rows.append([c.name, *(failed or [cell(c) for _, cell in columns])])
+        cells = [cell(c) for _, cell in columns] if c.results else [c.failed[0], *["-"] * (len(columns) - 1)]
+        rows.append([c.name, *cells])
     return rows
 
 

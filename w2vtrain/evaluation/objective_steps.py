@@ -154,7 +154,9 @@ def _check_draws(objective: Any) -> Finding:
 
 
 class Block(NamedTuple):
-    """A block of B examples: hidden vectors (B, width), targets (B,), and what returns the Workspace of its chunk."""
+    """A block of B examples: hidden vectors (B, width), targets (B,), and a function that returns the Workspace of its
+    chunk.
+    """
 
     H: np.ndarray
     targets: np.ndarray
@@ -261,7 +263,7 @@ def _step_after_another(objective: Any, block: Block) -> tuple[float, np.ndarray
 def _check_parameters(
     arrays: dict[str, np.ndarray], changes: dict[str, np.ndarray], loss: Callable[[], float]
 ) -> Iterator[Finding]:
-    """Compare what `gradients_of` returns for each array with the negative gradient of the loss, which reads them."""
+    """Compare what `gradients_of` returns for each array with the negative gradient of the loss with respect to it."""
     rng = np.random.default_rng(8)
     for name, array in arrays.items():
         change = changes[name].reshape(-1)

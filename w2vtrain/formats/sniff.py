@@ -46,13 +46,13 @@ def sniff(path: str | Path) -> Sniff:
     if is_folder and (known := vector_folder(Path(path))) and known.folder:
         size = sum(file.stat().st_size for inner in known.folder.files if (file := Path(path, inner)).is_file())
         return Sniff(known.name, *(known.look(path) if known.look else Promise()), size, None)
-    sniffed = sniff_head(*read_head(path))
-    known = formats().get(sniffed.kind)
-    return sniffed._replace(**known.look(path)._asdict()) if known and known.look else sniffed
+    sniffed = sniff_head(*read_head(path))  # raises InputMissing for other folders
+    file_format = formats().get(sniffed.kind)
+    return sniffed._replace(**file_format.look(path)._asdict()) if file_format and file_format.look else sniffed
 
 
 def vector_folder(path: Path) -> VectorFormat | None:
-    """Return the format of vectors that a folder is of, None if it is of none."""
+    """Return the format of a folder of vectors, or None if it has none."""
     return next((known for known in formats().values() if known.folder and known.folder.claims(path)), None)
 
 

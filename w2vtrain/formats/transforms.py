@@ -191,7 +191,7 @@ def check_components(shape: tuple[int, ...], count: int, where: str | Path) -> N
 
 
 def _change(matrix: NDArray[np.float32], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> None:
-    """Replace the rows of a matrix (V, d) by a function of them."""
+    """Apply a function to the rows of a matrix (V, d), in place."""
     for rows in row_blocks(matrix):
         # Squares of float32 neither overflow nor underflow in float64.
         matrix[rows] = function(matrix[rows].astype(np.float64))

@@ -39,9 +39,10 @@ def project(matrix: NDArray[Any], method: str = "pca", seed: int = 1) -> Project
     check_method(method)
     if method != "pca" and len(matrix) < MIN_WORDS:
         raise UsageError(f"the method {method} needs at least {MIN_WORDS} words, not {len(matrix)}: use pca")
+    rows = unit_rows(matrix)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a seed means one thread, and for few words
-        return METHODS[method](unit_rows(matrix), seed)
+        warnings.simplefilter("ignore")  # of umap and tsne: that a seed means one thread, and for few words
+        return METHODS[method](rows, seed)
 
 
 def check_method(method: str) -> None:

@@ -12,10 +12,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from w2vtrain.errors import Relayed, ResourceError, W2VError, shell_spelling
 from w2vtrain.system.json_text import json_text
@@ -25,8 +25,8 @@ R = TypeVar("R")
 
 CODE = "from w2vtrain.system.children import follow, serve; serve(follow(), {module!r}, {name!r})"
 GRACE_SECONDS = 5.0
-"""Time that a child gets to end its programs after an error here, before it is killed."""
-MARK = b"\0"
+"""Time that a child gets to end, after its result or an error here, before it is killed."""
+MARK = b"\0w2vtrain\0"
 """Begins a message of a child, before which other code may have printed on the same line."""
 
 
@@ -43,15 +43,17 @@ def run_child(
 ) -> Any:
     """Call a function of a module in a new process, and return what it returns.
 
-    Its arguments, its result and what it tells are plain objects, which travel as JSON. folder: for the child's
+    Its arguments, its messages and its result are plain objects, which travel as JSON. folder: for the child's
     temporary files; heard: is called with each message that the function passes to `tell`, as it arrives. If this
     process ends first, the child ends, its own children end, and `folder` is deleted.
 
     Raise Relayed for a W2VError there, which names options of the command line, and ChildEnded if there is no result.
+    How the process ends after its result does not matter.
     """
     code = CODE.format(module=function.__module__, name=function.__name__)
     environment = {**os.environ, "TMPDIR": folder}
-    command, kind, content = [sys.executable, "-c", code, folder], "told", None  # type: list[str], str, Any
+    command = [sys.executable, "-c", code, folder]
+    result: tuple[str, Any] | None = None
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdin
         assert child.stdout
@@ -59,25 +61,36 @@ def run_child(
             with suppress(BrokenPipeError):  # the exit code says why
                 child.stdin.write(json_text(arguments).encode() + b"\n")
                 child.stdin.flush()
-            for line in child.stdout:
-                _, mark, message = line.partition(MARK)
-                if mark and message.endswith(b"\n"):  # not what other code prints, nor an incomplete message
-                    kind, content = json.loads(message)
-                    if kind == "told":
-                        heard(content)
-            child.wait()  # before the pipe is closed
-        except BaseException:
-            with suppress(OSError):
-                child.stdin.close()
+            for kind, content in _messages(child.stdout):
+                if kind != "told":
+                    result = kind, content
+                    break
+                heard(content)
             with suppress(subprocess.TimeoutExpired):
-                child.wait(GRACE_SECONDS)
-            child.kill()
-            raise
+                child.wait(GRACE_SECONDS if result else None)  # before the pipe is closed
+        finally:
+            if child.poll() is None:
+                with suppress(OSError):
+                    child.stdin.close()
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(GRACE_SECONDS)
+                child.kill()
+    if result is None:
+        raise ChildEnded(child.returncode)
+    kind, content = result
     if kind == "failed":
         raise Relayed(*content)
-    if kind == "told":
-        raise ChildEnded(child.returncode)
     return content
+
+
+def _messages(output: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    """Yield the messages of a child, without what other code prints, and without those that are damaged by it."""
+    for line in output:
+        _, mark, message = line.partition(MARK)
+        if mark:
+            with suppress(ValueError):  # incomplete, or other code printed into it
+                kind, content = json.loads(message)
+                yield kind, content
 
 
 def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:

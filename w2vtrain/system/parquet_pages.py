@@ -131,7 +131,7 @@ class _Structure:
         if kind in (4, 5, 6):
             return self._integer()
         if kind == 7:
-            return self._file.seek(8, 1)
+            return [self._byte() for _ in range(8)]  # not skipped, so that a list of these has an end
         if kind == 8:
             return self._file.seek(self._unsigned(), 1)
         if kind in (9, 10):

@@ -68,7 +68,7 @@ def numbers(*names: str) -> list[int]:
 
 @contextmanager
 def handled_by(handler: Callable[[int, object], None], signals: Iterable[int]) -> Iterator[None]:
-    """Let a function handle signals until the end of the context. Other threads than the main one cannot do that."""
+    """Let a function handle signals until the end of the context. Do nothing outside of the main thread."""
     with ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
             for number in signals:

@@ -114,8 +114,13 @@ class MatrixFile(NamedTuple):
     def rows(
         self, words: Sequence[bytes], order: NDArray[np.int64] | None = None, scales: NDArray[np.float32] | None = None
     ) -> Iterator[Rows]:
-        """Yield words and their rows block by block: the first rows, times their scales, or those that `order` says."""
+        """Yield words and rows, block by block.
+
+        order: the rows to read, by default the first; scales: factors of these, for the default order in a file with
+        one row after another.
+        """
         if self.fortran or order is not None:  # the rows are not together in the file, so it is mapped
+            assert scales is None
             layout: Literal["C", "F"] = "F" if self.fortran else "C"
             yield from array_rows(words, np.memmap(self.path, self.dtype, "r", self.start, self.shape, layout), order)
             return

@@ -60,7 +60,7 @@ def write(file: BinaryIO, table: Table) -> None:
 def look(path: str | Path) -> Promise:
     """Return V and d from the header of `vectors`."""
     with _opened(path) as archive:
-        shape = archive.open("vectors")[1]
+        _, shape, _, _ = archive.open("vectors")
     return Promise(*shape) if len(shape) == 2 else Promise()
 
 

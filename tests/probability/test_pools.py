@@ -9,7 +9,7 @@ from scipy import stats
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.objectives import objective_class
+from w2vtrain.objectives import build, objective_class
 from w2vtrain.probability import sampling
 
 
@@ -80,7 +80,7 @@ def test_a_chosen_size_is_valid(words, negative):
 @pytest.mark.parametrize("size", [-2, 1, 3, 100, 8192])
 def test_a_size_that_is_no_power_of_two_is_rejected(name, size):
     with pytest.raises(ConfigError, match=f"option pool of objective {name} is {size}; expected"):
-        objective_class(name).build(problem_of([5, 3, 2]), pool=size)
+        build(name, problem_of([5, 3, 2]), {"pool": size})
 
 
 @pytest.mark.parametrize("name", ["neg", "nce"])

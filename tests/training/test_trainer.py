@@ -172,7 +172,7 @@ def test_pauses_and_resuming_do_not_change_the_weights(architecture, name):
             for mine, old in zip(learned(engine), arrays, strict=True):
                 mine[:] = old
         engine.compile()
-        for state in itertools.islice(Course(engine, text, start).train(pause=pause), stop_at):
+        for state in itertools.islice(Course(engine, text, start).run(pause=pause), stop_at):
             states.append(state)
         return states, [array.copy() for array in learned(engine)], [s.last for s in states if not s.chunks]
 
@@ -199,13 +199,13 @@ def test_training_ends_when_the_caller_requests_no_more_states(rng):
     text, schedule, seen = Chunks(tokens, *chunks(tokens, 20), counts), Schedule(epochs=5), []
     problem = problem_of(counts, dim=8)
     engine = make_engine(SKIPGRAM, objective_class("neg").build(problem), problem, text, Windows(), schedule)
-    states = Course(engine, text).train(seen.append)
+    states = Course(engine, text).run(seen.append)
     assert not seen, "nothing happens before the first state is requested"
     assert [next(states).epoch, next(states).epoch] == [1, 2]
     states.close()
     assert {at.epoch for at in seen} == {1, 2}
     ended = State(epoch=5)
-    assert list(Course(engine, text, ended).train()) == []
+    assert list(Course(engine, text, ended).run()) == []
 
 
 def test_schedule_rate_is_linear_from_alpha_to_min_alpha():
@@ -240,7 +240,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, thre
             found.update({(epoch, chunk): rate for chunk, rate in zip(order.tolist(), rates.tolist(), strict=True)})
             return 0.0, 1
 
-    for _ in Course(Recorder(), text).train():
+    for _ in Course(Recorder(), text).run():
         pass
     total, before, expected = 2 * text.words.sum(), 0, {}
     for epoch in range(2):

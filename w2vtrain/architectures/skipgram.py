@@ -44,6 +44,7 @@ class SkipGram(NamedTuple):
     def hot_rows(self, rows: int) -> range:
         return range(min(HOT_INPUTS, rows))
 
+    # For the block engine and for scoring; the window engine changes the rows themselves, because of `in_place`.
     def forward(self, w_in, window, example, hidden):
         sum_rows(hidden, w_in, window.context[example:], 1, np.float32(1))
 

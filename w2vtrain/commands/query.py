@@ -1,6 +1,6 @@
 """The commands that look words up: `neighbors`, `analogy`, `similarity` and `vector`.
 
-The answers are computed in embeddings/; `eval` scores files of questions.
+The answers are computed in embeddings/keyed_vectors.py, such as `most_similar`; `eval` scores files of questions.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class TeamOfRanks(Team):
         if self.comm.rank and course.has_ended():
             yield course.state  # which the caller on rank 0 knows from the checkpoint
         try:
-            for reached in course.run(lambda order: rounds.train_epoch(order, pause), events.training):
+            for reached in course.run(events.training, pause, rounds.train_epoch):
                 yield reached
                 if not self.session.wait():
                     return

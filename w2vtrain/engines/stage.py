@@ -141,17 +141,18 @@ def _locate_rows(stage, hot, words, n, places):
 def bring(stage: Any, matrix: Any, hot: Any, sentence: Any, length: Any, position: Any, size: Any, first: Any) -> None:
     """Get ready for the window of a target: let its words enter, or prefetch the row of the next word.
 
-    size: the words on each side; first: whether this is the first target of its sentence. After
-    TARGETS_PER_STAGE targets, all words leave, and those of the window enter again.
+    size: the words on each side; first: whether this is the first target of its sentence. After TARGETS_PER_STAGE
+    targets, all words leave, and those of the window enter again. The code is in `_bring`, and without subwords in
+    `_prefetch_next`.
     """
 
 
 def locate(stage: Any, hot: Any, words: Any, n: Any, places: Any) -> None:
-    """Write the slots of n words, which are in the stage, or their rows, to `places`."""
+    """Write the slots of n words, which are in the stage (`_locate`), or their rows (`_locate_rows`), to `places`."""
 
 
 def settle(stage: Any, matrix: Any) -> None:
-    """Let all words leave. Without subwords, there is nothing to do."""
+    """Let all words leave: see `leave`. Without subwords, there is nothing to do."""
 
 
 @overload(bring, jit_options=FORCED)

@@ -170,8 +170,8 @@ def train_chunks(
 
     tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
     in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.sampling.keep_thresholds;
-    weight_decay: weight decay, applied to the first `dim` columns. The random numbers depend only on (seed, epoch,
-    chunk).
+    weight_decay: weight decay, applied to the first `dim` columns; scratch: see window_engine.Scratch. The random
+    numbers depend only on (seed, epoch, chunk).
     """
     loss, examples = 0.0, 0
     load_replicas(scratch.replicas)

@@ -79,7 +79,7 @@ def trained_on_language(name: str, architecture: str, options: dict[str, Any], b
     engine = make_engine(mixer, objective, problem, text, Windows(1, False, True, False), schedule)
     with one_thread():
         engine.compile()
-        for _ in Course(engine, text).train():
+        for _ in Course(engine, text).run():
             pass
     weights = engine.weights()
     H, output = weights.input[contexts], weights.output

@@ -100,7 +100,7 @@ class Negative(NamedTuple):
         fill_pool(rng, self.pool, self.accept, self.alias)
 
     def candidates(self, sentence, position, rng, rows, labels, shifts):
-        """Write the target, then up to `negative` noise words other than the target."""
+        """Write the target, then up to `negative` noise words other than the target; a word may occur twice."""
         target = sentence[position]
         rows[0], labels[0] = target, float32(1)
         m, left, bits = 1, REDRAWS, uint64(0)

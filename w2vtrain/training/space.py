@@ -1,6 +1,7 @@
 """Calculate what a run keeps in memory and on disk, and check before training that there is enough of both.
 
-Nothing is allocated or deleted. `Footprint` is what the check and `fit --dry-run` both count.
+Nothing is allocated or deleted. `Footprint` is what the check of the disk and `fit --dry-run`, in estimate.py, both
+count.
 """
 
 import os

@@ -57,8 +57,7 @@ class Team:
         self, engine: Engine, text: Chunks, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train, and yield the states: see Course.run."""
-        course = Course(engine, text, state, self.clock(engine.schedule, state))
-        return course.train(events.training, pause)
+        return Course(engine, text, state, self.clock(engine.schedule, state)).run(events.training, pause)
 
     def clock(self, schedule: Schedule, state: State) -> Clock:
         """Return the clock of a run that continues from `state`."""

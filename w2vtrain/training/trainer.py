@@ -133,8 +133,13 @@ class Clock:
         return self.limit is not None and self.spent >= self.limit
 
 
+TrainEpoch = Callable[[Order, Callable[[], bool]], Generator[SliceReport]]
+"""Deals the epoch's chunks from `Course.dealt` on, and yields a report per slice; it ends at the end of the epoch, when
+time is up, or when the function that it gets, which tells whether to pause, returns True."""
+
+
 class Course:
-    """Where a run is in its epochs, and what it has learned.
+    """The loop over the epochs of a run.
 
     engine, text, schedule: what is trained, on what, and how; state: at the last pause or end of an epoch, with the
     sums of the slices since then; clock: decides when the time limit is reached, by default the clock on the wall;
@@ -159,20 +164,10 @@ class Course:
         """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
         return self.state.has_ended(self.schedule.epochs) or self.clock.is_over()
 
-    def train(
-        self, on_progress: Callable[[Progress], None] = lambda _: None, pause: Callable[[], bool] = lambda: False
-    ) -> Iterator[State]:
-        """Train on several threads: see `run`.
-
-        `pause` is called by any thread after each slice; if it returns True, all threads finish their slices. With one
-        thread, the same seed gives the same bytes. Raise Stalled if a thread finishes no slice for too long, and any
-        other exception of a thread.
-        """
-        return self.run(lambda order: self.on_threads(order, pause), on_progress)
-
     def run(
-        self, train_epoch: Callable[[Order], Generator[SliceReport]], on_progress: Callable[[Progress], None]
-    ) -> Iterator[State]:
+        self, on_progress: Callable[[Progress], None] = lambda _: None, pause: Callable[[], bool] = lambda: False,
+        train_epoch: TrainEpoch | None = None,
+    ) -> Iterator[State]:  # fmt: skip
         """Train, and yield the state after each epoch and whenever `train_epoch` pauses, while no thread is training.
 
         An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not
@@ -180,15 +175,15 @@ class Course:
         weights at that moment, training continues as if it had never stopped. Raise Diverged if the loss is not finite.
         The caller checks the weights at the end: see `check_finite`.
 
-        train_epoch: deals the epoch's chunks from `dealt` on, and yields a report per slice; it ends at the end of the
-        epoch, when time is up, or to pause.
+        pause: returns whether to pause; train_epoch: by default, `on_threads`.
         """
+        train_epoch = train_epoch or self.on_threads
         while not self.has_ended():
             self.clock.start()
             self.dealt = self.state.chunks
             order = Order.of(self.text, self.schedule, self.state.epoch)
             done = int(order.before[0]) + int(order.words[: self.dealt].sum())
-            with closing(train_epoch(order)) as reports:
+            with closing(train_epoch(order, pause)) as reports:
                 for report in reports:
                     done += report.words
                     on_progress(self.add(report, order, done))
@@ -222,7 +217,12 @@ class Course:
         self.state = replace(state, is_over=self.clock.is_over())
 
     def on_threads(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
-        """Train on the rest of the epoch, or up to a pause. Any free thread takes the next slice."""
+        """Train on the rest of the epoch, or up to a pause, on several threads. Any free thread takes the next slice.
+
+        `pause` is called by any thread after each slice; if it returns True, all threads finish their slices. With one
+        thread, the same seed gives the same bytes. Raise Stalled if a thread finishes no slice for too long, and any
+        other exception of a thread.
+        """
         turn, slices = threading.Lock(), self.slices(order, pause)
 
         def work(thread: int, _: threading.Event) -> Iterator[SliceReport]:

@@ -33,14 +33,21 @@ def test_faulty_architectures_are_refused_before_training(tmp_path, message):
         w2vtrain.train(str(tmp_path / "text"), architecture=str(path), vector_size=8, min_count=1, epochs=1)
 
 
-def test_arrays_of_an_objective_may_not_have_names_of_model_arrays(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("bias", "its array 'bias' has a reserved name"),
+        ("rows", r"Mine \(mine.py:4\) names an array both 'output' and 'rows'; use one name"),
+    ],
+)
+def test_arrays_of_an_objective_have_one_name_of_their_own(tmp_path, name, message):
     (tmp_path / "text").write_text("a b c d\n" * 20)
     (tmp_path / "mine.py").write_text(
         "from w2vtrain.objectives.softmax import DEFAULTS, Softmax\n\n\nclass Mine(Softmax):\n"
-        "    def arrays(self):\n        return {'bias': self.output}\n\n\nOBJECTIVE = Mine\n"
+        f"    def arrays(self):\n        return {{'{name}': self.output}}\n\n\nOBJECTIVE = Mine\n"
     )
     objectives.allow_code(str(tmp_path / "mine.py"))
-    with pytest.raises(ConfigError, match="its array 'bias' has a reserved name"):
+    with pytest.raises(ConfigError, match=message):
         w2vtrain.train(
             str(tmp_path / "text"), objective=str(tmp_path / "mine.py"), vector_size=8, min_count=1, epochs=1
         )

@@ -133,7 +133,7 @@ def described(cls: type, subject: str) -> str:
 
 
 def breach(cls: type, subject: str, what: str) -> ConfigError:
-    """Return the error for a class that breaks its contract. what: the rest of the sentence that begins with it."""
+    """Return the error for a class that breaks its contract. what: the sentence after its name."""
     return ConfigError(f"{described(cls, subject)} {what}")
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ids import by_text
 
 from w2vtrain.errors import DataError, OutputError, WriteError
-from w2vtrain.text import counting, word_table
+from w2vtrain.text import counting, encoded, word_table
 from w2vtrain.text.counting import CorpusStats
 from w2vtrain.text.encoded import EncodedCorpus, count, encode, read
 from w2vtrain.text.text_files import Corpus
@@ -280,6 +280,19 @@ def test_open_spools_are_closed_if_one_cannot_be_created(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="injected"):
         encode(Corpus(write(tmp_path, b"a b")), folder=tmp_path, threads=2)
     assert made[0].closed
+
+
+def test_the_caller_hears_from_the_encoder_while_the_disk_hangs(tmp_path, monkeypatch):
+    """Otherwise, the other ranks of a job would take this one for lost."""
+    heard, append = threading.Event(), encoded.append
+
+    def hanging(file, ids):
+        assert heard.wait(300)
+        append(file, ids)
+
+    monkeypatch.setattr(encoded, "append", hanging)
+    with read(Corpus(write(tmp_path, b"a b a")), folder=tmp_path) as counted, (tmp_path / "ids").open("wb") as file:
+        assert counted.append_to(file, counted.vocabulary(1), 100, heard.set).words == 3
 
 
 def test_a_line_of_30_megabytes_is_encoded_in_bounded_memory(tmp_path):

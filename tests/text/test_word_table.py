@@ -144,6 +144,7 @@ def test_words_that_are_not_utf8_are_those_that_pythons_codec_changes():
     words = [bytes([a, b]) for a in range(0x80, 0x100) for b in range(0x80, 0x100)]
     words += [bytes([a, b, 0x80]) for a in range(0xE0, 0xF0) for b in range(0x80, 0xC0)]
     words += [bytes([a, b, 0x80, 0xBF]) for a in range(0xF0, 0x100) for b in range(0x80, 0xC0)]
+    words[1000:1000], words[-1:] = [b"plain", b"x" * 40], [words[-1], b"end"]
     table = add(b" ".join(words))[0]
     assert words_of(table) == words
     odd = [i for i, word in enumerate(words) if word.decode("utf-8", "ignore").encode() != word]

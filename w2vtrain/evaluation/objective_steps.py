@@ -59,7 +59,7 @@ def all_hold(name: str, checks: Callable[[bool], Iterator[Finding]]) -> list[Fin
 def computes(name: str, options: dict[str, Any], bias: bool) -> Iterator[Finding]:
     """Check what an objective computes for one window or block, without compiling or training: this is quick.
 
-    options: all of the objective's.
+    options: all of the objective's, already checked.
     """
     checks = _check_block if engine_of(name) == "blocks" else _check_window
     yield from checks(objective_class(name), options, bias)

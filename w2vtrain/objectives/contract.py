@@ -359,4 +359,9 @@ def verify_built(instance: Any, engine: str, subject: str) -> None:
     limit = getattr(instance, "candidate_limit", 1)
     if not (isinstance(limit, (int, np.integer)) and limit > 0):
         raise breach(type(instance), subject, f"has candidate_limit {shown(limit)}; expected 1 or more")
-    check_names([*instance.arrays(), *getattr(instance, "learned", dict)()], subject)
+    arrays, learned = instance.arrays(), getattr(instance, "learned", dict)()
+    check_names([*arrays, *learned], subject)
+    names = {id(array): name for name, array in arrays.items()}
+    for name, array in {**learned, **getattr(instance, "parameters", dict)()}.items():
+        if (other := names.get(id(array), name)) != name:  # checkpoints and ranks would take it for two arrays
+            raise breach(type(instance), subject, f"names an array both {name!r} and {other!r}; use one name")

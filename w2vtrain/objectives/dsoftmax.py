@@ -44,7 +44,8 @@ def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:
 class BandScorer:
     """Scores by bands of words, each of which uses its own columns of h: s_w = o_w·h[columns of w's band] (+ b_w).
 
-    bands: one matrix of output rows per band. bias: whether each row ends with a bias. output: no rows of other words.
+    bands: one matrix of output rows per band. bias: whether each row ends with a bias. output: no rows,
+    because the bands are other arrays of the model.
     """
 
     def __init__(self, bands: list[np.ndarray], bias: bool) -> None:

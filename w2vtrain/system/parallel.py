@@ -18,6 +18,8 @@ from w2vtrain.system.stopping import ENDING, handled_by, numbers
 
 T = TypeVar("T")
 
+WAKE_SECONDS = 0.2
+"""Between two looks of a thread that waits for its turn at whether the work has ended."""
 TICK_SECONDS = 1.0
 """Default time of waiting after which the caller gets None."""
 GRACE_SECONDS = 1.0
@@ -156,7 +158,7 @@ def in_order(work: Callable[[int], T], count: int, threads: int, name: str) -> I
         for index in range(thread, count, threads):
             with turn:
                 while index >= done + 2 * threads and not ended.is_set():
-                    turn.wait(TICK_SECONDS)
+                    turn.wait(WAKE_SECONDS)
             if ended.is_set():
                 return
             ready[index] = work(index)

@@ -122,7 +122,9 @@ def _is_any(kind: Any, names: Sequence[str]) -> bool:
 
 
 def bytes_of(array: Array, lists: bool, place: Place) -> Iterator[bytes]:
-    """Yield the rows of an array as bytes; only a piece of it is converted at a time. lists: of words.
+    """Yield the rows of an array as bytes; only a piece of it is converted at a time.
+
+    lists: whether the rows are lists of words; place: returns the place of a row for messages.
 
     Raise DataError for the first row that is null, has a null or is not UTF-8 where that is required.
     """

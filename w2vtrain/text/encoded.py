@@ -8,6 +8,7 @@ sentences, and written in the order of the source. `read` does the first step, `
 """
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
+from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, Look, OnRead, append, temporary
 from w2vtrain.text.joining import Lines, joined
@@ -187,18 +189,26 @@ class Counted:
     ) -> Written:
         """Append the ids of the tokens, with -1 after each sentence, to an unbuffered file; there may be none.
 
-        vocabulary: as for `encode`; tick: called from the calling thread after each block. Raise WriteError if the disk
-        is full.
+        vocabulary: as for `encode`; tick: called from the calling thread, at least once per second, also while the disk
+        hangs. Raise WriteError if the disk is full.
         """
-        state, out, entries = np.zeros(4, np.int64), np.empty(0, np.int32), 0
-        for ids in self._text.mapped(self._merged.ids(vocabulary), len(self._counting.workers)):
-            if out.size < 2 * ids.size:
-                out = np.empty(2 * ids.size, np.int32)
-            sentences = out[: word_table.cut_sentences(ids, max_sentence, out, state)]
-            append(file, sentences)
-            entries += sentences.size
-            if tick:
-                tick()
+        state, ids_of_words = np.zeros(4, np.int64), self._merged.ids(vocabulary)
+
+        def write(thread: int, ended: threading.Event) -> Iterator[int]:
+            out = np.empty(0, np.int32)
+            for ids in self._text.mapped(ids_of_words, len(self._counting.workers)):
+                if out.size < 2 * ids.size:
+                    out = np.empty(2 * ids.size, np.int32)
+                sentences = out[: word_table.cut_sentences(ids, max_sentence, out, state)]
+                append(file, sentences)
+                yield sentences.size
+
+        entries = 0
+        with parallel(write, 1, "w2vtrain writer") as written:
+            for size in written:
+                entries += size or 0
+                if tick:
+                    tick()
         return Written(entries, int(state[word_table.WORDS]), int(state[word_table.CUTS]))
 
 

@@ -184,10 +184,10 @@ def find(
     """List the candidates with words marked SEVERAL that end in ids[first:last] and score more than the threshold.
 
     Return their number. slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one
-    part, so that candidates of different words with the same name differ; seen: an empty table; places (n, 3): receives
-    the place of the first and of the last word, and the count of each. Stop when it is full.
+    part, so that candidates of different words with the same name differ; seen: an empty table; places (n, 3), n > 0:
+    receives the place of the first and of the last word, and the count of each. Stop when it is full.
     """
-    begin = first - 1  # with the word with which the first candidate begins, if any
+    begin = first - 1  # where the first candidate begins, if at a word before `first`
     while begin >= 0 and ids[begin] != LINE_END and flags[ids[begin]] & CONNECTOR:
         begin -= 1
     rows, start = 0, -1

@@ -12,7 +12,7 @@ word.
 import queue
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
@@ -134,6 +134,7 @@ class JoinedSentences(BlocksInMemory):
     """One pass over sentences, which raises what the iterable raises, TokenError, or NoSentences."""
 
     def __init__(self, sentences: TokenLists, block_bytes: int) -> None:
+        self._escape = lru_cache(REMEMBERED_WORDS)(escaped)  # of this pass, because words may be long
         pieces = self._joined(sentences, min(block_bytes, BATCH_CHARACTERS))
         self._thread = OneThread(blocks(pieces, block_bytes))
         super().__init__(self._thread)
@@ -157,7 +158,7 @@ class JoinedSentences(BlocksInMemory):
             lines.append(line)
             characters += len(line) + 1
             if characters >= size or len(batch) == BATCH_SENTENCES:
-                yield encoded(batch, lines)
+                yield encoded(batch, lines, self._escape)
                 batch, lines, characters = [], [], 0
         if index < 0:
             raise NoSentences(
@@ -165,10 +166,9 @@ class JoinedSentences(BlocksInMemory):
                 " pass a list, or an object whose __iter__ starts from the beginning"
             )
         if lines:
-            yield encoded(batch, lines)
+            yield encoded(batch, lines, self._escape)
 
 
-@lru_cache(REMEMBERED_WORDS)
 def escaped(word: str) -> str:
     """Return a word without white space and unpaired surrogates, which `unescaped` reverses after encoding it."""
     return word.translate(ESCAPES) or ESCAPE
@@ -209,8 +209,13 @@ def _not_a_word(words: list[str], index: int) -> TokenError:
     )
 
 
-def encoded(sentences: list[list[str]], lines: list[str] | None = None) -> bytes:
-    """Return sentences as bytes. lines: the words of each sentence, joined by spaces, if the caller has them."""
+def encoded(
+    sentences: list[list[str]], lines: list[str] | None = None, escape: Callable[[str], str] = escaped
+) -> bytes:
+    """Return sentences as bytes.
+
+    lines: the words of each sentence, joined by spaces, if the caller has them; escape: does what `escaped` does.
+    """
     lines = [" ".join(words) for words in sentences] if lines is None else lines
     try:
         data = "\n".join(["", *lines, ""]).encode()
@@ -221,7 +226,7 @@ def encoded(sentences: list[list[str]], lines: list[str] | None = None) -> bytes
     if not plain:
         for i, words in enumerate(sentences):
             if lines[i].split() != words or _ODD.search(lines[i]):
-                lines[i] = " ".join(map(escaped, words))
+                lines[i] = " ".join(map(escape, words))
         data = "\n".join(["", *lines, ""]).encode()
     return data[1:]
 

@@ -51,7 +51,7 @@ class Vocabulary:
     def with_sentence_end(self, sentences: int) -> tuple["Vocabulary", int]:
         """Return this vocabulary with `</s>` added, and the id of `</s>`, which it must not contain already.
 
-        sentences: the count of `</s>`.
+        sentences: the count of `</s>`. It comes before the words of the same count that follow it in byte order.
         """
         first, last = (int(np.count_nonzero(kept)) for kept in (self.counts > sentences, self.counts >= sentences))
         same_count = [word.encode("utf-8", "surrogatepass") for word in self.words[first:last]]

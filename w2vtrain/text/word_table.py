@@ -21,7 +21,8 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 LINE_END, LEFT_OUT = -1, -2  # in arrays of word numbers and ids: the end of a line, and a token without an id
-WORDS_PER_CHECK = 1 << 16  # words that are decoded at a time
+WORDS_PER_CHECK = 1 << 16  # words that are looked at together
+ASCII_BYTES = 128  # bytes from here on are not ASCII
 
 TYPES, USED = 0, 1  # indices of WordTable.state
 POSITION, WRITTEN, TOKENS, LINES, OVERLONG, STATES = 0, 1, 2, 3, 4, 5  # indices of the state of `tokenize`
@@ -55,9 +56,11 @@ class WordTable(NamedTuple):
         """Return the numbers of the words that are not UTF-8."""
         numbers = list[int]()
         for first in range(0, self.types, WORDS_PER_CHECK):
-            words = self.words(np.arange(first, min(first + WORDS_PER_CHECK, self.types)))
-            if not is_utf8(b"\n".join(words)):
-                numbers += [first + i for i, word in enumerate(words) if not is_utf8(word)]
+            starts = self.starts[first : min(first + WORDS_PER_CHECK, self.types) + 1]
+            places = starts[0] + np.flatnonzero(self.arena[starts[0] : starts[-1]] >= ASCII_BYTES)
+            others = first + np.unique(np.searchsorted(starts, places, "right") - 1)
+            words = zip(others.tolist(), self.words(others), strict=True)
+            numbers += [number for number, word in words if not is_utf8(word)]
         return numbers
 
 
@@ -270,9 +273,9 @@ def cut_sentences(ids: Int32, limit: int, out: Int32, state: Int64) -> int:
 
 @kernel()
 def runs(tokens: Int32, size: int, ends: Int64, words: Int64) -> int:
-    """Write the ends of runs of whole sentences, each of at least `size` entries, and their words. Return their number.
+    """Write the ends of runs of whole sentences, each of at least `size` entries, and the number of words in each.
 
-    The last run may be shorter.
+    The last run may be shorter. words: zeros, to which the numbers are added. Return the number of runs.
     """
     count = first = 0
     for i in range(tokens.size):

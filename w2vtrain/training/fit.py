@@ -52,6 +52,7 @@ def effective(settings: Settings) -> Settings:
     defaults = known.get(settings.architecture, known[architecture.like()])
     check_architecture(settings)
     values = {"block": 32, **defaults, "shrink_windows": shrinks(settings)}
+    # What is left out here, None, is the default of all settings without a value above.
     values |= {name: value for name, value in vars(settings).items() if value is not None}
     values.setdefault("min_alpha", values["alpha"] * 1e-4)
     done = Settings(**(values | {"options": options, "threads": threads_of(settings.threads)[0]}))

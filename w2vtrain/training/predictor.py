@@ -116,7 +116,9 @@ def problem_of(settings: Settings, vocabulary: Vocabulary, text: Chunks | None =
 def engine_for(
     settings: Settings, vocabulary: Vocabulary, text: Chunks, architecture: Any, subwords: Subwords | None = None
 ) -> Engine:
-    """Return the engine that trains a model, with initial weights. architecture, subwords: see `architecture_of`."""
+    """Return the engine that trains a model, with initial weights. architecture: see `architecture_of`; subwords: see
+    `subwords_of`.
+    """
     schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
     problem, windows = problem_of(settings, vocabulary, text), windows_of(settings, vocabulary)
     objective = build(settings.objective, problem, settings.options)

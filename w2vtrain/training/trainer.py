@@ -135,7 +135,7 @@ class Clock:
 
 TrainEpoch = Callable[[Order, Callable[[], bool]], Generator[SliceReport]]
 """Deals the epoch's chunks from `Course.dealt` on, and yields a report per slice; it ends at the end of the epoch, when
-time is up, or when the function that it gets, which tells whether to pause, returns True."""
+time is up, or when its second argument, a function, returns True to pause."""
 
 
 class Course:

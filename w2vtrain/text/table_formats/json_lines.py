@@ -15,24 +15,29 @@ from w2vtrain.text.sentences import encoded
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
-BLOCK_BYTES = 1 << 20  # of a block, and the rest of its last line
+BLOCK_BYTES = 1 << 20  # read at a time; a block also has the rest of its last line
 MAX_RECORD_BYTES = 1 << 28  # of one line
+NEWLINE = b"\n"
 
 
 def _record_blocks(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
     """Join pieces into blocks of whole lines."""
     stream, line = stream_of(pieces), 1
     while block := stream.read(BLOCK_BYTES):
-        block += stream.readline(MAX_RECORD_BYTES + 1)
-        text = block.removesuffix(b"\n")
-        if len(text) - text.rfind(b"\n") - 1 > MAX_RECORD_BYTES:
-            line += text.count(b"\n")
+        # The length of the last line; one that is too long is refused before its parts are joined.
+        parts, length = [block], len(block) - block.rfind(NEWLINE) - 1
+        while length <= MAX_RECORD_BYTES and not parts[-1].endswith(NEWLINE) and (part := stream.readline(BLOCK_BYTES)):
+            parts.append(part)
+            length += len(part.removesuffix(NEWLINE))
+        if length > MAX_RECORD_BYTES:
+            line += block.count(NEWLINE)
             raise DataError(
                 f"{path}:{line}: the line has more than {MAX_RECORD_BYTES:,} bytes: write one record per line, and"
                 " split long texts into several records"
             )
+        block = b"".join(parts)
         yield block
-        line += block.count(b"\n")
+        line += block.count(NEWLINE)
 
 
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"

@@ -150,13 +150,11 @@ def seconds_to(points: list[tuple[float, float]], target: float) -> float | None
 
 def targets(results: list[Result]) -> dict[int, tuple[float, float]]:
     """Return the softmax's (test perplexity, CPU seconds) by its number of epochs, fewest first."""
-    runs_of: dict[int, list[Result]] = {}
+    name, runs_of = softmax_of(results), dict[int, list[Result]]()
     for r in results:
         epochs = re.search(r"epochs=(\d+)", r["job"]["name"])
-        if epochs and is_softmax(r["job"]["name"]) and "test" in r:
+        if epochs and contender_of(r) == name and "test" in r:
             runs_of.setdefault(int(epochs[1]), []).append(r)
-    names = {without_budget(r["job"]["name"].partition(" seed ")[0]) for runs in runs_of.values() for r in runs}
-    assert len(names) <= 1, "which of them is the softmax to compare with?"
     mean = statistics.mean
     return {
         n: (mean(r["test"]["perplexity"] for r in runs), mean(map(cpu_seconds, runs)))
@@ -164,17 +162,23 @@ def targets(results: list[Result]) -> dict[int, tuple[float, float]]:
     }
 
 
-def is_softmax(name: str) -> bool:
-    """Return whether a contender, or a job of one that has settings, is the full softmax."""
-    return name.partition("(")[0] == "softmax"
+def contender_of(r: Result) -> str:
+    """Return the name of a run's contender without its budget."""
+    return without_budget(r["job"]["name"].partition(" seed ")[0])
+
+
+def softmax_of(results: list[Result]) -> str | None:
+    """Return the softmax to compare with, as `comparison_tables.baseline` chooses it."""
+    named = [name for name in map(contender_of, results) if name.partition("(")[0] == "softmax"]
+    return "softmax" if "softmax" in named else next(iter(named), None)
 
 
 def times(results: list[Result]) -> dict[str, dict[int, str]]:
     """Return the CPU seconds to each of the softmax's perplexities, as text, by objective and the softmax's epochs."""
-    goals = targets(results)
+    goals, softmax = targets(results), softmax_of(results)
     own = {n: f"{three_digits(seconds)} s" for n, (_, seconds) in goals.items()}
     return {
-        name: own if is_softmax(name) else {n: _time(seeds, *goals[n]) for n in goals}
+        name: own if name == softmax else {n: _time(seeds, *goals[n]) for n in goals}
         for name, seeds in budgets(results).items()
     }
 
@@ -314,6 +318,34 @@ def busy(by_study: dict[str, list[Result]]) -> str:
     )  # fmt: skip
 
 
+def repetition(by_study: dict[str, list[Result]]) -> str:
+    """Return how the runs of a study agree with those that repeated.json keeps from another processor, as text."""
+    path = MEASURED / "repeated.json"
+    if not path.exists():
+        return MISSING
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    now = {r["job"]["name"]: r for r in by_study.get(kept["study"], []) if "test" in r}
+    apart = {
+        name: abs(now[name]["test"]["perplexity"] / before["perplexity"] - 1) for name, before in kept["runs"].items()
+        if name in now and now[name]["job"]["settings"]["alpha"] == before["alpha"]
+    }  # fmt: skip
+    largest: dict[str, float] = {}
+    for name, difference in apart.items():
+        objective = re.split(r"\W", name.replace("-", "_"))[0].replace("_", "-")
+        largest[objective] = max(difference, largest.get(objective, 0.0))
+    others = {name: value for name, value in largest.items() if value >= EQUAL}
+    listed = ", ".join(f"`{name}` {others[name]:.1%}" for name in sorted(others, key=lambda name: -others[name]))
+    equal = sum(difference < EQUAL for difference in apart.values())
+    return (
+        f"Of {len(apart)} runs that had the same rate on {kept['processor']} ({kept['date']}), {equal} had the same"
+        f" perplexity there, within {EQUAL:.2%}. The largest differences of the others are: {listed or 'none'}"
+    )
+
+
+EQUAL = 1e-4
+"""Relative difference of perplexities, below which they count as the same."""
+
+
 STUDIES = {
     "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
     "noise": "noise words", "decay": "weight decay", "middecay": "weight decay in a text of 3 million words",
@@ -405,6 +437,7 @@ def parts() -> dict[str, Any]:
         "f": figures,
         "machine": machine(),
         "busy": busy(by_study),
+        "repetition": repetition(by_study),
         "ptb_chosen": "of the validation text" if _is_validated(by_study.get("ptb", [])) else "in the table",
         **{f"{study}_time": equal_perplexity(by_study.get(study, [])) for study in TIMED},
     }

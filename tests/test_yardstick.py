@@ -258,3 +258,18 @@ def test_words_that_belong_together_are_joined_from_left_to_right():
     assert objective_runs.joined(["new", "york", "new", "york", "is", "new"], found) == "new_york new_york is new"
     assert objective_runs.joined(["a", "b", "c", "d"], {("a", "b"), ("b", "c")}) == "a_b c d"
     assert objective_runs.joined([], found) == ""
+
+
+def test_the_repetition_names_the_objectives_that_differ(tmp_path, monkeypatch):
+    def result(name, perplexity, alpha=0.1):
+        return {"job": {"name": name, "settings": {"alpha": alpha}}, "test": {"perplexity": perplexity}}
+
+    runs = {f"{name} seed 1": {"alpha": 0.1, "perplexity": 100.0} for name in ("hs", "char-softmax(cell=lstm)", "nce")}
+    kept = {"study": "x", "processor": "a processor", "date": "a day", "runs": runs}
+    (tmp_path / "repeated.json").write_text(json.dumps(kept))
+    monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
+    now = [result("hs seed 1", 100.001), result("char-softmax(cell=lstm) seed 1", 98), result("nce seed 1", 50, 0.2)]
+    assert yardstick.repetition({"x": now}) == (
+        "Of 2 runs that had the same rate on a processor (a day), 1 had the same perplexity there, within 0.01%. The"
+        " largest differences of the others are: `char-softmax` 2.0%"
+    )

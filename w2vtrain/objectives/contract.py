@@ -359,7 +359,8 @@ def verify_built(instance: Any, engine: str, subject: str) -> None:
     limit = getattr(instance, "candidate_limit", 1)
     if not (isinstance(limit, (int, np.integer)) and limit > 0):
         raise breach(type(instance), subject, f"has candidate_limit {shown(limit)}; expected 1 or more")
-    arrays, learned = instance.arrays(), getattr(instance, "learned", dict)()
+    learned: Arrays = getattr(instance, "learned", dict)()
+    arrays: Arrays = instance.arrays()
     check_names([*arrays, *learned], subject)
     names = {id(array): name for name, array in arrays.items()}
     for name, array in {**learned, **getattr(instance, "parameters", dict)()}.items():

@@ -32,7 +32,7 @@ Path = str | PathLike[str]
 class TrainableVocabulary(WordMatrices):
     """The words of a model, which it counts and chooses. `Word2Vec` sets the parameters.
 
-    _counted: what `scan_vocab` read last; _emptied: why no word was kept.
+    _counted: what `scan_vocab` has read for `_build`; _emptied: why no word was kept.
     """
 
     min_count: int
@@ -42,6 +42,7 @@ class TrainableVocabulary(WordMatrices):
     sorted_vocab: int
     sample: float | None
     workers: int
+    _is_building = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,8 +70,9 @@ class TrainableVocabulary(WordMatrices):
         trim_rule: Rule | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
         """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
-        total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)
+        self._is_building = True
         try:
+            total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)  # a subclass may have its own
             self.prepare_vocab(update, keep_raw_vocab, trim_rule)
             self.prepare_weights(update)
             self.corpus_count, self.corpus_total_words = count, total
@@ -78,13 +80,10 @@ class TrainableVocabulary(WordMatrices):
                 source, counted = self._counted
                 self._read = (sentences if file is None else file, source, self._encode(counted))
         finally:
-            self._forget_counted()
-
-    def _forget_counted(self) -> None:
-        """Delete the temporary file of `scan_vocab`; the counts stay."""
-        if self._counted:
-            self._counted[1].close()
-        self._counted = None
+            del self._is_building
+            if self._counted:
+                self._counted[1].close()
+            self._counted = None
 
     def _encode(self, counted: Counted) -> EncodedCorpus | None:
         try:
@@ -121,7 +120,6 @@ class TrainableVocabulary(WordMatrices):
         workers: int | None = None, trim_rule: Rule | None = None,
     ) -> tuple[int, int]:  # fmt: skip
         """Count the words of a corpus, without choosing among them. Return the numbers of words and of sentences."""
-        self._forget_counted()
         source: Source = source_of(corpus_iterable, corpus_file)
         pruned: Pruned | None = None
         if self.max_vocab_size:  # the counts are made while the corpus is read
@@ -129,7 +127,10 @@ class TrainableVocabulary(WordMatrices):
             pruned = Pruned(sentences, self.max_vocab_size, trim_rule)
             source = source_of(pruned, None)
         counted = read(source, threads=self.threads())
-        self._counted = source, counted
+        if self._is_building:
+            self._counted = source, counted
+        else:
+            counted.close()
         self.raw_vocab = pruned.counts if pruned else dict(zip(counted.words, counted.counts.tolist(), strict=True))
         logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.token_count, counted.lines)
         return counted.token_count, counted.lines

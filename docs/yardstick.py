@@ -38,6 +38,7 @@ from w2vtrain.evaluation.comparison_tables import (
 )  # fmt: skip
 from w2vtrain.evaluation.contenders import contenders, without_budget
 from w2vtrain.evaluation.measured_runs import NO_MODELS, VECTORS
+from w2vtrain.evaluation.tradeoff import sets
 
 MEASURED = Path(__file__).parent / "measured"
 DIGITS = 6
@@ -413,7 +414,7 @@ def _summarized(study: str, line: ContenderResults) -> Result:
 
 
 def _score(r: Result) -> float:
-    return float(statistics.mean(r["scores"].values()))
+    return float(statistics.mean(r["scores"][name] for name in sets(r["scores"])))
 
 
 def rounded(value: Any) -> Any:

@@ -43,6 +43,8 @@ from w2vtrain.evaluation.tradeoff import sets
 MEASURED = Path(__file__).parent / "measured"
 DIGITS = 6
 """Significant digits of what is kept: one more than any table shows."""
+EQUAL = 1e-4
+"""Relative difference of perplexities, below which they count as the same."""
 TIMED = {"ptb": "Penn Treebank", "epochs": "English Wikipedia, 67,791 words"}
 """The studies with several numbers of epochs, whose objectives are timed to the perplexities of the softmax."""
 
@@ -99,9 +101,9 @@ def _scoring(line: ContenderResults) -> str:
 def best(results: list[Result]) -> list[Result]:
     """Return, of runs that differ only in their epochs, those with the lowest mean perplexity on validation text.
 
-    If older results do not have it, the test set chooses.
+    Runs with a time limit do not have it, and do not differ in their epochs: the test set chooses.
     """
-    validated = _is_validated(results)
+    validated = all("validation" in r for r in results if "test" in r)
 
     def choosing(r: Result) -> float | None:
         perplexity: float | None = r["validation"] if validated else r["test"]["perplexity"]
@@ -120,16 +122,11 @@ def best(results: list[Result]) -> list[Result]:
     ]
 
 
-def _is_validated(results: list[Result]) -> bool:
-    """Return whether the perplexity of validation text is known of all runs."""
-    return all("validation" in r for r in results if "test" in r)
-
-
 def budgets(results: list[Result]) -> dict[str, dict[int, list[tuple[float, float]]]]:
     """Return (CPU seconds, test perplexity) of runs with different epochs, by objective and seed, shortest first."""
     objectives: dict[str, dict[int, list[tuple[float, float]]]] = {}
     for r in results:
-        seeds = objectives.setdefault(without_budget(r["job"]["name"].partition(" seed ")[0]), {})
+        seeds = objectives.setdefault(contender_of(r), {})
         points = seeds.setdefault(r["job"]["settings"]["seed"], [])
         if "test" in r and r["test"]["perplexity"] is not None:
             points.append((cpu_seconds(r), r["test"]["perplexity"]))
@@ -169,9 +166,9 @@ def contender_of(r: Result) -> str:
 
 
 def softmax_of(results: list[Result]) -> str | None:
-    """Return the softmax to compare with, as `comparison_tables.baseline` chooses it."""
-    named = [name for name in map(contender_of, results) if name.partition("(")[0] == "softmax"]
-    return "softmax" if "softmax" in named else next(iter(named), None)
+    """Return the name of the softmax to compare with, without its budget."""
+    softmax = baseline(by_contender(best(results)))
+    return softmax and softmax.name
 
 
 def times(results: list[Result]) -> dict[str, dict[int, str]]:
@@ -332,7 +329,7 @@ def repetition(by_study: dict[str, list[Result]]) -> str:
     }  # fmt: skip
     largest: dict[str, float] = {}
     for name, difference in apart.items():
-        objective = re.split(r"\W", name.replace("-", "_"))[0].replace("_", "-")
+        objective = name.partition(" ")[0].partition("(")[0]
         largest[objective] = max(difference, largest.get(objective, 0.0))
     others = {name: value for name, value in largest.items() if value >= EQUAL}
     listed = ", ".join(f"`{name}` {others[name]:.1%}" for name in sorted(others, key=lambda name: -others[name]))
@@ -341,10 +338,6 @@ def repetition(by_study: dict[str, list[Result]]) -> str:
         f"Of {len(apart)} runs that had the same rate on {kept['processor']} ({kept['date']}), {equal} had the same"
         f" perplexity there, within {EQUAL:.2%}. The largest differences of the others are: {listed or 'none'}"
     )
-
-
-EQUAL = 1e-4
-"""Relative difference of perplexities, below which they count as the same."""
 
 
 STUDIES = {
@@ -439,6 +432,5 @@ def parts() -> dict[str, Any]:
         "machine": machine(),
         "busy": busy(by_study),
         "repetition": repetition(by_study),
-        "ptb_chosen": "of the validation text" if _is_validated(by_study.get("ptb", [])) else "in the table",
         **{f"{study}_time": equal_perplexity(by_study.get(study, [])) for study in TIMED},
     }

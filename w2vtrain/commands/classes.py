@@ -40,9 +40,9 @@ SECTIONS: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 """Names of parameters by section. The settings are those of config.py, and short forms of options of objectives."""
 MIN_OPTIONS_FOR_SECTIONS = 20
-"""Options from which on a help has sections."""
+"""Fewest options with which a help has sections."""
 FILES = ("FILE", "DIR", "FILE|DIR")
-"""What options name that take a file or a folder."""
+"""Values of `metavar` of options that take a file or a folder."""
 NOT_FILES = ("words", "command", "name", "commands")
 """Arguments that are no files."""
 

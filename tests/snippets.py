@@ -3,6 +3,7 @@
 import os
 import stat
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,9 +77,10 @@ class Block(NamedTuple):
     text: str
 
 
+@cache
 def blocks(page: str) -> list[Block]:
     """Return the code blocks of a page, in order."""
-    tokens = MarkdownIt("commonmark").parse((ROOT / page).read_text(encoding="utf-8"))
+    tokens = MarkdownIt("commonmark").disable("inline").parse((ROOT / page).read_text(encoding="utf-8"))
     return [Block(token.info, token.content) for token in tokens if token.type in ("fence", "code_block")]
 
 

@@ -258,7 +258,7 @@ def _print_score(
     loaded = vectors_in(vectors)
     with readable(dataset) as path:
         if unseen:
-            loaded, counts = _extended(loaded, _asked(kind, path), limit, not case_sensitive)
+            loaded, counts = _extended(loaded, _words_of_rows(kind, path), limit, not case_sensitive)
             facts, limit = {**facts, "restrict_vocab": limit, **counts}, None
         report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
@@ -274,7 +274,7 @@ def _print_score(
         raise BelowThreshold(f"{name} {score:.4f} is below --fail-under {fail_under:g}")
 
 
-def _asked(kind: Kind, path: str) -> list[Sequence[str]]:
+def _words_of_rows(kind: Kind, path: str) -> list[Sequence[str]]:
     """Return the words of each question or pair in a file."""
     from w2vtrain.embeddings.datasets import read_pairs, read_questions
 

@@ -138,7 +138,7 @@ def phrases(
         from w2vtrain.text.phrase_table import Scoring
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, READING))
-    how = _asked(connector_words, flags)
+    how = _scoring_fields(connector_words, flags)
     if settings.phrases and (how or save_table):
         raise click.UsageError("--phrases joins the phrases of a table: options that find phrases have no effect")
     if not (output or save_table):
@@ -163,7 +163,7 @@ def phrases(
     console.say(f"{before:,} words, {len(table):,} phrases{after}, in {duration(time.monotonic() - started)}")
 
 
-def _asked(connector_words: str | None, flags: dict[str, Any]) -> dict[str, Any]:
+def _scoring_fields(connector_words: str | None, flags: dict[str, Any]) -> dict[str, Any]:
     """Return how to find phrases: the fields of `Scoring` that the command line has."""
     from w2vtrain.text.phrase_table import CONNECTOR_WORDS
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 import yardstick
 
 from w2vtrain.commands.advice import print_decision_table
-from w2vtrain.evaluation.measured_runs import study_from
+from w2vtrain.evaluation.measured_runs import study_from, weight_decay
 from w2vtrain.system.machine import cores_of_process, processor_name
 
 ROOT = Path(__file__).parent.parent
@@ -183,7 +183,8 @@ def measure_page(ptb: str, enwiki: str, german: str) -> None:
 def measure_other(corpus: Path) -> None:
     """Compare the objectives on any text, by the page's command for German, and print its own decision table.
 
-    The folder belongs to this text as it is now, so that no results of another one are taken for its own.
+    The weight decay is that for a text of this size. The folder belongs to this text as it is now, so that no results
+    of another one are taken for its own.
     """
     status = corpus.stat()
     version = zlib.crc32(f"{corpus.resolve()} {status.st_size} {status.st_mtime_ns}".encode())
@@ -192,7 +193,10 @@ def measure_other(corpus: Path) -> None:
     divide(folder, "german", corpus)
     (folder / "configs").unlink(missing_ok=True)
     (folder / "configs").symlink_to(ROOT / "configs")
-    run(next(command for command in commands() if " -o german " in command), folder)
+    with (folder / "german.txt").open("rb") as text:
+        decay = weight_decay(sum(len(line.split()) for line in text))
+    command = next(command for command in commands() if " -o german " in command)
+    run(re.sub(r"--weight-decay \S+", f"--weight-decay {decay:g}", command), folder)
     results = json.loads((folder / "german/compare.json").read_text(encoding="utf-8"))
     print(yardstick.speeds([condensed(r) for r in results]))
     print_decision_table([study_from(yardstick.study_of("german", corpus.name, "", results))])

@@ -132,6 +132,7 @@ def proposals(
     for nu in (1.0, 4.0):
         yield f"fourier D=1024 nu={nu:g}", fourier(H, rows, bias, 1024, nu, rng)
     yield "exact P", softmax(given.scores())
+    yield "uniform", np.full((C, len(rows)), 1 / len(rows))
 
 
 class Spread(NamedTuple):

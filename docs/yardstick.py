@@ -47,6 +47,10 @@ EQUAL = 1e-4
 """Relative difference of perplexities, below which they count as the same."""
 TIMED = {"ptb": "Penn Treebank", "epochs": "English Wikipedia, 67,791 words"}
 """The studies with several numbers of epochs, whose objectives are timed to the perplexities of the softmax."""
+COMPLETE = (*TIMED, "allepochs")
+"""The studies of which the page lists every run."""
+VALIDATED = ("ptb",)
+"""The studies whose validation text is large enough to choose among objectives: the others have 30 kB."""
 
 Result = dict[str, Any]
 
@@ -77,7 +81,7 @@ def _speed_row(line: ContenderResults, base: ContenderResults | None, above: lis
         return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(above) + len(scores))]
     return [
         f"`{line.name}`",
-        ", ".join(f"{alpha:g}" for alpha in sorted({r["job"]["settings"]["alpha"] for r in line.results})),
+        _rates(line),
         f"{line.mean(epochs_of):.3g}",
         number(line.mean(lambda r: r["words_per_cpu_second"]) or 0, 0),
         ranged(training_ratios(line, base), factor, statistics.median),
@@ -91,6 +95,33 @@ def _speed_row(line: ContenderResults, base: ContenderResults | None, above: lis
         number(line.mean(lambda r: r["peak_memory_bytes"] / 2**20) or 0, 0),
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
     ]
+
+
+def every_run(results: list[Result]) -> str:
+    """Return the table of all complete runs of a study with several numbers of epochs."""
+    if not results:
+        return f"*{MISSING}*\n"
+    lines = by_contender(results)
+    above = above_best(lines)
+    head = ["objective", "rate", "CPU seconds", "validation text", "test text", "above best"]
+    rows = [
+        [
+            f"`{line.name}`",
+            _rates(line),
+            ranged(line.values(cpu_seconds), three_digits),
+            line.text(lambda r: r["validation"]),
+            line.text(lambda r: r["test"]["perplexity"]),
+            above[line.name],
+        ]
+        if line.results
+        else [f"`{line.name}`", line.failed[0].partition(":")[0], *["-"] * 4]
+        for line in lines
+    ]
+    return markdown([head, *rows])
+
+
+def _rates(line: ContenderResults) -> str:
+    return ", ".join(f"{alpha:g}" for alpha in sorted({r["job"]["settings"]["alpha"] for r in line.results}))
 
 
 def _scoring(line: ContenderResults) -> str:
@@ -234,6 +265,7 @@ class Figures(Mapping[str, str]):
 
     COLUMNS: Mapping[str, tuple[Callable[[Result], float | None], Callable[[float], str]]] = {
         "perplexity": (lambda r: r["test"]["perplexity"], "{:,.1f}".format),
+        "validation": (lambda r: r["validation"], "{:,.1f}".format),
         "unnormalized": (lambda r: r["test"]["unnormalized"], "{:,.1f}".format),
         "log_z": (lambda r: r["test"]["log_z_mean"], "{:.3f}".format),
         "log_z_variance": (lambda r: r["test"]["log_z_variance"], "{:.3f}".format),
@@ -272,8 +304,10 @@ class Figures(Mapping[str, str]):
             return self._gap(study, name)
         if column.startswith("to "):
             return self.times.get(study, {}).get(name, {}).get(int(column.removeprefix("to ")), MISSING)
+        if line and not line.results:
+            return "diverged" if "diverged" in line.failed[0] else MISSING
         value, form = self.COLUMNS[column]
-        return ranged(line.values(value), form) if line and line.results else MISSING
+        return ranged(line.values(value), form) if line else MISSING
 
     def _gap(self, study: str, name: str) -> str:
         epochs = re.search(r"epochs=\d+", name)
@@ -341,12 +375,12 @@ def repetition(by_study: dict[str, list[Result]]) -> str:
 
 
 STUDIES = {
-    "ptb": "Penn Treebank", "trees": "trees and classes", "clusters": "which vectors to cluster",
-    "noise": "noise words", "decay": "weight decay", "middecay": "weight decay in a text of 3 million words",
-    "longdecay": "weight decay in a text of 17 million words", "epochs": "time to equal perplexity with 67,791 words",
-    "allepochs": "two epochs with 219,208 words", "letters": "letters for 8 epochs",
-    "candidates": "candidates", "enwiki": "67,791 words", "allwords": "219,208 words",
-    "phrases": "585,670 words and phrases", "german": "German", "vectors": "word vectors",
+    "ptb": "Penn Treebank", "trees": "trees and classes", "noise": "noise words", "decay": "weight decay",
+    "middecay": "weight decay in a text of 3 million words", "longdecay": "weight decay in a text of 17 million words",
+    "germandecay": "weight decay in the German text", "epochs": "time to equal perplexity with 67,791 words",
+    "allepochs": "two epochs with 219,208 words", "letters": "letters for 8 epochs", "candidates": "candidates",
+    "enwiki": "67,791 words", "allwords": "219,208 words", "phrases": "585,670 words and phrases", "german": "German",
+    "vectors": "word vectors",
 }  # fmt: skip
 """What each study is about, by its name, which is the folder of the template's command."""
 
@@ -396,14 +430,20 @@ def _summarized(study: str, line: ContenderResults) -> Result:
     assert set(contender.settings) <= {"objective", "options", "alpha", "epochs"}, line.name
     options = "".join(f" -O {key}={value}" for key, value in contender.settings.get("options", {}).items())
     quality = line.values(_score if study == VECTORS else lambda r: r["test"]["perplexity"])
-    figures = {
+    figures: dict[str, Any] = {
         "alpha": min(r["job"]["settings"]["alpha"] for r in line.results), "epochs": line.mean(epochs_of),
         "cpu": line.mean(cpu_seconds), "speed": line.mean(lambda r: r["words_per_cpu_second"]),
         "scoring": statistics.median(statistics.median(r["scoring"]["ratios"]) for r in line.results),
         "variance": line.mean(lambda r: r["test"]["log_z_variance"]),
-        "size": line.mean(parameter_share), "quality": [of(quality) for of in (statistics.mean, min, max)],
+        "size": line.mean(parameter_share), "quality": _spread(quality),
     }  # fmt: skip
+    if study in VALIDATED:
+        figures["validation"] = _spread(line.values(lambda r: r["validation"]))
     return {"use": contender.settings["objective"] + options, **rounded(figures)}
+
+
+def _spread(values: list[float]) -> list[float]:
+    return [of(values) for of in (statistics.mean, min, max)]
 
 
 def _score(r: Result) -> float:
@@ -433,4 +473,5 @@ def parts() -> dict[str, Any]:
         "busy": busy(by_study),
         "repetition": repetition(by_study),
         **{f"{study}_time": equal_perplexity(by_study.get(study, [])) for study in TIMED},
+        **{f"{study}_runs": every_run(by_study.get(study, [])) for study in COMPLETE},
     }

@@ -88,6 +88,16 @@ def test_the_perplexity_of_validation_text_is_kept_unless_there_is_a_time_limit(
     assert "validation" not in objective_runs.condensed(result)
 
 
+def test_every_run_of_a_study_is_listed_with_the_text_that_chooses():
+    results = [{**run("hs(epochs=1)", seed, 1.5, 100.0 + seed), "validation": 90.0} for seed in (1, 2)]
+    results += [{**run("nce(epochs=1)", 1, 1.0, 1.0), "failed": "training diverged in epoch 1: the loss is NaN"}]
+    del results[-1]["test"]
+    _, _, hs, nce = cells(yardstick.every_run(results))
+    assert hs[:5] == ["`hs(epochs=1)`", "0.1", "1.5", "90.0", "101.5 (101.0-102.0)"]
+    assert nce[:2] == ["`nce(epochs=1)`", "training diverged in epoch 1"]
+    assert yardstick.Figures({"ptb": results})["ptb|nce(epochs=1)|perplexity"] == "diverged"
+
+
 def test_the_best_run_of_an_objective_is_kept():
     results = [run(f"nce(epochs={n}, negative=5)", seed, 1.0, 100 + n) for n in (4, 2, 8) for seed in (1, 2)]
     kept = yardstick.best(results)
@@ -211,6 +221,7 @@ def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatc
     (tmp_path / "docs/_objectives.md").write_text(
         "```sh\n# takes 1 second\nfalse -o enwiki --objectives neg\n```\n\n```sh\n# takes 1 second\n"
         "test -s german.end.txt -a -s german.curve.txt -a -d configs || exit 9  # -o german --objectives\n"
+        "echo --weight-decay 0.5 > said\n"
         "mkdir german\ncp ../../../results.json german/compare.json\n```\n"
     )
     monkeypatch.setattr(objective_runs, "ROOT", tmp_path)
@@ -220,6 +231,8 @@ def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatc
     assert "| `hs` " in said
     assert "letters" in said.split("text    within")[1]
     assert not (tmp_path / "docs/measured").exists()
+    (text,) = (tmp_path / "build/objectives").glob("letters-*/said")
+    assert text.read_text() == "--weight-decay 1.5e-05\n", "that for a text of 150,000 words"
 
 
 def test_studies_of_another_machine_are_named(tmp_path, monkeypatch):

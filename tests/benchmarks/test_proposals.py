@@ -24,7 +24,7 @@ def case(corpus):
 def test_every_proposal_is_a_distribution(case, rng):
     part = case.some(slice(20))
     found = dict(proposals.proposals(part, [4, 8], rng, case))
-    assert len(found) == 16
+    assert len(found) == 17
     for Q in found.values():
         np.testing.assert_allclose(Q.sum(axis=1), 1, rtol=1e-6)
         assert (Q > 0).all()

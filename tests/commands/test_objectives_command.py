@@ -90,6 +90,20 @@ def test_the_quickest_run_that_is_level_with_the_best_is_advised():
     assert measured_runs.shortest(study, "probabilities") == 1.0
 
 
+def test_single_runs_within_a_percent_are_level_and_the_best_of_those_as_quick_is_advised():
+    single = [run_of(name, cpu, 100.0)._replace(quality=(mean, mean, mean)) for name, cpu, mean in (
+        ("softmax", 90.0, 100.0), ("nce", 5.0, 100.9), ("is", 4.8, 100.95), ("hs", 1.0, 101.1),
+    )]  # fmt: skip
+    study = measured_runs.Study("small", "Texts", 50, 1000, {}, single)
+    assert [run.use for run in measured_runs.ranking(study, "probabilities")] == ["nce", "softmax", "is", "hs"]
+
+
+def test_validation_text_ranks_runs_where_it_was_scored():
+    runs = [run_of("softmax", 9.0, 100.0, validation=(120.0,) * 3), run_of("hs", 9.0, 104.0, validation=(110.0,) * 3)]
+    study = measured_runs.Study("small", "Texts", 50, 1000, {}, runs)
+    assert [run.use for run in measured_runs.ranking(study, "probabilities")] == ["hs", "softmax"]
+
+
 def test_needs_leave_out_runs_that_do_not_serve_them():
     runs = [
         run_of("hs", 1.0, 104.0, scoring=70.0, variance=0.0), run_of("dsoftmax", 1.0, 108.0, size=0.2, scoring=2.0),

@@ -12,6 +12,7 @@ from typing import Any
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import spelled
 from w2vtrain.evaluation.measured_runs import (
+    MAX_DURATION_RATIO,
     NEEDS,
     VECTORS,
     MeasuredRun,
@@ -30,8 +31,6 @@ from w2vtrain.system.terminal import echo
 WIDTH = 80
 SHOWN_RUNS = 4
 """Runs that are shown as support, besides the softmax's."""
-MAX_DURATION_RATIO = 1.1
-"""If no run is short enough, those that take up to this multiple of the shortest count."""
 GLUE = "\0"
 """Stands for a space at which no line ends."""
 
@@ -151,6 +150,8 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     yield "without normalizing), and size the output parameters, both relative to a full softmax."
     if any(run.use == "softmax" for run in study.runs):
         yield "The softmax is listed last."
+    if any(run.use == "hs" for run in ranking(study, need)):
+        yield "With a tree of output vectors, hs has a lower perplexity: docs/objectives.md#trees-and-classes."
     if seconds < MAX_DURATION_RATIO * shortest(study, need):
         yield f"No run that meets the need was shorter than {shortest(study, need):.1f} s."
     if (longest := max(run.cpu for run in study.runs)) < seconds:

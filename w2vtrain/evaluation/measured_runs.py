@@ -21,6 +21,10 @@ NO_MODELS = ("neg", "block-neg")
 """Objectives whose scores are not those of a language model, so that their perplexity is high by design."""
 BUDGETS = (2.0, 10.0, 40.0, 100.0, 400.0, math.inf)
 """CPU seconds of training for which the decision table has an answer."""
+LEVEL_SHARE = 0.01
+"""Runs whose means differ by at most this share are level: another test text or seed may change as much."""
+MAX_DURATION_RATIO = 1.1
+"""Runs that take up to this multiple of the CPU time of another count as equally long."""
 
 
 class MeasuredRun(NamedTuple):
@@ -29,7 +33,8 @@ class MeasuredRun(NamedTuple):
     use: objective and options, as `fit` takes them; alpha: learning rate; epochs; cpu: CPU seconds of training; speed:
     words of the text per CPU second; quality: mean, lowest and highest value over the seeds, which is the perplexity of
     test text, or for word vectors the mean of analogies and WordSim-353; scoring: the speed of scoring one word,
-    relative to a full softmax; variance: of log Z; size: output parameters relative to one full row per word.
+    relative to a full softmax; variance: of log Z; size: output parameters relative to one full row per word;
+    validation: like quality, for the text that chooses among runs; None if there is no such text, or too little of it.
     """
 
     use: str
@@ -41,6 +46,11 @@ class MeasuredRun(NamedTuple):
     scoring: float
     variance: float
     size: float
+    validation: tuple[float, float, float] | None = None
+
+    def choosing(self) -> tuple[float, float, float]:
+        """Return what runs are ranked by: mean, lowest and highest value over the seeds."""
+        return self.validation or self.quality
 
 
 class Study(NamedTuple):
@@ -83,7 +93,8 @@ def studies() -> tuple[Study, ...]:
 
 def study_from(fields: dict[str, Any]) -> Study:
     """Return a study from plain values."""
-    runs = [MeasuredRun(**{**run, "quality": tuple(run["quality"])}) for run in fields["runs"]]
+    spread = ("quality", "validation")
+    runs = [MeasuredRun(**{**run, **{key: tuple(run[key]) for key in spread if key in run}}) for run in fields["runs"]]
     return Study(**{**fields, "runs": runs})
 
 
@@ -110,17 +121,23 @@ def study_for(need: str, vocabulary: int, words: int = 0) -> Study:
 def ranking(study: Study, need: str, seconds: float = math.inf) -> list[MeasuredRun]:
     """Return the runs that serve a need and took at most so many CPU seconds, the advised one first, then the best.
 
-    Advised is the quickest of those whose range over the seeds overlaps that of the best.
+    Level with the best are the runs whose range over the seeds overlaps its range, or whose mean is within
+    LEVEL_SHARE. Of these, the quickest is advised; if several are as quick, the best of them.
     """
     sign = -1 if need == VECTORS else 1
-    able = sorted(
-        (run for run in study.runs if NEEDS[need][1](run) and run.cpu <= seconds), key=lambda run: sign * run.quality[0]
-    )
+    able = [run for run in study.runs if NEEDS[need][1](run) and run.cpu <= seconds]
+    able.sort(key=lambda run: sign * run.choosing()[0])
     if not able:
         return []
-    _, low, high = able[0].quality
-    level = [run for run in able if run.quality[1] <= high and run.quality[2] >= low]
-    advised = min(level, key=lambda run: run.cpu)
+    mean, low, high = able[0].choosing()
+
+    def is_level(run: MeasuredRun) -> bool:
+        its_mean, its_low, its_high = run.choosing()
+        return (its_low <= high and its_high >= low) or abs(its_mean / mean - 1) <= LEVEL_SHARE
+
+    level = list(filter(is_level, able))
+    longest = MAX_DURATION_RATIO * min(run.cpu for run in level)
+    advised = next(run for run in level if run.cpu <= longest)
     return [advised, *(run for run in able if run is not advised)]
 
 

@@ -235,8 +235,9 @@ def test_export_works_for_a_trained_run_whose_results_could_not_be_written(stopp
     (folder / "v.bin").write_text("in the way")
     assert "exists: use --force" in w2vtrain(73, folder, "resume", "v.bin.run")
     (folder / "v.bin").unlink()
-    spoil = "from w2vtrain import cli; from w2vtrain.commands import outputs\nfrom w2vtrain.errors import WriteError\n"
-    spoil += "def full(*about, **more): raise WriteError('disk full')\noutputs.write_as = full\ncli.main()"
+    spoil = "from w2vtrain import cli\nfrom w2vtrain.errors import WriteError\n"
+    spoil += "from w2vtrain.formats.vectors import Output\n"
+    spoil += "def full(*about, **more): raise WriteError('disk full')\nOutput.write = full\ncli.main()"
     words = [sys.executable, "-c", spoil, "resume", "v.bin.run"]
     assert subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 74
     assert "at the end of training" in w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")

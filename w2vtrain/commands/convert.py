@@ -56,15 +56,14 @@ def convert(
     with imports():
         from w2vtrain.formats.precision import mean_cosine
         from w2vtrain.formats.transforms import transform
-        from w2vtrain.formats.vector_formats import MODELS
-        from w2vtrain.formats.vectors import check_output, check_vectors_writable, files_of, format_of, write_as
-    form = format_of(output, format_, models=True)
-    check_output(output, form, dtype)
-    check_different(files_of(output, form), files_read(vectors))
-    check_vectors_writable(output, form, lambda _: force)
-    if form in MODELS:
+        from w2vtrain.formats.vectors import Output, format_of
+    written = Output(output, format_of(output, format_, models=True), dtype)
+    written.check()
+    check_different(written.names, files_read(vectors))
+    written.check_writable(lambda _: force)
+    if written.is_model:
         is_changed = bool(export != "auto" or restrict_vocab or center or remove_top or normalize)
-        _convert_model(vectors, output, form, force, is_changed)
+        _convert_model(vectors, output, written.form, force, is_changed)
         return
     with readable(vectors) as path:
         try:
@@ -74,7 +73,7 @@ def convert(
             raise ResourceError(
                 f"{path}: not enough memory to convert its vectors; --restrict-vocab N converts the first N"
             ) from error
-    write_as(form, output, words, matrix, lambda _: force, counts=counts, dtype=dtype)
+    written.write(words, matrix, lambda _: force, counts=counts)
     facts = [
         f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions",
         *described,
@@ -154,13 +153,13 @@ def export(
     """
     with imports():
         from w2vtrain.commands.plan import check_export
-        from w2vtrain.formats.vectors import check_output, format_of, write_as
+        from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.training.checkpoint_vectors import exported_from, newest, settings_of, vocabulary_of
         from w2vtrain.training.folder import stored
         from w2vtrain.user_code import Named
     folder = Path(run)
-    form = format_of(output, format_)
-    check_output(output, form, dtype)
+    written = Output(output, format_of(output, format_), dtype)
+    written.check()
     Named(**named).allow()
     journal = stored(folder, InputMissing)
     settings = settings_of(folder, journal)
@@ -177,7 +176,7 @@ def export(
     state, epochs = saved.state, settings.epochs
     where = "at the end of training" if state.has_ended(epochs) else f"in epoch {state.current} of {epochs}"
     rows = exported_from(checkpoint, saved.best, settings, vocabulary, export, folder)
-    write_as(form, output, vocabulary.words, rows, lambda _: force, counts=vocabulary.counts, dtype=dtype)
+    written.write(vocabulary.words, rows, lambda _: force, counts=vocabulary.counts)
     for why in checkpoint.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
     origin = "from the best epoch so far on held-out text" if saved.best else "current weights"

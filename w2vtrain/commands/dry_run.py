@@ -11,7 +11,7 @@ from typing import Any
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.outputs import check_outputs
 from w2vtrain.commands.plan import Plan, plan
-from w2vtrain.commands.request import FitRequest, is_stream, lock_path
+from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.run import headline, recorded
 from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
@@ -55,13 +55,11 @@ def refuse(planned: Plan) -> list[str]:
     if is_there:
         run.read(planned.settings, recorded(request), anew=request.force)
     check_outputs(request, lambda file: True)
-    files = [file for file in request.files if not is_stream(file)]
-    for file in files:
-        path = lock_path(file)
+    for file, path in request.locks.items():
         check_lock(path, file, new_files_in(path.parent))
     return [
         f"{file} exists: fit overwrites it only with --force, or continues the run that began it"
-        for file in files
+        for file in request.locks
         if not (request.force or (is_there and run.owns(file))) and Path(file).exists()
     ]
 

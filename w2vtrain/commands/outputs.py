@@ -18,8 +18,7 @@ from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
-from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.formats.vectors import check_vectors_writable, estimated_size, files_of, write_as
+from w2vtrain.formats.vectors import Output
 from w2vtrain.system.files import STDOUT, check_writable, sweep, write_json
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import answering, new_files_in
@@ -38,12 +37,10 @@ def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
     def overwrite(file: str) -> bool:
         return request.force or owned(file)
 
-    vectors = {name for file, form in request.vectors for name in files_of(file, form)}
-    for file, form in request.vectors:
-        check_vectors_writable(file, form, overwrite)
-    for file in request.files:
-        if file not in vectors:
-            check_writable(file, overwrite(file))
+    for output in request.vectors:
+        output.check_writable(overwrite)
+    for file in filter(None, [*request.others, request.log_json]):
+        check_writable(file, overwrite(file))
 
 
 def check_begun(request: FitRequest, run: Run) -> None:
@@ -76,11 +73,9 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
     held: list[Lock] = []
     done = False
     try:
-        for file in request.files:
-            if not is_stream(file):
-                path = lock_path(file)
-                held.append(Lock(path, file, new_files_in(path.parent), run.id))
-                sweep(Path(os.path.realpath(file)))  # before training, which needs the space
+        for file, path in request.locks.items():
+            held.append(Lock(path, file, new_files_in(path.parent), run.id))
+            sweep(Path(os.path.realpath(file)))  # before training, which needs the space
         run.begin_outputs({str(lock.path): lock.inode for lock in held}, complete)
         yield
         done = True
@@ -97,9 +92,9 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
-    formats = dict(request.vectors)
-    form = formats[request.output]
-    export, share = choose_vectors(model.record, "in" if form == FASTTEXT else request.export)
+    outputs = {output.path: output for output in request.vectors}
+    chosen = outputs[request.output]
+    export, share = choose_vectors(model.record, "in" if chosen.form == FASTTEXT else request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
     record: dict[str, Any] = {"run": run.id} if run.id else {}  # `supervise` recognizes by it that this run has ended
@@ -110,15 +105,15 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
         return request.force or run.owns(file)
 
     def write_output(file: str, force: bool) -> None:
-        if form in MODELS:
-            save_as(form, file, model, force, claim)
+        if chosen.is_model:
+            save_as(chosen.form, file, model, force, claim)
             return
         vectors = exported(model.input, model.output, export, share, file)
-        write_as(form, file, model.words, vectors, owned, claim, model.counts, request.dtype)
+        chosen.write(model.words, vectors, owned, claim, model.counts)
 
     def write_rows(file: str, force: bool) -> None:
         counts = model.counts if rows == len(model.words) else None
-        write_as(formats[file], file, names, model.output, owned, claim, counts, request.dtype)
+        outputs[file].write(names, model.output, owned, claim, counts)
 
     writers: dict[str | None, Callable[[str, bool], None]] = {  # None: outputs that were not requested
         request.output: write_output,
@@ -153,13 +148,11 @@ def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights)
     listed = vocabulary.text_size()
     whole = sum(array.nbytes for array in arrays) + listed
 
-    def vectors(file: str, form: str, count: int) -> int:
-        if form in MODELS:
-            return whole
-        return round(estimated_size(file, form, words, weights.input, request.dtype) * count / len(words))
+    def vectors(output: Output, count: int) -> int:
+        return whole if output.is_model else round(output.estimated_size(words, weights.input) * count / len(words))
 
     counts = (len(words), rows)
-    sizes = {file: vectors(file, form, count) for (file, form), count in zip(request.vectors, counts, strict=False)}
+    sizes = {output.path: vectors(output, count) for output, count in zip(request.vectors, counts, strict=False)}
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
     sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
     return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]

@@ -14,12 +14,11 @@ from typing import Any
 
 from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.outputs import results_bytes
-from w2vtrain.commands.request import Export, FitRequest, encoding_folder, is_stream, lock_path
+from w2vtrain.commands.request import Export, FitRequest, encoding_folder, is_stream
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
-from w2vtrain.formats.vectors import check_output
 from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.system.compression import check_suffix
@@ -208,7 +207,7 @@ def check_folders(request: FitRequest) -> None:
 
 def check_apart(request: FitRequest) -> None:
     """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
-    folder, locks = request.run_folder, {lock_path(file) for file in request.files if not is_stream(file)}
+    folder, locks = request.run_folder, request.locks.values()
     for file in request.files:
         path = Path(os.path.realpath(file))
         if among(path, locks):
@@ -250,7 +249,7 @@ def check_results(request: FitRequest, settings: Settings) -> None:
 
 def check_formats(request: FitRequest) -> None:
     """Raise ConfigError or UsageError for vectors that cannot be written in the format of their file."""
-    for file, form in request.vectors:
-        check_output(file, form, request.dtype)
-        if form == FASTTEXT and request.export not in ("auto", "in"):
-            raise ConfigError(f"export: {file} has input vectors in fastText's format; use --export in")
+    for output in request.vectors:
+        output.check()
+        if output.form == FASTTEXT and request.export not in ("auto", "in"):
+            raise ConfigError(f"export: {output.path} has input vectors in fastText's format; use --export in")

@@ -7,12 +7,16 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.parsers import MAX_SECONDS, MAX_WORDS, Number, Real, Whole
 from w2vtrain.system.files import STDOUT
+
+if TYPE_CHECKING:
+    from w2vtrain.formats.vectors import Output
 
 Export = Literal["auto", "in", "out", "in+out", "blend"]
 """Which vectors of a model to write: see formats.transforms.exported."""
@@ -72,31 +76,39 @@ class FitRequest:
         """The JSON file of settings and record, beside the vectors; None if these go to a stream."""
         return None if is_stream(self.output) else f"{self.output}.json"
 
-    @property
-    def vectors(self) -> list[tuple[str, str]]:
-        """The file and the format of the vectors, and of the output vectors if they are to be saved.
+    @cached_property
+    def vectors(self) -> "list[Output]":
+        """The output of the vectors, and that of the output vectors if they are to be saved.
 
         The latter have the format of their suffix if --format names one of models. Raise the errors of `format_of`.
         """
-        from w2vtrain.formats.vectors import format_of
+        from w2vtrain.formats.vectors import Output, format_of
 
-        files = [(self.output, format_of(self.output, self.format_, models=True))]
+        outputs = [Output(self.output, format_of(self.output, self.format_, models=True), self.dtype)]
         if file := self.save_output_vectors:
-            files.append((file, format_of(file, None if self.format_ in MODELS else self.format_)))
-        return files
+            form = format_of(file, None if self.format_ in MODELS else self.format_)
+            outputs.append(Output(file, form, self.dtype))
+        return outputs
+
+    @property
+    def others(self) -> list[str]:
+        """The names of all results but the vectors, ending with the JSON record beside the vectors."""
+        return [*filter(None, [self.save_model, self.save_vocab, self.record])]
 
     @property
     def results(self) -> list[str]:
-        """The names of all results, ending with the JSON record beside the vectors."""
-        from w2vtrain.formats.vectors import files_of
-
-        vectors = [name for file, form in self.vectors for name in files_of(file, form)]
-        return [*vectors, *filter(None, [self.save_model, self.save_vocab, self.record])]
+        """The names of all results: the files of the vectors, then the others."""
+        return [*(name for output in self.vectors for name in output.names), *self.others]
 
     @property
     def files(self) -> list[str]:
         """The names of the results, and of the log if there is one."""
         return [*self.results, *filter(None, [self.log_json])]
+
+    @property
+    def locks(self) -> dict[str, Path]:
+        """The lock file beside each of `files` that can have one."""
+        return {file: lock_path(file) for file in self.files if not is_stream(file)}
 
     @property
     def run_folder(self) -> Path | None:

@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,7 +34,7 @@ from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
 
 SAMPLED_ROWS = 1000
-"""Rows that `estimated_size` writes in memory."""
+"""Rows that `Output.estimated_size` writes in memory."""
 ENTRY_BYTES = 64
 """Bytes per word, besides the word itself, that a format of folders takes at most for its list of words."""
 
@@ -62,46 +63,123 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     raise UsageError(f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress")
 
 
-def check_output(path: str | Path, form: str, dtype: str = "float32") -> None:
-    """Raise an error if vectors can never be written to `path` in a format, whatever exists there now.
+@dataclass(frozen=True)
+class Output:
+    """Where vectors or a model are written, and how.
 
-    UsageError: the name ends with a slash, or the format has no such dtype or cannot be standard output; ConfigError: a
-    package is missing.
+    path: the file, or the folder if the format is one; form: the name of the format, as `format_of` returns it; dtype:
+    of the values.
     """
-    if str(path).endswith(("/", os.sep)):
-        raise UsageError(f"{path}: leave out the slash at the end of the name")
-    if form in MODELS:
-        if dtype != "float32":
-            raise UsageError(f"{path}: {form} holds a model, whose values are float32: leave out {spelled('dtype')}")
-        return
-    chosen = formats()[form]
-    if dtype not in chosen.dtypes:
-        able = [name for name, known in formats().items() if dtype in known.dtypes]
-        raise UsageError(
-            f"{path}: the format {form} has no {dtype} values, but {' or '.join(chosen.dtypes)}"
-            + (f": {dtype} needs {spelled('format')} {' or '.join(able)}" if able else "")
-        )
-    if (chosen.folder or chosen.companion) and str(path) == STDOUT:
-        raise UsageError(f"-: {form} writes more than one file, which standard output cannot hold: name a file")
-    if chosen.companion and Path(path) == chosen.companion.beside(path):
-        raise UsageError(f"{path}: this is the name of the file beside the vectors; choose another name")
-    chosen.check()
 
+    path: str
+    form: str
+    dtype: str = "float32"
 
-def files_of(path: str | Path, form: str) -> list[str]:
-    """Return the names of all outputs of a format, that of the vectors last."""
-    companion = None if form in MODELS else formats()[form].companion
-    return [*([str(companion.beside(path))] if companion else []), str(path)]
+    @property
+    def is_model(self) -> bool:
+        """Whether a model is written, which embeddings.model does, and not vectors alone."""
+        return self.form in MODELS
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all files that are written, that of the vectors last."""
+        companion = None if self.is_model else formats()[self.form].companion
+        return [*([str(companion.beside(self.path))] if companion else []), self.path]
 
-def check_vectors_writable(path: str | Path, form: str, overwrite: Callable[[str], bool]) -> None:
-    """Raise OutputError if the outputs of `files_of` cannot be written. overwrite: whether one may be overwritten."""
-    folder = None if form in MODELS else formats()[form].folder
-    if folder:
-        check_folder(path, overwrite(str(path)), folder.is_ours)
-        return
-    for file in files_of(path, form):
-        check_writable(file, overwrite(file))
+    def check(self) -> None:
+        """Raise an error if this can never be written, whatever exists there now.
+
+        UsageError: the name ends with a slash, or the format has no such dtype or cannot be standard output;
+        ConfigError: a package is missing.
+        """
+        path, form, dtype = self.path, self.form, self.dtype
+        if path.endswith(("/", os.sep)):
+            raise UsageError(f"{path}: leave out the slash at the end of the name")
+        if self.is_model:
+            if dtype != "float32":
+                raise UsageError(
+                    f"{path}: {form} holds a model, whose values are float32: leave out {spelled('dtype')}"
+                )
+            return
+        chosen = formats()[form]
+        if dtype not in chosen.dtypes:
+            able = [name for name, known in formats().items() if dtype in known.dtypes]
+            raise UsageError(
+                f"{path}: the format {form} has no {dtype} values, but {' or '.join(chosen.dtypes)}"
+                + (f": {dtype} needs {spelled('format')} {' or '.join(able)}" if able else "")
+            )
+        if (chosen.folder or chosen.companion) and path == STDOUT:
+            raise UsageError(f"-: {form} writes more than one file, which standard output cannot hold: name a file")
+        if chosen.companion and Path(path) == chosen.companion.beside(path):
+            raise UsageError(f"{path}: this is the name of the file beside the vectors; choose another name")
+        chosen.check()
+
+    def check_writable(self, overwrite: Callable[[str], bool]) -> None:
+        """Raise OutputError if the files cannot be written now. overwrite: whether one may be overwritten."""
+        folder = None if self.is_model else formats()[self.form].folder
+        if folder:
+            check_folder(self.path, overwrite(self.path), folder.is_ours)
+            return
+        for file in self.names:
+            check_writable(file, overwrite(file))
+
+    def write(
+        self, words: Sequence[str], matrix: NDArray[Any] | LazyRows, overwrite: Callable[[str], bool],
+        claim: Claim | None = None, counts: NDArray[np.int64] | None = None,
+    ) -> None:  # fmt: skip
+        """Write vectors as `write_vectors` does. overwrite: see `check_writable`. Only `check` checks the output."""
+        path, chosen, table = self.path, formats()[self.form], self._table(words, matrix, counts)
+        if chosen.folder:
+            with atomic_folder(path, overwrite(path), chosen.folder.is_ours, claim) as folder:
+                chosen.write(folder, table)
+                with atomic_write(folder / MARK) as file:
+                    file.write(json_text({"w2vtrain": __version__, "format": self.form}).encode())
+            return
+        with ExitStack() as stack:  # both files are written before either gets its name, so that they belong together
+            if chosen.companion:
+                beside = chosen.companion.beside(path)
+                file = stack.enter_context(atomic_write(beside, overwrite(str(beside)), claim=claim))
+                chosen.companion.write(file, table)
+                file.flush()
+            size = chosen.size(table.words, matrix.shape[1])
+            chosen.write(stack.enter_context(packed_write(path, overwrite(path), size, claim)), table)
+
+    def _table(self, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None) -> Table:
+        """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
+        path, shape = self.path, list(matrix.shape)
+        if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
+            raise UsageError(f"{path}: a matrix of shape {shape} cannot be written for {len(words):,} words")
+        if counts is not None and len(counts) != len(words):
+            raise UsageError(f"{path}: {len(counts):,} counts cannot be written for {len(words):,} words")
+        encoded = encode_words(words, path).split(b"\n")
+        if len(longest := max(encoded, key=len)) > MAX_WORD_BYTES:
+            raise DataError(
+                f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD_BYTES:,}"
+            )
+        if (bad := first_not_finite(matrix)) is not None:
+            raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
+        check_range(matrix, words, self.dtype, path)
+        return Table(encoded, matrix, counts, self.dtype)
+
+    def estimated_size(self, words: Sequence[str], matrix: NDArray[np.float32]) -> int:
+        """Return about how many bytes the files take for V words and a vector (V, d) for each.
+
+        Rows at equal distances are written in memory; those of a format that is a folder are only counted.
+        """
+        chosen = formats()[self.form]
+        places = np.linspace(0, len(words) - 1, min(SAMPLED_ROWS, len(words))).astype(np.int64)
+        names = [words[i].encode("utf-8", "surrogatepass") for i in places.tolist()]
+        if chosen.folder:
+            values = matrix.shape[1] * len(names) * np.dtype(self.dtype).itemsize
+            size = sum(len(name) + ENTRY_BYTES for name in names) + values
+        else:
+            table, files = Table(names, matrix[places], np.ones(len(names), np.int64), self.dtype), io.BytesIO()
+            with packed(files, self.path) as stream:
+                chosen.write(stream, table)
+            if chosen.companion:
+                chosen.companion.write(files, table)
+            size = len(files.getbuffer())
+        return int(size * len(words) / len(names))
 
 
 def write_vectors(
@@ -158,73 +236,9 @@ def write_vectors(
     >>> w2vtrain.write_vectors("colors.txt", ["red", "green"], np.eye(2, dtype=np.float32), force=True)
 
     """
-    write_as(format_of(path, format), path, words, matrix, lambda _: force, claim, counts, dtype)
-
-
-def write_as(
-    form: str, path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows,
-    overwrite: Callable[[str], bool], claim: Claim | None = None, counts: NDArray[np.int64] | None = None,
-    dtype: str = "float32",
-) -> None:  # fmt: skip
-    """Write vectors as `write_vectors` does. form: a name of a format; overwrite: see `check_vectors_writable`."""
-    check_output(path, form, dtype)
-    table, chosen = _checked(path, words, matrix, counts, dtype), formats()[form]
-    if chosen.folder:
-        with atomic_folder(path, overwrite(str(path)), chosen.folder.is_ours, claim) as folder:
-            chosen.write(folder, table)
-            with atomic_write(folder / MARK) as file:
-                file.write(json_text({"w2vtrain": __version__, "format": form}).encode())
-        return
-    with ExitStack() as stack:  # both files are written before either gets its name, so that they belong together
-        if chosen.companion:
-            beside = chosen.companion.beside(path)
-            file = stack.enter_context(atomic_write(beside, overwrite(str(beside)), claim=claim))
-            chosen.companion.write(file, table)
-            file.flush()
-        size = chosen.size(table.words, matrix.shape[1])
-        chosen.write(stack.enter_context(packed_write(path, overwrite(str(path)), size, claim)), table)
-
-
-def _checked(
-    path: str | Path, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None,
-    dtype: str,
-) -> Table:  # fmt: skip
-    """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
-    if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
-        raise UsageError(f"{path}: a matrix of shape {list(matrix.shape)} cannot be written for {len(words):,} words")
-    if counts is not None and len(counts) != len(words):
-        raise UsageError(f"{path}: {len(counts):,} counts cannot be written for {len(words):,} words")
-    encoded = encode_words(words, path).split(b"\n")
-    if len(longest := max(encoded, key=len)) > MAX_WORD_BYTES:
-        raise DataError(
-            f"{path}: the word {longest[:60]!r}... has {len(longest):,} bytes, more than {MAX_WORD_BYTES:,}"
-        )
-    if (bad := first_not_finite(matrix)) is not None:
-        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
-    check_range(matrix, words, dtype, path)
-    return Table(encoded, matrix, counts, dtype)
-
-
-def estimated_size(
-    path: str | Path, form: str, words: Sequence[str], matrix: NDArray[np.float32], dtype: str = "float32"
-) -> int:
-    """Return about how many bytes the outputs of a format take for V words and a vector (V, d) for each.
-
-    path: the output, whose suffix may ask for compression; form: the name of the format. Rows at equal distances are
-    written in memory; those of a format that is a folder are only counted.
-    """
-    chosen, places = formats()[form], np.linspace(0, len(words) - 1, min(SAMPLED_ROWS, len(words))).astype(np.int64)
-    names = [words[i].encode("utf-8", "surrogatepass") for i in places.tolist()]
-    if chosen.folder:
-        size = sum(len(name) + ENTRY_BYTES for name in names) + matrix.shape[1] * len(names) * np.dtype(dtype).itemsize
-    else:
-        table, files = Table(names, matrix[places], np.ones(len(names), np.int64), dtype), io.BytesIO()
-        with packed(files, path) as stream:
-            chosen.write(stream, table)
-        if chosen.companion:
-            chosen.companion.write(files, table)
-        size = len(files.getbuffer())
-    return int(size * len(words) / len(names))
+    output = Output(str(path), format_of(path, format), dtype)
+    output.check()
+    output.write(words, matrix, lambda _: force, claim, counts)
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:

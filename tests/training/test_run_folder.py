@@ -281,14 +281,16 @@ def test_second_run_with_the_same_output_is_refused(corpus, tmp_path):
     assert len(second.stderr.splitlines()) == 1
 
 
-def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tmp_path):
-    """The stored settings include `block`, which has no effect here: `resume` must leave it out."""
+def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tmp_path, monkeypatch):
+    """The stored settings include `block`, which has no effect here: `resume` must neither refuse nor change it."""
+    monkeypatch.setenv("W2VTRAIN_BLOCK", "64")
     folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
     code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
     newest = checkpoint.numbers(folder)[-1]
     state = folder / f"ckpt-{newest:06d}" / checkpoint.STATE
     state.write_bytes(state.read_bytes()[:-1])
+    monkeypatch.delenv("W2VTRAIN_BLOCK")
     done = run(command("resume", folder))
     assert done.returncode == 0, done.stderr
     assert f"warning     {state}" in done.stderr

@@ -77,9 +77,8 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
     settings, threads_reason = effective(asked), threads_of(asked.threads)[1]
     grow, is_raw = bool(request.grow_vocabulary), origins["tokenizer"] == "default"
     inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, raw=is_raw)
-    check_all(
-        partial(check_effect, asked, origins), partial(inputs.check, settings), partial(check_start, request, start)
-    )  # fmt: skip
+    effect = partial(check_effect, asked, request.origins or origins)  # nobody gave those of a run folder here
+    check_all(effect, partial(inputs.check, settings), partial(check_start, request, start))
     if not request.print_config:
         if team.size > 1:
             check_ranks(request)

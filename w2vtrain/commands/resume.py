@@ -72,7 +72,6 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     File names are relative to the folder that the run was started in, which must be the working directory.
     """
     from w2vtrain.architectures import architecture_class
-    from w2vtrain.commands.plan import without_effect
     from w2vtrain.system.json_text import typed
     from w2vtrain.training.journal import CONFIG, REMEDY
 
@@ -82,14 +81,12 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     try:
         settings = validated(description["settings"])
         architecture_class(settings.architecture)  # raises ConfigError if there is none
-        mistakes = without_effect(settings)  # `fit` would reject these as options
-        flags = {name: value for name, value in vars(settings).items() if value is not None and name not in mistakes}
-        given = {**description["request"], "flags": flags, "config": None, "print_config": False, "run": str(run)}
+        given = {**description["request"], "flags": vars(settings), "config": None, "print_config": False}
     except CodeNotAllowed:
         raise
     except (ValueError, ConfigError) as error:
         raise DataError(f"{damaged}: {error}{REMEDY}") from error
-    request = typed(given, FitRequest, damaged, REMEDY)
+    request = typed({**given, "run": str(run)}, FitRequest, damaged, REMEDY)
     for name, value in vars(request).items():
         if not _is_possible(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")

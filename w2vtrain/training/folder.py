@@ -43,18 +43,20 @@ def sweep(folder: Path) -> None:
                     remove_file(entry)
 
 
-def require_own(folder: Path, trusted: Trusted) -> None:
-    """Raise OutputError or DataError unless a folder is a run folder, is empty, or holds only a killed run's leftovers.
+def require_own(folder: Path) -> Trusted:
+    """Return whom to trust in a folder that is a run folder, is empty, or holds only a killed run's leftovers.
 
-    A run deletes files with fixed names in its folder; in any other folder, those could be the user's files. This check
-    comes before the lock file is created. `RunFolder.read` reads config.json again, because another holder of the lock
-    may have changed it in between.
+    Raise OutputError or DataError for any other folder: a run deletes files with fixed names in its folder, which could
+    be the user's files elsewhere. This check comes before the lock file is created. `RunFolder.read` reads config.json
+    again, because another holder of the lock may have changed it in between.
     """
+    trusted = require_trust(folder, OutputError)
     with suppress(OtherSchema), answering(folder):  # a run of another version: `RunFolder.read` decides
         if Journal.read(folder, trusted) is None and not is_unused(folder):
             raise OutputError(
                 f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
             )
+    return trusted
 
 
 def is_unused(folder: Path) -> bool:
@@ -83,9 +85,7 @@ def check_lockable(folder: Path) -> bool:
             (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
             probe.rmdir()
     if is_there:
-        trusted = require_trust(folder, OutputError)
-        require_own(folder, trusted)
-        check_lock(folder / LOCK, str(folder), trusted)
+        check_lock(folder / LOCK, str(folder), require_own(folder))
     return is_there
 
 
@@ -101,9 +101,7 @@ def locked(folder: Path) -> Iterator[None]:
         if not folder.is_dir():
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
-    trusted = require_trust(folder, OutputError)
-    require_own(folder, trusted)
-    lock = Lock(folder / LOCK, str(folder), trusted)
+    lock = Lock(folder / LOCK, str(folder), require_own(folder))
     try:
         sweep(folder)
         yield

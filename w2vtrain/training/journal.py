@@ -1,6 +1,6 @@
 """Read and write RUN/config.json: the run's request and settings, with a digest, and the files that it wrote.
 
-This module decides nothing: run_folder.py uses it to decide whether a run may continue, and commands/plan.py
+This module decides nothing: run_folder.py uses it to decide whether a run may continue, and commands/outputs.py
 whether a file may be overwritten.
 
 A file belongs to a run if the run recorded the file's inode number and checksum before the file got its name. A name

@@ -149,7 +149,10 @@ def test_the_run_folder_of_a_run_that_was_stopped_has_its_finished_epochs(w2vtra
         ('{\n"settings": {"epochs": 1}, "record": {"epochs": [7]}}', r"got `int` - at `\$.record.epochs\[0\]`"),
         ('{\n"settings": {"epochs": 1}, "record": {}}', r"field `epochs` - at `\$.record`"),
         ('{\n"settings": {"epochs": 1}}', "field `record`"),
-        ('{"event": "done", "record": {"epochs": [{"epoch": true, "seconds": 1}]}}\n', r"got `bool` - at `\$.epoch`"),
+        (
+            '{"event": "done", "record": {"epochs": [{"epoch": true, "seconds": 1}]}}\n',
+            r"got `bool` - at `\$.epochs\[0\].epoch`",
+        ),
     ],
 )
 def test_other_files_are_refused_in_one_line(tmp_path, text, message):

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.model_file import MODEL, settings_and_record
@@ -34,65 +34,59 @@ Value = Annotated[float, Meta(ge=-1e300, le=1e300)] | None
 """A number, or None if it is not known: NaN is null in JSON. Larger ones could not be drawn."""
 
 
-class RunSettings(TypedDict):
+class RunSettings(Struct):
     """The settings of a run that its curves need."""
 
-    epochs: NotRequired[Size | None]
-    alpha: NotRequired[Value]
-    min_alpha: NotRequired[Value]
-    seconds: NotRequired[Value]
+    epochs: Size | None = None
+    alpha: Value = None
+    min_alpha: Value = None
+    seconds: Value = None
 
 
-class Scored(TypedDict):
+class Scored(Struct):
     """What is known of the held-out text after an epoch."""
 
-    perplexity: NotRequired[Value]
+    perplexity: Value = None
 
 
-class EpochFacts(TypedDict):
-    """An epoch in a record or a log. elapsed: seconds of training since the run began."""
+class EpochFacts(Struct):
+    """An epoch in a record or a log. words: not in a log; elapsed: seconds of training since the run began."""
 
     epoch: Size
     seconds: Size
-    words: Size
-    elapsed: NotRequired[Size | None]
-    loss: NotRequired[Value]
-    heldout: NotRequired[Scored | None]
+    words: Size | None = None
+    elapsed: Size | None = None
+    loss: Value = None
+    heldout: Scored | None = None
 
 
-class Epochs(TypedDict):
+class Epochs(Struct):
     """The part of a run's record, or of the facts of a checkpoint, that the curves need."""
 
     epochs: list[EpochFacts]
 
 
-class RunRecord(TypedDict):
+class RunRecord(Struct):
     """The record of a run, FILE.json."""
 
     settings: RunSettings
     record: Epochs
 
 
-class Start(TypedDict):
+class Start(Struct):
     """The first event of a log."""
 
     settings: RunSettings
 
 
-class Done(TypedDict):
-    """The record in the last event of a log, whose epochs are checked with those of other events."""
-
-    epochs: list[dict[str, Any]]
-
-
-class ProgressFacts(TypedDict):
+class ProgressFacts(Struct):
     """A report of progress in a log."""
 
     words: Size
     total_words: Size
     words_per_second: Size
-    loss: NotRequired[Value]
-    alpha: NotRequired[Value]
+    loss: Value = None
+    alpha: Value = None
 
 
 @dataclass(frozen=True)
@@ -126,41 +120,36 @@ def read_run(path: str | Path, name: str | None = None) -> RunLog:
     it is none of these, or if nothing was learned yet.
     """
     run = RunLog(str(path) if name is None else name)
-    if is_run_folder(path):
-        folder = Path(path)
-        settings, newest = stored(folder).description["settings"], checkpoint.newest_facts(folder)
-        if newest is None:
-            raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
-        _add_record(run, {"settings": settings, "record": newest[1]}, str(folder))
-    elif Path(path).is_dir():
-        raise DataError(f"{path}: this folder is not a run folder: it has no config.json")
-    elif sniff(path).kind == MODEL.name:
-        with open_safetensors(path) as box:
-            settings, facts = settings_and_record(box)
-        _add_record(run, {"settings": settings, "record": facts}, str(path))
+    if (values := _record_of(path)) is None:
+        _add_log(run, log_events(path))
     else:
-        _add_json(run, path)
+        known = typed(values, RunRecord, str(path), REMEDY)
+        _add_epochs(run, known.settings, known.record.epochs)
     if not (run.loss or run.speed or run.perplexity):
         raise DataError(f"{path}: the run has not finished an epoch or logged any progress yet: wait, or name another")
     return run
 
 
-def _add_json(run: RunLog, path: str | Path) -> None:
-    """Add a record, which is one JSON object on many lines, or a log, which has one on each line."""
+def _record_of(path: str | Path) -> dict[str, Any] | None:
+    """Return settings and record from a run folder, a model or a record, as parsed from JSON; None for a log."""
+    if is_run_folder(path):
+        folder = Path(path)
+        settings, newest = stored(folder).description["settings"], checkpoint.newest_facts(folder)
+        if newest is None:
+            raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
+        return {"settings": settings, "record": newest[1]}
+    if Path(path).is_dir():
+        raise DataError(f"{path}: this folder is not a run folder: it has no config.json")
+    if sniff(path).kind == MODEL.name:
+        with open_safetensors(path) as box:
+            settings, record = settings_and_record(box)
+        return {"settings": settings, "record": record}
     with open_input(path) as (file, _):
         head = file.read(2)
         if head[:1] != b"{":
             raise DataError(f"{path}: is no log, record, model or run folder{REMEDY}")
-        if head.strip() == b"{":
-            _add_record(run, json_object(head + file.read(MAX_CONFIG_BYTES), f"{path} is"), str(path))
-            return
-    _add_log(run, log_events(path))
-
-
-def _add_record(run: RunLog, values: dict[str, Any], where: str) -> None:
-    """Add the epochs of a record, parsed from JSON."""
-    known = typed(values, RunRecord, where, REMEDY)
-    _add_epochs(run, known["settings"], known["record"]["epochs"])
+        is_record = head.strip() == b"{"  # one JSON object on many lines; a log has one on each line
+        return json_object(head + file.read(MAX_CONFIG_BYTES), f"{path} is") if is_record else None
 
 
 def log_events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -179,30 +168,30 @@ def log_events(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Add the events of a log: of progress and of epochs. A run that was resumed continues its curves."""
-    settings: RunSettings = {}
-    finished: list[tuple[str, dict[str, Any]]] = []
+    settings = RunSettings()
+    finished: list[EpochFacts] = []
     per_epoch = 0.0
     progress: list[tuple[Moment, float | None, float | None]] = []
     for where, facts in events:
         kind = facts.get("event")
         if kind == "start":
-            settings = typed(facts, Start, where, REMEDY)["settings"]
+            settings = typed(facts, Start, where, REMEDY).settings
         elif kind == "progress":
-            report = typed(facts, ProgressFacts, where)
-            words, planned = report["words"], settings.get("epochs")
+            report, planned = typed(facts, ProgressFacts, where), settings.epochs
             if planned is None:
                 raise DataError(f"{where}: no event `start` before it has the number of epochs{REMEDY}")
-            per_epoch = per_epoch or max(1.0, report["total_words"] / max(1.0, planned))
-            moment = Moment(words / per_epoch, words, words / max(report["words_per_second"], 1e-9))
+            per_epoch = per_epoch or max(1.0, report.total_words / max(1.0, planned))
+            words = report.words
+            moment = Moment(words / per_epoch, words, words / max(report.words_per_second, 1e-9))
             while progress and progress[-1][0].words >= words:  # after the checkpoint that was resumed
                 progress.pop()
-            progress.append((moment, report.get("loss"), report.get("alpha")))
+            progress.append((moment, report.loss, report.alpha))
         elif kind == "epoch":
-            finished = [entry for entry in finished if entry[1].get("epoch") != facts.get("epoch")]
-            finished.append((where, facts))
-        elif kind == "done" and isinstance(facts.get("record"), dict):
-            finished = [(where, entry) for entry in typed(facts["record"], Done, where)["epochs"]]
-    _add_epochs(run, settings, [typed({"words": per_epoch, **facts}, EpochFacts, where) for where, facts in finished])
+            last = typed(facts, EpochFacts, where)
+            finished = [*(entry for entry in finished if entry.epoch != last.epoch), last]
+        elif kind == "done" and "record" in facts:
+            finished = typed(facts["record"], Epochs, where).epochs
+    _add_epochs(run, settings, finished, per_epoch)
     _add_progress(run, settings, progress if len(progress) <= MAX_REPORTS else _averaged(progress))
 
 
@@ -218,7 +207,7 @@ def _averaged(progress: Sequence[tuple[Moment, Any, Any]]) -> list[tuple[Moment,
 
 def _add_progress(run: RunLog, settings: RunSettings, progress: Sequence[tuple[Moment, Any, Any]]) -> None:
     """Take the curves from reports of progress instead, if there are more of them than epochs."""
-    rates = [(Moment(0, 0, 0), settings.get("alpha")), *((at, rate) for at, _, rate in progress)]
+    rates = [(Moment(0, 0, 0), settings.alpha), *((at, rate) for at, _, rate in progress)]
     known = [(at, rate) for at, rate in rates if rate is not None]
     if len(known) > 2:
         run.rate = known
@@ -233,25 +222,28 @@ def _add_progress(run: RunLog, settings: RunSettings, progress: Sequence[tuple[M
             before = at
 
 
-def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]) -> None:
-    """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity."""
+def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts], per_epoch: float = 0.0) -> None:
+    """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity.
+
+    per_epoch: words of an epoch that does not say how many it had.
+    """
     words = elapsed = before = 0.0
     moments = [Moment(0, 0, 0)]
     for entry in epochs:
-        number, learned, seconds = entry["epoch"], entry["words"], entry["seconds"]
+        number, learned = entry.epoch, per_epoch if entry.words is None else entry.words
         words = (number - 1) * learned if number != before + 1 else words  # a log may begin late, a record have gaps
         words, before = words + learned, number
-        elapsed = entry.get("elapsed") or elapsed + seconds
+        elapsed = entry.elapsed or elapsed + entry.seconds
         at = Moment(number, words, elapsed)
         moments.append(at)
-        if (loss := entry.get("loss")) is not None:
-            run.loss.append((at, loss))
-        if seconds > 0 and learned > 0:
-            run.speed.append((at, learned / seconds))
-        perplexity = (entry.get("heldout") or {}).get("perplexity")
+        if entry.loss is not None:
+            run.loss.append((at, entry.loss))
+        if entry.seconds > 0 and learned > 0:
+            run.speed.append((at, learned / entry.seconds))
+        perplexity = entry.heldout.perplexity if entry.heldout else None
         if perplexity is not None and perplexity > 0:
             run.perplexity.append((at, perplexity))
-    first, last, planned = settings.get("alpha"), settings.get("min_alpha"), settings.get("epochs")
-    falls_evenly = settings.get("seconds") is None
+    first, last, planned = settings.alpha, settings.min_alpha, settings.epochs
+    falls_evenly = settings.seconds is None
     if falls_evenly and epochs and planned and first is not None and last is not None:
         run.rate += [(at, first + (last - first) * min(1.0, at.epochs / planned)) for at in moments]

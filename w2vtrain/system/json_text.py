@@ -55,7 +55,7 @@ def json_object(text: bytes | str, start: str, remedy: str = "") -> dict[str, An
 def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
     """Return parsed JSON as a `kind`; raise DataError, which names the field that does not fit.
 
-    kind: a dataclass, which has all fields, or a TypedDict, which has those that must fit.
+    kind: a dataclass, which has all fields, or a TypedDict or Struct, which has those that must fit.
 
     start: the beginning of the error message, such as "FILE: damaged"; remedy: its end.
     """

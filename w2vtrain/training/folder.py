@@ -16,7 +16,7 @@ from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_fo
 from w2vtrain.system.trust import PROBE_PATTERN, Trusted, answering, open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import CONFIG, HEARTBEAT, VOCABULARY, Journal, OtherSchema
+from w2vtrain.training.journal import CONFIG, HEARTBEAT, VOCABULARY, Journal
 
 LOCK = "lock"
 LEFTOVER = re.compile(
@@ -51,8 +51,9 @@ def require_own(folder: Path) -> Trusted:
     again, because another holder of the lock may have changed it in between.
     """
     trusted = require_trust(folder, OutputError)
-    with suppress(OtherSchema), answering(folder):  # a run of another version: `RunFolder.read` decides
-        if Journal.read(folder, trusted) is None and not is_unused(folder):
+    with answering(folder):
+        Journal.read(folder, trusted, anew=True)  # `RunFolder.read` decides about a run of another version
+        if not (folder / CONFIG).exists() and not is_unused(folder):
             raise OutputError(
                 f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
             )

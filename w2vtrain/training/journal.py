@@ -13,7 +13,9 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, to_builtins
 
 from w2vtrain.errors import DataError, ReadError, reason, shown, spelled
 from w2vtrain.system.files import atomic_write
@@ -36,49 +38,54 @@ DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabu
 """Fields of the request that affect the result, in addition to the settings."""
 
 
-class OtherSchema(DataError):
-    """Raised for a config.json that another version of w2vtrain wrote in another schema."""
+class Output(Struct, omit_defaults=True):
+    """A file or folder that the run wrote or is about to rename into place. log: it grows, and has no checksum."""
+
+    inode: int
+    bytes: int | None = None
+    sha256: str | None = None
+    log: bool = False
 
 
 @dataclass
 class _Config:
-    """The fields of config.json: those of Journal, and a digest of the first ones."""
+    """The fields of config.json, in order: those of Journal, and a digest of SEALED_FIELDS."""
 
     schema: int
-    run: str
+    run: Annotated[str, Meta(pattern=r"^[0-9A-Za-z]{1,64}\Z")]
+    cwd: str
+    request: dict[str, Any]
     settings: dict[str, Any]
     digest: str
-    outputs: dict[str, dict[str, Any]]
+    outputs: dict[str, Output]
     locks: dict[str, int]
     complete: bool
-    request: dict[str, Any]
-    cwd: str
 
 
 @dataclass
 class Journal:
     """The config.json of one run.
 
-    description: "cwd", "request" and "settings", as JSON types; run: the run's id; outputs: by real path, the inode,
-    bytes and sha256 of each file that the run wrote or is about to rename into place; locks: by real path, the inode of
-    the lock file beside each output that the run began; complete: whether all results are written; sealed: whether the
-    digest matched when the file was read.
+    description: "cwd", "request" and "settings", as JSON types; run: the run's id; outputs: by real path; locks: by
+    real path, the inode of the lock file beside each output that the run began; complete: whether all results are
+    written; sealed: whether the digest matched when the file was read.
     """
 
     folder: Path
     trusted: Trusted
     description: dict[str, Any]
     run: str = field(default_factory=lambda: secrets.token_hex(8))
-    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    outputs: dict[str, Output] = field(default_factory=dict)
     locks: dict[str, int] = field(default_factory=dict)
     complete: bool = False
     sealed: bool = True
 
     @classmethod
-    def read(cls, folder: Path, trusted: Trusted) -> "Journal | None":
+    def read(cls, folder: Path, trusted: Trusted, anew: bool = False) -> "Journal | None":
         """Read the config.json of a run folder; return None if there is none.
 
-        Raise DataError if it is unusable, and ReadError if it cannot be read at the moment.
+        anew: return None, too, for one in the schema of another version of w2vtrain, which a run that starts over
+        replaces. Raise DataError if it is unusable, and ReadError if it cannot be read at the moment.
         """
         path = folder / CONFIG
         try:
@@ -92,14 +99,14 @@ class Journal:
         if not {"settings", "schema"} <= values.keys():
             raise DataError(f"{path}: was not written by w2vtrain: choose another folder with {spelled('run')}")
         if values["schema"] != SCHEMA:
-            raise OtherSchema(
+            if anew:
+                return None
+            raise DataError(
                 f"{path}: has schema {str(values['schema'])[:20]}; this version of w2vtrain reads schema"
                 f" {SCHEMA}: finish the run with the version that started it, or start over with"
                 f" {spelled('force', True)}"
             )
         config = typed(values, _Config, f"{path} is damaged", REMEDY)
-        if not (config.run.isalnum() and len(config.run) <= 64):
-            raise DataError(f"{path}: has no valid run id{REMEDY}")
         description = {"cwd": config.cwd, "request": config.request, "settings": config.settings}
         sealed = config.digest == digest(values)
         return cls(folder, trusted, description, config.run, config.outputs, config.locks, config.complete, sealed)
@@ -107,16 +114,11 @@ class Journal:
     def save(self) -> None:
         """Write config.json. If WriteError or OutputError is raised, the previous file is unchanged."""
         sealed = {"run": self.run, **self.description}
-        text = {
-            "schema": SCHEMA,
-            **sealed,
-            "digest": digest(sealed),
-            "outputs": self.outputs,
-            "locks": self.locks,
-            "complete": self.complete,
-        }
+        config = _Config(
+            SCHEMA, **sealed, digest=digest(sealed), outputs=self.outputs, locks=self.locks, complete=self.complete
+        )
         with atomic_write(self.folder / CONFIG, force=True, follow=False) as file:
-            file.write(json.dumps(text, indent=2).encode())
+            file.write(json.dumps(to_builtins(config), indent=2).encode())
 
     def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
         """Record that the run owns the file or folder `temporary`, which is about to be renamed to `target`.
@@ -125,7 +127,7 @@ class Journal:
         """
         with answering(temporary):
             inode, (digest, size) = temporary.stat().st_ino, checksum(temporary)
-        self.outputs[str(target)] = {"inode": inode, **({"log": True} if grows else {"bytes": size, "sha256": digest})}
+        self.outputs[str(target)] = Output(inode, log=True) if grows else Output(inode, size, digest)
         self.save()
 
     def owns(self, path: str) -> bool:
@@ -137,14 +139,14 @@ class Journal:
             entry = self.outputs.get(os.path.realpath(path))
             status = Path(path).stat()
             regular, folder = Path(path).is_file(), Path(path).is_dir()
-            if entry is None or status.st_ino != entry.get("inode") or not (regular or folder):
+            if entry is None or status.st_ino != entry.inode or not (regular or folder):
                 return False
-            if entry.get("log"):
+            if entry.log:
                 with Path(path).open("rb") as file:
                     first = file.readline(MAX_CONFIG_BYTES)
                     return not first or json.dumps(self.run).encode() in first
-            same = folder or status.st_size == entry.get("bytes")
-            return same and checksum(Path(path))[0] == entry.get("sha256")
+            same = folder or status.st_size == entry.bytes
+            return same and checksum(Path(path))[0] == entry.sha256
         except OSError as error:
             raise_if_passing(Path(path), error)
             return False

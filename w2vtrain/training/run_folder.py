@@ -26,7 +26,7 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.folder import has_parts, kept_vocabulary, locked, sweep
-from w2vtrain.training.journal import CONFIG, CORPUS, HEARTBEAT, VOCABULARY, Journal, OtherSchema
+from w2vtrain.training.journal import CONFIG, CORPUS, HEARTBEAT, VOCABULARY, Journal
 from w2vtrain.training.run import NO_RESULT_SIZES, Phase, ResultSizes, Run, Snapshot
 from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
@@ -109,22 +109,14 @@ class RunFolder(Run):
 
         Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
         checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
-        start over if `anew`, else raise ConfigError. Raise OtherSchema for a config.json of another schema, unless
-        `anew`.
+        start over if `anew`, else raise ConfigError. The same for a config.json in another schema, but raise DataError.
         """
         trusted = require_trust(self.folder, OutputError)
         # Convert tuples to lists, as JSON does: this is compared with a description that was read.
         now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
-        before, starts_over = None, False
-        try:
-            before = Journal.read(self.folder, trusted)
-        except OtherSchema:
-            if not anew:
-                raise
-            starts_over = True
+        before = Journal.read(self.folder, trusted, anew)
         self._journal, self.is_new = Journal(self.folder, trusted, now), before is None
-        if before:
-            starts_over = self._compare(before, anew)
+        starts_over = self._compare(before, anew) if before else anew
         self.id = self.journal.run
         self.checkpoint = None if starts_over else checkpoint.load(self.folder)
         self.number = self.checkpoint.number if self.checkpoint else 0

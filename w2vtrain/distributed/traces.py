@@ -3,13 +3,13 @@
 Only files on shared storage are read, so ranks may run on any host. Nothing is written or started.
 """
 
-import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from w2vtrain.errors import DataError, W2VError
 from w2vtrain.system.json_text import json_object
+from w2vtrain.system.reading import read_small
 from w2vtrain.system.trust import require_trust
 from w2vtrain.training import checkpoint
 from w2vtrain.training.journal import CONFIG, HEARTBEAT, MAX_CONFIG_BYTES, Journal
@@ -57,11 +57,9 @@ class Traces:
     def recorded(self) -> str | None:
         """Return the id of the run that wrote the record; None if there is no record, "" if it has no id."""
         with suppress(OSError, W2VError):
-            if not stat.S_ISREG(self.record.stat().st_mode):
-                return None
-            with self.record.open("rb") as file:
-                run = json_object(file.read(MAX_CONFIG_BYTES), f"{self.record} is").get("run")
-            return run if isinstance(run, str) else ""
+            if self.record.is_file():
+                run = json_object(read_small(self.record, MAX_CONFIG_BYTES), f"{self.record} is").get("run")
+                return run if isinstance(run, str) else ""
         return None
 
     def finished(self) -> bool:

@@ -17,7 +17,7 @@ from w2vtrain import __version__
 from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
-from w2vtrain.system.json_text import json_digest, json_text
+from w2vtrain.system.json_text import json_digest, json_text, typed
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus, line_ends
 
@@ -45,13 +45,13 @@ class Proposal:
     """How rank 0 reads the corpus, and how it divides it.
 
     options: all that the words depend on besides the files; files: paths and sizes, in order; identity: see Division;
-    stretches: the arguments of each `File`, for each rank; samples: digests of blocks, by path.
+    stretches: of each rank; samples: digests of blocks, by path.
     """
 
     options: list[Any]
-    files: list[list[Any]]
+    files: list[tuple[str, int | None]]
     identity: str
-    stretches: list[list[list[Any]]]
+    stretches: list[list[File]]
     samples: dict[str, str]
 
 
@@ -70,10 +70,10 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
         samples = _samples(corpus.files, gathering)
         if comm.rank == 0:
             sent = json_text(asdict(_proposal(corpus, comm.size, samples))).encode()
-    proposal = Proposal(**json.loads(broadcast_bytes(comm, sent)))
+    proposal = typed(json.loads(broadcast_bytes(comm, sent)), Proposal, "rank 0 divides the corpus in another way")
     with together(comm):
         _compare(corpus, proposal, samples, comm.rank)
-    return Division([File(*file) for file in proposal.stretches[comm.rank]], proposal.identity)
+    return Division(proposal.stretches[comm.rank], proposal.identity)
 
 
 def stretched(files: Sequence[File], ranks: int, ends: Ends = line_ends) -> list[list[File]]:
@@ -152,12 +152,12 @@ def _proposal(corpus: Corpus, ranks: int, samples: dict[str, str]) -> Proposal:
             files.append([str(Path(file.path).absolute()), state.st_size, state.st_mtime_ns, *astuple(file)[1:]])
     except OSError as error:
         raise InputMissing(f"{error.filename}: cannot be read: {reason(error)}") from error
-    stretches = [[[*astuple(file)] for file in stretch] for stretch in stretched(corpus.files, ranks, corpus.ends)]
+    stretches = stretched(corpus.files, ranks, corpus.ends)
     return Proposal(options, _listed(corpus), json_digest([options, files]), stretches, samples)
 
 
-def _listed(corpus: Corpus) -> list[list[Any]]:
-    return [[file.path, file.size] for file in corpus.files]
+def _listed(corpus: Corpus) -> list[tuple[str, int | None]]:
+    return [(file.path, file.size) for file in corpus.files]
 
 
 def _compare(corpus: Corpus, proposal: Proposal, samples: dict[str, str], rank: int) -> None:
@@ -169,7 +169,7 @@ def _compare(corpus: Corpus, proposal: Proposal, samples: dict[str, str], rank: 
             " settings"
         )
     mine = {file.path: file.size for file in corpus.files}
-    theirs = dict(map(tuple, proposal.files))
+    theirs = dict(proposal.files)
     for path in theirs:
         if path not in mine:
             raise InputMissing(

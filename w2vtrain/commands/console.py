@@ -12,6 +12,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
+from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.formats.subwords import Subwords
@@ -25,8 +26,6 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.perplexity import PerplexityScore
 from w2vtrain.training.state import Epoch, Progress, State
 
-LINE_SECONDS = 30.0
-"""Seconds between plain progress lines."""
 LONG_EPOCH_SECONDS = 5.0
 """Minimum duration in seconds of an epoch whose end is printed; shorter ones appear only in the log and the record."""
 BAR_SECONDS = 0.1
@@ -76,7 +75,7 @@ class Console:
     """
 
     def __init__(
-        self, quiet: bool = False, every: float = LINE_SECONDS, log: Log = lambda facts: None,
+        self, quiet: bool = False, every: float = FitRequest.progress_every, log: Log = lambda facts: None,
         note: Note = lambda: ("", {}),
     ) -> None:  # fmt: skip
         self.quiet, self.log, self.note = quiet, log, note

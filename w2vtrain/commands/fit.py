@@ -89,18 +89,20 @@ from w2vtrain.parsers import Real
 @click.option("--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit.")
 @quiet_option
 @click.option(
-    "--progress-every", type=Within(RANGES["progress_every"]), default=30, show_default=True, metavar="SECONDS",
+    "--progress-every", type=Within(RANGES["progress_every"]), metavar="SECONDS",
+    default=FitRequest.progress_every, show_default=True,
     help="Time between progress lines on stderr and in --log-json.",
 )  # fmt: skip
 @click.option("--run", metavar="DIR", help="Folder for checkpoints.  [default: output name + .run; none for stdout]")
 @click.option(
-    "--checkpoint-every", type=Within(RANGES["checkpoint_every"]), default=10, show_default=True, metavar="MINUTES",
+    "--checkpoint-every", type=Within(RANGES["checkpoint_every"]), metavar="MINUTES",
+    default=FitRequest.checkpoint_every, show_default=True,
     help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP, Ctrl-C or, on Windows, Ctrl-Break"
     " saves one and stops.",
 )  # fmt: skip
 @allow_changed_option
 @click.option(
-    "--on-full", type=click.Choice(["stop", "wait"]), default="stop", show_default=True,
+    "--on-full", type=click.Choice(["stop", "wait"]), default=FitRequest.on_full, show_default=True,
     help="If the disk is full: stop, or (wait) continue without checkpoints and retry the results until they fit.",
 )  # fmt: skip
 @click.option(
@@ -112,7 +114,8 @@ from w2vtrain.parsers import Real
     help="With --distributed: words per rank between two synchronizations.  [default: adapted to the network]",
 )  # fmt: skip
 @click.option(
-    "--sync-timeout", type=Within(RANGES["sync_timeout"]), default=300, show_default=True, metavar="SECONDS",
+    "--sync-timeout", type=Within(RANGES["sync_timeout"]), metavar="SECONDS",
+    default=FitRequest.sync_timeout, show_default=True,
     help="With --distributed: end the run, which the same command continues, if a rank does not answer.",
 )  # fmt: skip
 @setting_options(*TRAINING)

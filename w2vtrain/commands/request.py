@@ -60,14 +60,14 @@ class FitRequest:
     force: bool = False
     print_config: bool = False
     quiet: bool = False
-    progress_every: float = 30.0
+    progress_every: float = 30
     run: str | None = None
-    checkpoint_every: float = 10.0
+    checkpoint_every: float = 10
     on_full: str = "stop"
     allow_changed: bool = False
     distributed: str | None = None
     sync_words: int | None = None
-    sync_timeout: float = 300.0
+    sync_timeout: float = 300
     origins: dict[str, Any] = field(default_factory=dict)
     command: str = ""
 

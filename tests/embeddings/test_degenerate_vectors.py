@@ -6,11 +6,13 @@ NumPy's warnings are on.
 
 import math
 from contextlib import suppress
+from itertools import permutations
 
 import numpy as np
 import pytest
 
 from w2vtrain.api import train
+from w2vtrain.embeddings.analogies import nearest_to_analogies
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.neighbors import row_norms
@@ -90,6 +92,20 @@ def test_the_scale_of_vectors_does_not_change_neighbors(scale):
         np.testing.assert_allclose(others, cosines, rtol=1e-5)
     assert other.doesnt_match(WORDS) == usual.doesnt_match(WORDS)
     np.testing.assert_allclose(row_norms(other.vectors), np.linalg.norm(USUAL, axis=1) * scale, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-19, 1e19, 1e30])
+def test_the_scale_of_vectors_does_not_change_answers_to_many_queries_at_once(scale):
+    usual, other = (KeyedVectors.of(WORDS, (USUAL * factor).astype(np.float32)) for factor in (1, scale))
+    names, found = (
+        [[word for word, _ in answers] for answers in keyed.most_similar_batch(keyed.vectors)]
+        for keyed in (usual, other)
+    )
+    assert found == names
+    questions = np.array(list(permutations(range(5), 3)))
+    answers, others = (nearest_to_analogies(keyed.vectors, questions, np.arange(5)) for keyed in (usual, other))
+    assert others.tolist() == answers.tolist()
+    assert answers.min() >= 0
 
 
 def test_a_mean_whose_sum_is_too_large_for_float32_is_right():

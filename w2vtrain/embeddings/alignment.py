@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.neighbors import cosines, unit_rows
+from w2vtrain.embeddings.neighbors import cosines
 from w2vtrain.embeddings.stability import nearest_others, rows_of, shared_words
 from w2vtrain.errors import DataError
+from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
 
 

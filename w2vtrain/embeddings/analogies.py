@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_questions
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
+from w2vtrain.embeddings.neighbors import row_norms
 from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.embeddings.reports import Report
 from w2vtrain.errors import NoKnownWords
@@ -262,8 +263,7 @@ def nearest_to_analogies(
     same[i] is the index of the first word that equals word i except for case. No form of a, b or c can be an answer,
     unless the protocol allows other forms than the first.
     """
-    with np.errstate(over="ignore"):
-        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    norms = row_norms(matrix)[:, None]
     unit = np.asarray(matrix / np.where(norms > 0, norms, 1), np.float32)
     directionless = np.flatnonzero(norms == 0)
     # Few words have other forms, so store only those, by the index of their first form.

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, fields_of, first_indices, frequent_words, text_lines
 from w2vtrain.embeddings.intervals import wilson_interval
-from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.embeddings.reports import Report
 from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
+from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
 
 KMEANS_STARTS, MAX_KMEANS_ROUNDS = 20, 300

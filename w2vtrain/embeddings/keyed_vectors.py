@@ -792,15 +792,13 @@ class KeyedVectors:
         if single or (isinstance(keys, Sequence) and all(isinstance(key, SINGLE) for key in keys)):
             names: Sequence[Any] = [keys] if single else keys  # type: ignore[assignment]
             own = [self._index(key) for key in names]
-            vectors = self[names]
-            rows, lengths = np.asarray(vectors, np.float32), np.asarray(row_norms(vectors), np.float32)
+            rows: Vector = self[names]
         else:
             rows, own = np.asarray(keys, np.float32), []
             if rows.ndim != 2 or rows.shape[1] != self.vector_size:
                 raise InvalidValue(f"queries of shape {list(rows.shape)}, expected keys or {['n', self.vector_size]}")
-            lengths = np.linalg.norm(rows, axis=1)
         with np.errstate(all="ignore"):
-            units = np.divide(rows, lengths[:, None], dtype=np.float32)
+            units = np.divide(rows, row_norms(rows)[:, None], dtype=np.float32)
         return units, own
 
     @typing.overload

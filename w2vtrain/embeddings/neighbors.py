@@ -51,14 +51,6 @@ def cosines(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     return quotients
 
 
-def unit_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
-    """Return rows (n, d) with length 1, in float64; zero rows stay as they are."""
-    wide = matrix.astype(np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    scaled: NDArray[np.float64] = wide / np.where(lengths > 0, lengths, 1)
-    return scaled
-
-
 def unit(vector: Vector) -> Vector:
     """Return a vector divided by its length, as float64; a zero vector stays as it is."""
     wide = vector.astype(np.float64)

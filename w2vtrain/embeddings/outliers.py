@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
 from w2vtrain.embeddings.intervals import grouped_interval
-from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.embeddings.reports import Report
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
+from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
 
 MAX_PART_WORDS = 1000

@@ -170,7 +170,7 @@ def transform(
                 components = _top_components(matrix, remove_top)
                 _change(matrix, lambda block: block - (block @ components) @ components.T)
             if normalize:
-                _change(matrix, _unit_rows)
+                _change(matrix, unit_rows)
     except FloatingPointError:
         raise DataError(f"{where}: a changed vector has a value that is too large for float32") from None
 
@@ -207,7 +207,9 @@ def _top_components(matrix: NDArray[np.float32], count: int) -> NDArray[np.float
     return vectors[:, -count:].copy()
 
 
-def _unit_rows(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rows (n, d) divided by their lengths; rows of zeros do not change."""
-    lengths = np.linalg.norm(block, axis=1, keepdims=True)
-    return block / np.where(lengths > 0, lengths, 1)
+def unit_rows(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    """Return rows (n, d) divided by their lengths, in float64; rows of zeros do not change."""
+    wide = matrix.astype(np.float64, copy=False)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    scaled: NDArray[np.float64] = wide / np.where(lengths > 0, lengths, 1)
+    return scaled

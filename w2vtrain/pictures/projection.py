@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.neighbors import unit_rows
 from w2vtrain.errors import ConfigError, UsageError
+from w2vtrain.formats.transforms import unit_rows
 
 Points = NDArray[np.float64]
 INSTALL = "pip install 'w2vtrain[map]'"

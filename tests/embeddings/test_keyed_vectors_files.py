@@ -87,6 +87,8 @@ def test_options_of_loading(tmp_path):
     assert loaded(tmp_path, "a 1 2\nb 3 4\n", no_header=True, limit=1) == (["a"], [[1, 2]], [1])
     counts = put(tmp_path, "b 7\nz 1\n", "counts")
     assert loaded(tmp_path, "2 1\na 1\nb 2\n", fvocab=counts)[2] == [0, 7]
+    counts = put(tmp_path, "a 9\nb 0\na 2\n", "counts")
+    assert loaded(tmp_path, "3 1\na 1\nb 2\na 3\n", fvocab=counts)[1:] == ([[1], [2]], [9, 0])
     with pytest.raises(NotImplementedError, match="binary=False"):
         loaded(tmp_path, "a 1 2\n", no_header=True, binary=True)
 

@@ -357,13 +357,17 @@ def _promised(path: str | Path, is_binary: bool, no_header: bool) -> Sniff:
 
 
 def read_counts(path: str | Path, coding: Coding) -> dict[str, int]:
-    """Return the counts in a vocabulary file, one word and its count per line."""
-    counts = {}
+    """Return the counts in a file that belongs to vectors, with a word and its count per line.
+
+    `KeyedVectors` writes the count 0 for keys that have none. If a word is repeated, its first count is that of the row
+    that is kept; gensim takes the last.
+    """
+    counts: dict[str, int] = {}
     for number, line in read_lines(path, MAX_WORD_BYTES):
         fields = line.split()
         if len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > 18:
             raise DataError(f"{path}:{number}: expected a word and its count, got {line[:60]!r}")
-        counts[coding.word(fields[0], path)] = int(fields[1])
+        counts.setdefault(coding.word(fields[0], path), int(fields[1]))
     return counts
 
 

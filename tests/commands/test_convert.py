@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from w2vtrain import load_model, read_vectors, save_model, write_vectors
+from w2vtrain import KeyedVectors, load_model, read_vectors, save_model, write_vectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.formats.transforms import exported
 
@@ -24,6 +24,7 @@ def folder(tmp_path, rng):
     counts = np.arange(6, 0, -1)
     save_model(tmp_path / "model", Model(WORDS, counts, inputs, outputs, record={"vectors": "blend"}))
     save_model(tmp_path / "tree", Model(WORDS, counts, inputs, outputs[1:]))
+    KeyedVectors.of(WORDS, inputs).save(tmp_path / "keyed")
     (tmp_path / "vocab.txt").write_text("the 3\nof 2\n")
     (tmp_path / "nan.txt").write_text("a 1 nan\nb 2 3\n")
     return tmp_path, inputs, outputs
@@ -42,7 +43,7 @@ def convert(folder, w2vtrain_here):
     return run
 
 
-@pytest.mark.parametrize("name", ["v.txt", "v.bin", "glove.txt", "v.txt.gz", "model", "tree"])
+@pytest.mark.parametrize("name", ["v.txt", "v.bin", "glove.txt", "v.txt.gz", "model", "tree", "keyed"])
 @pytest.mark.parametrize("output", ["new.txt", "new.bin"])
 def test_any_kind_of_vectors_is_converted_without_loss(folder, convert, name, output):
     more = ["--export", "in"] if name == "model" else []

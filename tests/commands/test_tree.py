@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from wordnet_files import write_wordnet
 
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.probability.trees import read_paths, tree_from_file
@@ -67,12 +68,14 @@ def test_words_come_from_a_vocabulary_a_model_or_vectors(tmp_path, wordnet, voca
     rows = np.ones((len(WORDS), 2), np.float32)
     write_vectors(tmp_path / "v.bin", WORDS, rows)
     save_model(tmp_path / "m.model", Model(WORDS, COUNTS, rows, rows, {}, {}, {}))
+    KeyedVectors.of(WORDS, rows).save(tmp_path / "v.keyed")
     outputs = []
-    for file in (vocabulary.name, "m.model", "v.bin"):
+    for file in (vocabulary.name, "m.model", "v.bin", "v.keyed"):
         code, out, said = w2vtrain_here(["tree", file, wordnet], tmp_path)
         assert code == 0, said
         outputs.append(out)
     assert outputs[0] == outputs[1] != ""
+    assert outputs[2] == outputs[3]
     words = [[line.split()[0] for line in out.splitlines()] for out in outputs]
     assert words[0] == words[1] == words[2] == [*WORDS, "</s>"]
     turns = dict(line.split() for line in outputs[2].splitlines())

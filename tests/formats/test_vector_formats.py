@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats import vector_formats
@@ -138,7 +139,11 @@ def test_every_format_reads_what_it_writes_and_no_other_claims_it(tmp_path, name
     assert size in (None, len(data))
 
 
-def test_no_format_claims_a_model(tmp_path):
-    save_model(tmp_path / "m", Model(WORDS, np.array([3, 2, 1]), MATRIX, MATRIX))
-    data = (tmp_path / "m").read_bytes()
-    assert [name for name, found in readers().items() if found.sniff(data, True) is not None] == ["model"]
+def test_no_format_claims_a_model_or_keyed_vectors(tmp_path):
+    words, settings = [*WORDS[:2], '"kind":"keyed vectors"'], {"kind": "keyed vectors"}
+    save_model(tmp_path / "model", Model(words, np.array([3, 2, 1]), MATRIX, MATRIX, settings=settings))
+    KeyedVectors.of(words, MATRIX, [3, 2, 1]).save(tmp_path / "keyed vectors")
+    for path in tmp_path.iterdir():
+        data = path.read_bytes()
+        assert [name for name, found in readers().items() if found.sniff(data, True) is not None] == [path.name]
+        assert read_vectors(path).words == words

@@ -92,14 +92,12 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
     Raise UsageError if changes are requested, and DataError if there are vectors alone.
     """
     from w2vtrain.embeddings.model import load_model, save_as
-    from w2vtrain.formats.fasttext_file import READER as FASTTEXT
-    from w2vtrain.formats.model_file import MODEL
-    from w2vtrain.formats.sniff import sniff
+    from w2vtrain.formats.sniff import MODEL_READERS, sniff
 
     if is_changed:
         raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
     with readable(source) as path:
-        if sniff(path).kind not in (MODEL.name, FASTTEXT.name):
+        if sniff(path).kind not in MODEL_READERS:
             raise DataError(f"{path}: {form} holds a model, and this file has vectors alone")
         model = load_model(path)
         save_as(form, output, model, force)

@@ -19,10 +19,9 @@ from w2vtrain.config import validated
 from w2vtrain.embeddings.keyed_vectors import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
-from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.fasttext_file import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
-from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.objectives import build
 from w2vtrain.objectives.hs import Hierarchical, checked_links
 from w2vtrain.probability.problem import Problem
@@ -144,7 +143,7 @@ def _attributes(wv: Any) -> dict[str, Any]:
 def loaded(model: Any, path: str) -> Any:
     """Fill an empty Word2Vec model from a file. Raise NotAModel if it has none, and the errors of `load_model`."""
     try:
-        if (kind := sniff(path)).kind not in ("model", FASTTEXT):
+        if (kind := sniff(path)).kind not in MODEL_READERS:
             raise NotAModel(f"{path}: is no model of Word2Vec but {kind.note or kind.kind}")
         stored = load_model(path)
     except Unsupported:

@@ -4,7 +4,7 @@ This module does not train or resume (checkpoint.py keeps the state of a run), a
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,34 +14,17 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
-from w2vtrain.errors import DataError, ResourceError, UsageError
-from w2vtrain.formats import fasttext_file
+from w2vtrain.errors import ResourceError, UsageError
 from w2vtrain.formats.fasttext_file import HS, arguments_of, write_fasttext
-from w2vtrain.formats.model_file import (
-    INPUT_ROWS,
-    MODEL_TENSORS,
-    NGRAM_BUCKETS,
-    choose_vectors,
-    intact_ngrams,
-    ngram_vectors,
-    settings_and_record,
-)
-from w2vtrain.formats.safetensors import (
-    decode_words,
-    encode_words,
-    first_not_finite,
-    open_safetensors,
-    write_safetensors,
-)
-from w2vtrain.formats.sniff import sniff
-from w2vtrain.formats.subwords import NgramVectors
-from w2vtrain.formats.transforms import exported
+from w2vtrain.formats.model_file import INPUT_ROWS, MODEL_TENSORS, ModelParts, check_parts, ngram_vectors, read_model
+from w2vtrain.formats.safetensors import encode_words, write_safetensors
+from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(ModelParts):
     """A trained model.
 
     Attributes
@@ -81,14 +64,6 @@ class Model:
 
     """
 
-    words: list[str]
-    counts: NDArray[np.int64]
-    input: NDArray[np.float32]
-    output: NDArray[np.float32]
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    record: dict[str, Any] = field(default_factory=dict)
-
     def __len__(self) -> int:
         return len(self.words)
 
@@ -110,15 +85,7 @@ class Model:
     @cached_property
     def _keyed(self) -> KeyedVectors:
         """What answers queries. It shares memory with `input` if these are the vectors."""
-        return KeyedVectors.of(self.words, self._exported("auto"), self.counts, self._ngrams("auto"))
-
-    def _ngrams(self, export: str) -> NgramVectors | None:
-        """Return the vectors of n-grams, unless the vectors are others than those that n-grams compose."""
-        given = choose_vectors(self.record, export)[0]
-        return ngram_vectors(self.settings, self.arrays, *self.input.shape) if given == "in" else None
-
-    def _exported(self, export: str) -> NDArray[np.float32]:
-        return exported(self.input, self.output, *choose_vectors(self.record, export), "model")[:]
+        return KeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
 
     def most_similar(
         self,
@@ -255,7 +222,7 @@ class Model:
         >>> w2vtrain.write_vectors("vectors.txt", model.words, model.vectors(), force=True)
 
         """
-        return self._exported(export).copy()
+        return self._exported(export)[:].copy()
 
 
 def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim | None = None) -> None:
@@ -292,7 +259,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     if clash := sorted(set(MODEL_TENSORS) & set(model.arrays)):
         raise UsageError(f"{path}: an extra array cannot be named {clash[0]!r}")
     words = encode_words(model.words, path, spaces=True)
-    _check(model, path)
+    check_parts(model, path)
     try:
         metadata = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
     except TypeError as error:
@@ -312,7 +279,7 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
     if form == "model":
         save_model(path, model, force, claim)
         return
-    _check(model, path)
+    check_parts(model, path)
     V, d = model.input.shape
     ngrams = ngram_vectors(model.settings, model.arrays, V, d)
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
@@ -321,7 +288,7 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
         rows, buckets = model.arrays[INPUT_ROWS], np.asarray(ngrams.buckets)
     output = np.zeros((V, d), np.float32)
     if arguments.loss == HS and len(model.output) == V - 1 and _is_huffman(model):
-        output[: V - 1] = -model.output  # fastText's probability of a turn is that of code 1, ours of code 0
+        output[: V - 1] = -model.output  # as in `read_parts`
     elif arguments.loss != HS and len(model.output) == V:
         output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
@@ -366,64 +333,6 @@ def load_model(path: str | Path) -> Model:
 
     """
     try:
-        if sniff(path).kind == fasttext_file.NAME:
-            return _of_fasttext(path)
-        with open_safetensors(path) as box:
-            settings, record = settings_and_record(box)
-            model = Model(
-                decode_words(box.array("words", "U8", 1).tobytes(), path),
-                box.array("counts", "I64", 1),
-                box.array("input", "F32", 2),
-                box.array("output", "F32", 2),
-                {name: box.array(name) for name in box.names if name not in MODEL_TENSORS},
-                settings,
-                record,
-            )
+        return Model(**vars(MODEL_READERS.get(sniff(path).kind, read_model)(path)))
     except MemoryError as error:
         raise ResourceError(f"{path}: not enough memory for this model") from error
-    _check(model, path)
-    return model
-
-
-def _of_fasttext(path: str | Path) -> Model:
-    model = fasttext_file.read_fasttext(path)
-    arrays: dict[str, NDArray[Any]] = {}
-    if model.ngrams:
-        arrays[INPUT_ROWS], arrays[NGRAM_BUCKETS] = model.used_rows()
-    output = -model.output[:-1] if model.arguments.loss == HS else model.output  # as in `save_as`
-    record = {"vectors": "in", fasttext_file.NAME: model.arguments._asdict()}
-    return Model(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
-
-
-def _check(model: Model, path: str | Path) -> None:
-    """Raise DataError if the parts of a model do not match or a value cannot come from training."""
-    V = len(model.words)
-    for name, array, dtype, rank in (
-        ("counts", model.counts, np.int64, 1),
-        ("input", model.input, np.float32, 2),
-        ("output", model.output, np.float32, 2),
-    ):
-        if array.ndim != rank or array.dtype != dtype:
-            raise DataError(f"{path}: {name} has dtype {array.dtype} and shape {list(array.shape)}")
-    if V == 0 or len(model.counts) != V or len(model.input) != V:
-        raise DataError(
-            f"{path}: {V:,} words, {len(model.counts):,} counts and {len(model.input):,} vectors:"
-            " these must be equal and more than 0"
-        )
-    if model.input.shape[1] == 0 or model.input.shape[1] != model.output.shape[1]:
-        raise DataError(
-            f"{path}: input vectors of {model.input.shape[1]} values and output vectors of {model.output.shape[1]}:"
-            " these must be equal and more than 0"
-        )
-    if model.counts.min() < 0:
-        raise DataError(f"{path}: the count of {model.words[int(model.counts.argmin())]!r} is negative")
-    for name, matrix in (("input", model.input), ("output", model.output)):
-        if (bad := first_not_finite(matrix)) is not None:
-            raise DataError(f"{path}: row {bad} of {name} is not finite")
-    for name, array in sorted(model.arrays.items()):
-        # -inf, the logarithm of a zero probability, is valid
-        rows = np.atleast_1d(array)
-        if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
-            raise DataError(f"{path}: the array {name} contains NaN")
-    with intact_ngrams(path):
-        ngram_vectors(model.settings, model.arrays, *model.input.shape)

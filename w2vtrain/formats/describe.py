@@ -8,7 +8,7 @@ from typing import Any
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats import fasttext_file
-from w2vtrain.formats.model_file import KIND, MODEL_TENSORS, settings_and_record
+from w2vtrain.formats.model_file import KIND, MODEL, MODEL_TENSORS, settings_and_record
 from w2vtrain.formats.safetensors import FORMAT, SafetensorsFile, open_safetensors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import formats
@@ -32,7 +32,7 @@ def describe(path: str | Path) -> dict[str, Any]:
     description: dict[str, Any] = {"path": str(path), "kind": sniffed.kind, "bytes": sniffed.size}
     if sniffed.compression:
         description["compression"] = sniffed.compression
-    if sniffed.kind == "model":
+    if sniffed.kind in (MODEL.name, KIND):
         return description | _describe_model(path)
     if sniffed.kind == fasttext_file.NAME:
         return description | _describe_fasttext(path)

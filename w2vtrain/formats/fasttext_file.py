@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ModelParts
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
@@ -249,6 +250,18 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
     ngrams = NgramVectors(model.ngrams, model.rows[len(model.words) :]) if model.ngrams else None
     words, vectors = model.words[:limit], model.vectors(limit)
     return Vectors(words, vectors, NAME, counts=model.counts[:limit], ngrams=ngrams)
+
+
+def read_parts(path: str | Path) -> ModelParts:
+    """Read a model with its settings; the matrices are read-only maps of the file. The errors: see `read_fasttext`."""
+    model = read_fasttext(path)
+    arrays: dict[str, NDArray[Any]] = {}
+    if model.ngrams:
+        arrays[INPUT_ROWS], arrays[NGRAM_BUCKETS] = model.used_rows()
+    # fastText's probability of a turn is that of code 1, ours of code 0.
+    output = -model.output[:-1] if model.arguments.loss == HS else model.output
+    record = {"vectors": "in", NAME: model.arguments._asdict()}
+    return ModelParts(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
 
 
 READER = VectorReader(NAME, _sniff, _read_vectors, compressible=False)

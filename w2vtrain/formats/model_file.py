@@ -1,19 +1,18 @@
 """The file formats of models and of KeyedVectors: the tensors and metadata of each kind of safetensors file.
 
-embeddings/model.py saves and loads whole models. Keys and attributes that are objects are stored as JSON; nothing is
-ever unpickled.
+embeddings/model.py saves models. Keys and attributes that are objects are stored as JSON; nothing is ever unpickled.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InvalidType
+from w2vtrain.errors import DataError, InvalidType, MalformedFile
 from w2vtrain.formats.safetensors import (
     SafetensorsFile,
     decode_words,
@@ -22,7 +21,7 @@ from w2vtrain.formats.safetensors import (
     write_safetensors,
 )
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
-from w2vtrain.formats.transforms import EXPORTS, exported
+from w2vtrain.formats.transforms import EXPORTS, LazyRows, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.json_text import json_object, json_text
 
@@ -38,8 +37,87 @@ NUMERIC_PREFIX, OBJECT_PREFIX = "attribute.", "objects."
 """What the names of the tensors of attributes begin with in a file of KeyedVectors."""
 NGRAMS = ("ngrams.rows", "ngrams.buckets", "ngrams.sizes")
 """The tensors of n-grams in a file of KeyedVectors: rows, their buckets, and (minn, maxn, bucket)."""
+HEADER_KIND = f'"kind":"{KIND}"'.encode()
+"""The same in the header of the file, whose JSON has no white space."""
 KeyedArrays = tuple[list[Any], NDArray[Any], dict[str, NDArray[Any]], NgramVectors | None]
 """Keys, vectors (V, d), attributes (V,) by name, and the vectors of n-grams."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelParts:
+    """What every reader of models returns; `embeddings.model.Model` describes the parts."""
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    input: NDArray[np.float32]
+    output: NDArray[np.float32]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def _exported(self, export: str = "auto", where: str | Path = "model") -> NDArray[np.float32] | LazyRows:
+        """Return the vectors of words that an --export names, without a copy. The errors are those of `exported`."""
+        return exported(self.input, self.output, *choose_vectors(self.record, export), where)
+
+    def _ngrams(self, export: str = "auto", where: str | Path = "the model") -> NgramVectors | None:
+        """Return the vectors of n-grams, unless `_exported` returns others than those that n-grams compose."""
+        given = choose_vectors(self.record, export)[0]
+        return ngram_vectors(self.settings, self.arrays, *self.input.shape, where) if given == "in" else None
+
+
+def read_model(path: str | Path, vectors_only: bool = False) -> ModelParts:
+    """Read a model file, and check all that later code relies on.
+
+    vectors_only: leave out the arrays, and the output vectors if the record names the input vectors. Raise InputMissing
+    if the file cannot be opened, and DataError if it is not a valid model of this format version.
+    """
+    with open_safetensors(path) as box:
+        settings, record = settings_and_record(box)
+        wanted = {INPUT_ROWS, NGRAM_BUCKETS} if vectors_only else set(box.names) - set(MODEL_TENSORS)
+        words = decode_words(box.array("words", "U8", 1).tobytes(), path)
+        counts, rows = box.array("counts", "I64", 1), box.array("input", "F32", 2)
+        has_output = not vectors_only or choose_vectors(record)[0] != "in"
+        output = box.array("output", "F32", 2) if has_output else rows[:0]
+        arrays = {name: box.array(name) for name in box.names if name in wanted}
+    model = ModelParts(words, counts, rows, output, arrays, settings, record)
+    try:
+        check_parts(model, path)
+    except DataError as error:
+        raise DataError(f"{error}: the file is damaged; train the model again") from error
+    return model
+
+
+def check_parts(model: ModelParts, where: str | Path) -> None:
+    """Raise DataError if the parts of a model do not match or a value cannot come from training."""
+    V = len(model.words)
+    for name, array, dtype, rank in (
+        ("counts", model.counts, np.int64, 1),
+        ("input", model.input, np.float32, 2),
+        ("output", model.output, np.float32, 2),
+    ):
+        if array.ndim != rank or array.dtype != dtype:
+            raise DataError(f"{where}: {name} has dtype {array.dtype} and shape {list(array.shape)}")
+    if V == 0 or len(model.counts) != V or len(model.input) != V:
+        raise DataError(
+            f"{where}: {V:,} words, {len(model.counts):,} counts and {len(model.input):,} vectors:"
+            " these must be equal and more than 0"
+        )
+    if model.input.shape[1] == 0 or model.input.shape[1] != model.output.shape[1]:
+        raise DataError(
+            f"{where}: input vectors of {model.input.shape[1]} values and output vectors of {model.output.shape[1]}:"
+            " these must be equal and more than 0"
+        )
+    if model.counts.min() < 0:
+        raise DataError(f"{where}: the count of {model.words[int(model.counts.argmin())]!r} is negative")
+    for name, matrix in (("input", model.input), ("output", model.output)):
+        if (bad := first_not_finite(matrix)) is not None:
+            raise DataError(f"{where}: row {bad} of {name} is not finite")
+    for name, array in sorted(model.arrays.items()):
+        # -inf, the logarithm of a zero probability, is valid
+        rows = np.atleast_1d(array)
+        if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
+            raise DataError(f"{where}: the array {name} contains NaN")
+    ngram_vectors(model.settings, model.arrays, *model.input.shape, where)
 
 
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -66,39 +144,35 @@ def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, f
 
 
 def ngram_vectors(
-    settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], words: int, dim: int
-) -> NgramVectors | None:
+    settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], words: int, dim: int,
+    where: str | Path = "the model",
+) -> NgramVectors | None:  # fmt: skip
     """Return the n-gram vectors of a model of V words and d dimensions, None if it was trained without subwords.
 
     input_rows (V + B, d) float32: the rows of words, then those of n-grams; ngram_buckets (B,) int32: the buckets of
-    the latter. Raise ValueError if they or the settings are invalid.
+    the latter. Raise MalformedFile, starting with `where`, if they or the settings are invalid.
     """
     if not settings.get("subwords"):
         return None
+
+    def damaged(why: str) -> MalformedFile:
+        return MalformedFile(f"{where}: its n-grams are damaged: {why}")
+
     ngrams = Ngrams._make(settings.get(name, 0) for name in Ngrams._fields)
     rows, buckets = arrays.get(INPUT_ROWS, np.empty(0)), arrays.get(NGRAM_BUCKETS, np.empty(0))
     if any(not isinstance(value, int) or not 0 <= value < 1 << 31 for value in ngrams) or ngrams.minn < 1:
-        raise ValueError("minn, maxn or bucket is invalid")
+        raise damaged("minn, maxn or bucket is invalid")
     if ngrams.minn > ngrams.maxn and buckets.size:
-        raise ValueError(f"there are no n-grams of {ngrams.minn} to {ngrams.maxn} characters, but rows for them")
+        raise damaged(f"there are no n-grams of {ngrams.minn} to {ngrams.maxn} characters, but rows for them")
     if rows.shape != (words + buckets.size, dim) or rows.dtype != np.float32:
-        raise ValueError(f"{INPUT_ROWS} has shape {list(rows.shape)}")
+        raise damaged(f"{INPUT_ROWS} has shape {list(rows.shape)}")
     if buckets.dtype != np.int32 or buckets.ndim != 1 or len(np.unique(buckets)) != len(buckets):
-        raise ValueError(f"{NGRAM_BUCKETS} are not distinct numbers")
+        raise damaged(f"{NGRAM_BUCKETS} are not distinct numbers")
     if len(buckets) and not 0 <= buckets.min() <= buckets.max() < ngrams.bucket:
-        raise ValueError(f"{NGRAM_BUCKETS} are not numbers below {ngrams.bucket:,}")
+        raise damaged(f"{NGRAM_BUCKETS} are not numbers below {ngrams.bucket:,}")
     if (bad := first_not_finite(rows)) is not None:
-        raise ValueError(f"row {bad} of {INPUT_ROWS} is not finite")
+        raise damaged(f"row {bad} of {INPUT_ROWS} is not finite")
     return NgramVectors(ngrams, rows[words:], buckets)
-
-
-@contextmanager
-def intact_ngrams(path: str | Path, remedy: str = "") -> Iterator[None]:
-    """Raise DataError, which names the file, for the ValueError of `ngram_vectors`."""
-    try:
-        yield
-    except ValueError as error:
-        raise DataError(f"{path}: its n-grams are damaged: {error}{remedy}") from error
 
 
 def save_keys(
@@ -132,28 +206,30 @@ def _json_tensor(values: Sequence[Any], path: str | Path) -> NDArray[np.uint8]:
         raise InvalidType(f"{path}: an attribute has a value that JSON cannot represent: {error}") from error
 
 
-def keyed_arrays(box: SafetensorsFile, mmap: str | None = None) -> KeyedArrays:
-    """Return the keys, vectors and attributes of a file of KeyedVectors. Raise DataError if they are invalid.
+def read_keyed(path: str | Path, mmap: str | None = None) -> KeyedArrays:
+    """Read the keys, vectors and attributes of a file of KeyedVectors. Raise DataError if they are invalid.
 
     Keys that occur twice are for callers to find: a dictionary of the keys, which most of them need, shows it.
 
     mmap: None, or the mode in which vectors are mapped instead of read ("r", "r+" or "c").
     """
-    keys = _json_list(box, "keys")
-    if not set(map(type, keys)) <= {str, int}:
-        raise DataError(f"{box.path}: the keys are not all strings and integers")
-    vectors = box.array("vectors", ndim=2) if mmap is None else box.mapped("vectors", mmap)
-    attributes = {}
-    for name in box.names:
-        if name.startswith(NUMERIC_PREFIX):
-            attributes[name.removeprefix(NUMERIC_PREFIX)] = box.array(name, ndim=1)
-        elif name.startswith(OBJECT_PREFIX):
-            values = _json_list(box, name)
-            objects = attributes[name.removeprefix(OBJECT_PREFIX)] = np.empty(len(values), object)
-            objects[:] = values
-    if vectors.ndim != 2 or {len(array) for array in (vectors, *attributes.values())} != {len(keys)}:
-        raise DataError(f"{box.path}: {len(keys):,} keys and arrays of other lengths: sizes do not match")
-    return keys, vectors, attributes, _keyed_ngrams(box, vectors.shape[1])
+    with open_safetensors(path) as box:
+        box.check_format()
+        keys = _json_list(box, "keys")
+        if not set(map(type, keys)) <= {str, int}:
+            raise DataError(f"{path}: the keys are not all strings and integers")
+        vectors = box.array("vectors", ndim=2) if mmap is None else box.mapped("vectors", mmap)
+        attributes = {}
+        for name in box.names:
+            if name.startswith(NUMERIC_PREFIX):
+                attributes[name.removeprefix(NUMERIC_PREFIX)] = box.array(name, ndim=1)
+            elif name.startswith(OBJECT_PREFIX):
+                values = _json_list(box, name)
+                objects = attributes[name.removeprefix(OBJECT_PREFIX)] = np.empty(len(values), object)
+                objects[:] = values
+        if vectors.ndim != 2 or {len(array) for array in (vectors, *attributes.values())} != {len(keys)}:
+            raise DataError(f"{path}: {len(keys):,} keys and arrays of other lengths: sizes do not match")
+        return keys, vectors, attributes, _keyed_ngrams(box, vectors.shape[1])
 
 
 def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
@@ -162,8 +238,8 @@ def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
         return None
     rows, buckets, sizes = (box.array(name) for name in NGRAMS)
     settings = dict(zip(Ngrams._fields, np.atleast_1d(sizes).tolist(), strict=False))
-    with intact_ngrams(box.path):
-        return ngram_vectors({"subwords": True, **settings}, {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}, 0, dim)
+    arrays = {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}
+    return ngram_vectors({"subwords": True, **settings}, arrays, 0, dim, box.path)
 
 
 def _json_list(box: SafetensorsFile, name: str) -> list[Any]:
@@ -177,54 +253,44 @@ def _json_list(box: SafetensorsFile, name: str) -> list[Any]:
 
 
 def _sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim every safetensors file, valid or not; reading one that another program wrote raises an error."""
-    return Promise() if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 27 else None
+    """Claim every other safetensors file, valid or not; reading one that another program wrote raises an error."""
+    is_safetensors = head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 27
+    return Promise() if is_safetensors and not _sniff_keys(head, whole) else None
+
+
+def _sniff_keys(head: bytes, whole: bool) -> Promise | None:
+    """Claim safetensors files whose header names KIND; quotes within other values have a backslash before them."""
+    size = int.from_bytes(head[:8], "little")
+    return Promise() if size < 1 << 27 and HEADER_KIND in head[8 : 8 + size] else None
 
 
 def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the words and counts of a model, and the vectors that its record names."""
-    with open_safetensors(path) as box:
-        if box.metadata.get("kind") == KIND:
-            return _read_keyed(box, limit)
-        settings, record = settings_and_record(box)
-        which, share = choose_vectors(record)
-        words = decode_words(box.array("words", "U8", 1).tobytes(), path)
-        counts = box.array("counts", "I64", 1)
-        matrices = [box.array(name, "F32", 2) for name in ("input", "output")[: 1 if which == "in" else 2]]
-        arrays = {name: box.array(name) for name in (INPUT_ROWS, NGRAM_BUCKETS) if name in box.names}
-    with intact_ngrams(path, "; train the model again"):
-        ngrams = ngram_vectors(settings, arrays, len(words), matrices[0].shape[1])
-    shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
-    if not len(words) == len(matrices[0]) == len(counts) or len({matrix.shape[1] for matrix in matrices}) > 1:
-        raise DataError(f"{path}: {len(words):,} words, {len(counts):,} counts, vectors {shapes}: sizes do not match")
-    if not words or not matrices[0].shape[1]:
-        raise DataError(f"{path}: the model has no vectors")
-    for name, matrix in zip(("input", "output"), matrices, strict=False):
-        if (bad := first_not_finite(matrix)) is not None:
-            raise DataError(f"{path}: row {bad} of {name} is not finite: the file is damaged; train the model again")
-    vectors = exported(matrices[0], matrices[-1], which, share, path)[:limit]
+    model = read_model(path, vectors_only=True)
+    vectors = model._exported(where=path)[:limit]
     if (bad := first_not_finite(vectors)) is not None:
-        raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is too large for float32")
-    return Vectors(words[:limit], vectors, sniffed.kind, counts=counts[:limit], ngrams=ngrams)
+        raise DataError(f"{path}: the vector of {model.words[bad]!r} (row {bad}) is too large for float32")
+    return Vectors(model.words[:limit], vectors, MODEL.name, counts=model.counts[:limit], ngrams=model._ngrams())
 
 
-def _read_keyed(box: SafetensorsFile, limit: int | None) -> Vectors:
-    """Return the keys, vectors and counts of a file that KeyedVectors.save wrote. All keys must be strings."""
-    box.check_format()
-    keys, vectors, attributes, ngrams = keyed_arrays(box)
+def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    """Read the keys, vectors and counts that KeyedVectors.save wrote. All keys must be strings."""
+    keys, vectors, attributes, ngrams = read_keyed(path)
     if not all(isinstance(key, str) for key in keys):
-        raise DataError(f"{box.path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
+        raise DataError(f"{path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
     if len(set(keys)) != len(keys):
-        raise DataError(f"{box.path}: a key occurs twice: keys must be distinct")
+        raise DataError(f"{path}: a key occurs twice: keys must be distinct")
     if not len(keys) or not vectors.shape[1]:
-        raise DataError(f"{box.path}: the file has no vectors")
+        raise DataError(f"{path}: the file has no vectors")
     matrix = np.asarray(vectors, np.float32)
     if (bad := first_not_finite(matrix)) is not None:
-        raise DataError(f"{box.path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
+        raise DataError(f"{path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
     counts = attributes.get("count", np.empty(0))
     integers = counts[:limit].astype(np.int64) if counts.dtype.kind in "iu" else None
     return Vectors(keys[:limit], matrix[:limit], KIND, counts=integers, ngrams=ngrams)
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)
-"""Reads the vectors of models and of KeyedVectors. It has no writer, because vectors alone do not make a model."""
+"""Reads the vectors of models. It has no writer, because vectors alone do not make a model."""
+KEYED = VectorReader(KIND, _sniff_keys, _read_keys, compressible=False)
+"""Reads files of KeyedVectors, which `save_keys` writes."""

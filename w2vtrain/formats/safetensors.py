@@ -1,7 +1,7 @@
 """Writing of named arrays, words and strings to a safetensors file, block by block, and strict reading of such files.
 
-This module does not know what the arrays mean; model.py does. It never unpickles, so that files from untrusted sources
-can do no harm.
+This module does not know what the arrays mean; model_file.py does. It never unpickles, so that files from untrusted
+sources can do no harm.
 """
 
 import json

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from w2vtrain.formats.fasttext_file import READER as FASTTEXT
-from w2vtrain.formats.model_file import MODEL
+from w2vtrain.formats.fasttext_file import read_parts
+from w2vtrain.formats.model_file import KEYED, MODEL, read_model
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, VectorReader
 from w2vtrain.system.reading import open_input, regular_size
@@ -26,6 +27,8 @@ STRANGERS = {
         for protocol in range(2, 6)
     },
 }
+MODEL_READERS = {MODEL.name: read_model, FASTTEXT.name: read_parts}
+"""What reads a whole model, by the kind that `sniff` returns."""
 
 
 def readers() -> dict[str, VectorReader]:
@@ -34,7 +37,7 @@ def readers() -> dict[str, VectorReader]:
     Text is last, because GloVe text has no signature: the first line of another format may look like a word and two
     numbers, too.
     """
-    return {MODEL.name: MODEL, FASTTEXT.name: FASTTEXT, **dict(reversed(formats().items()))}
+    return {reader.name: reader for reader in (MODEL, KEYED, FASTTEXT)} | dict(reversed(formats().items()))
 
 
 def sniff(path: str | Path) -> Sniff:

@@ -1,7 +1,7 @@
 """Read and write files of word vectors: any format, recognized by content, or word2vec's with gensim's options.
 
 The formats themselves are modules of vector_formats. Other parts of a model, such as output vectors and settings, are
-read by model.py.
+read by model_file.py.
 """
 
 import io
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from w2vtrain import __version__
 from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError, WriteError, reason, spelled
-from w2vtrain.formats.model_file import KIND, KeyedArrays, keyed_arrays
+from w2vtrain.formats.model_file import KIND, KeyedArrays, read_keyed
 from w2vtrain.formats.precision import check_range
-from w2vtrain.formats.safetensors import encode_words, first_not_finite, open_safetensors
+from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, readers, sniff
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
@@ -303,11 +303,8 @@ def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:
     mmap: None, or the mode in which the vectors of a file of KeyedVectors are mapped instead of read ("r", "r+", "c").
     The errors are those of `read_vectors`.
     """
-    if sniff(path).kind == "model":  # any safetensors file
-        with open_safetensors(path) as box:
-            box.check_format()
-            if box.metadata.get("kind") == KIND:
-                return keyed_arrays(box, mmap)
+    if sniff(path).kind == KIND:
+        return read_keyed(path, mmap)
     if mmap is not None:
         raise DataError(f"{path}: only files written by KeyedVectors.save can be mapped: leave out mmap")
     vectors = read_vectors(path)

@@ -20,10 +20,8 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.contract import Array, Engine, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
-from w2vtrain.formats.describe import describe
-from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
-from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
@@ -74,8 +72,7 @@ class WarmStart:
     @classmethod
     def load(cls, path: str | Path) -> "WarmStart":
         """Read a model, or vectors in any format. Raise the errors of `load_model` and `read_vectors`."""
-        kind = sniff(path).kind
-        is_model = kind == FASTTEXT or (kind == "model" and describe(path)["kind"] == "model")
+        is_model = sniff(path).kind in MODEL_READERS
         return cls.of(load_model(path) if is_model else read_vectors(path), str(path))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 To add a format, add a module with a `FORMAT` (see contract.py). The choice by suffix, `--format`, `sniff`,
 `read_vectors` and `write_vectors` find it here. Models are not among the formats, because vectors alone do not make a
-model; model.py reads their vectors.
+model; model_file.py reads their vectors.
 """
 
 from importlib import import_module

@@ -25,7 +25,7 @@ class Vectors:
     matrix : ndarray of float32, shape (V, d)
         One row per word.
     format : str
-        A name from `vector_formats`, or "model".
+        A name from `vector_formats`, "model", "keyed vectors" or "fasttext".
     header : bool
         False for a text file without a first line "V d", such as GloVe's.
     compression : str or None
@@ -71,8 +71,8 @@ class Promise(NamedTuple):
 class Sniff(NamedTuple):
     """The kind of a file and facts about it, judged by its first bytes.
 
-    kind: the name of a format, "model", "vocabulary" or "unknown"; rows, dim and start: see `Promise`; size: the size
-    of the file in bytes; compression: as in `Vectors`; note: for "unknown", what the file is instead.
+    kind: the name of a reader, "vocabulary" or "unknown"; rows, dim and start: see `Promise`; size: the size of the
+    file in bytes; compression: as in `Vectors`; note: for "unknown", what the file is instead.
     """
 
     kind: str

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import ResourceError, UsageError
-from w2vtrain.formats.fasttext_file import HS, arguments_of, write_fasttext
-from w2vtrain.formats.model_file import INPUT_ROWS, MODEL_TENSORS, ModelParts, check_parts, ngram_vectors, read_model
+from w2vtrain.formats.fasttext_file import write_parts
+from w2vtrain.formats.model_file import MODEL_TENSORS, ModelParts, check_parts, read_model
 from w2vtrain.formats.safetensors import encode_words, write_safetensors
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.system.files import Claim
@@ -278,26 +278,9 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
     """Write a model in a format of `vector_formats.MODELS`. Parameters and errors are those of `save_model`."""
     if form == "model":
         save_model(path, model, force, claim)
-        return
-    check_parts(model, path)
-    V, d = model.input.shape
-    ngrams = ngram_vectors(model.settings, model.arrays, V, d)
-    arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
-    rows, buckets = model.input, np.empty(0, np.int32)
-    if ngrams:
-        rows, buckets = model.arrays[INPUT_ROWS], np.asarray(ngrams.buckets)
-    output = np.zeros((V, d), np.float32)
-    if arguments.loss == HS and len(model.output) == V - 1 and _is_huffman(model):
-        output[: V - 1] = -model.output  # as in `read_parts`
-    elif arguments.loss != HS and len(model.output) == V:
-        output[:] = model.output
-    write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
-
-
-def _is_huffman(model: Model) -> bool:
-    """Return whether the tree of a model for hs is Huffman's, which fastText builds from the counts."""
-    options = model.settings.get("options")
-    return not isinstance(options, dict) or options.get("tree", "huffman") == "huffman"
+    else:
+        check_parts(model, path)
+        write_parts(path, model, force, claim)
 
 
 def load_model(path: str | Path) -> Model:

@@ -86,8 +86,7 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     model = train(job.corpus, events=events, options=options, **settings)
     training = clocks[0].read("training")
     # model.vectors() would make a copy, which `fit` does not.
-    which, share = choose_vectors(model.record)
-    vectors = exported(model.input, model.output, which, share, output)
+    vectors = exported(model.input, model.output, *choose_vectors(model.record), output)
     write_vectors(output, model.words, vectors, force=True)
     examples = sum(epoch["examples"] for epoch in model.record["epochs"])
     words = model.record["vocabulary"]["words"] * job.epochs

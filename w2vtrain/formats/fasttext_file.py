@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ModelParts
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ModelParts, ngram_vectors
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
@@ -252,6 +252,9 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
     return Vectors(words, vectors, NAME, counts=model.counts[:limit], ngrams=ngrams)
 
 
+READER = VectorReader(NAME, _sniff, _read_vectors, compressible=False)
+
+
 def read_parts(path: str | Path) -> ModelParts:
     """Read a model with its settings; the matrices are read-only maps of the file. The errors: see `read_fasttext`."""
     model = read_fasttext(path)
@@ -264,7 +267,24 @@ def read_parts(path: str | Path) -> ModelParts:
     return ModelParts(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
 
 
-READER = VectorReader(NAME, _sniff, _read_vectors, compressible=False)
+def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim: Claim | None = None) -> None:
+    """Write a model that `check_parts` has accepted. The errors are those of `write_fasttext`."""
+    V, d = model.input.shape
+    ngrams = ngram_vectors(model.settings, model.arrays, V, d)
+    arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
+    rows, buckets = (model.arrays[INPUT_ROWS], ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
+    output = np.zeros((V, d), np.float32)
+    if arguments.loss == HS and len(model.output) == V - 1 and _is_huffman(model.settings):
+        output[: V - 1] = -model.output  # as in `read_parts`
+    elif arguments.loss != HS and len(model.output) == V:
+        output[:] = model.output
+    write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
+
+
+def _is_huffman(settings: Mapping[str, Any]) -> bool:
+    """Return whether the tree of a model for hs is Huffman's, which fastText builds from the counts."""
+    options = settings.get("options")
+    return not isinstance(options, dict) or options.get("tree", "huffman") == "huffman"
 
 
 def arguments_of(settings: Mapping[str, Any], dim: int, ngrams: Ngrams | None) -> Arguments:

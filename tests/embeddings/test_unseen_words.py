@@ -228,6 +228,20 @@ def test_a_number_in_place_of_an_array_of_ngrams_is_damage(name, tmp_path):
         w2vtrain.read_vectors(tmp_path / "bad")
 
 
+def test_rows_of_ngrams_must_be_finite(tmp_path):
+    rows = np.full((2, 2), np.nan, np.float32)
+    settings = {"subwords": True, "minn": 3, "maxn": 6, "bucket": 9}
+    arrays = {INPUT_ROWS: rows, NGRAM_BUCKETS: np.array([5], np.int32)}
+    model = w2vtrain.Model(["a"], np.array([1]), np.ones((1, 2), "f4"), np.ones((1, 2), "f4"), arrays, settings)
+    with pytest.raises(w2vtrain.W2VError, match="row 0 of input_rows is not finite"):
+        model.save(tmp_path / "model")
+    ngrams = NgramVectors(Ngrams(3, 6, 9), rows[1:], arrays[NGRAM_BUCKETS])
+    w2vtrain.KeyedVectors.of(["a"], np.ones((1, 2), "f4"), ngrams=ngrams).save(tmp_path / "keyed")
+    for read in (w2vtrain.read_vectors, w2vtrain.KeyedVectors.load):
+        with pytest.raises(w2vtrain.W2VError, match=r"its n-grams are damaged: row 0 of ngrams\.rows is not finite"):
+            read(tmp_path / "keyed")
+
+
 def test_a_large_number_of_buckets_takes_no_memory():
     tracemalloc = pytest.importorskip("tracemalloc")
     buckets = np.array([7, 5], np.int32)

@@ -62,7 +62,7 @@ class ModelParts:
     def _ngrams(self, export: str = "auto", where: str | Path = "the model") -> NgramVectors | None:
         """Return the vectors of n-grams, unless `_exported` returns others than those that n-grams compose."""
         given = choose_vectors(self.record, export)[0]
-        return ngram_vectors(self.settings, self.arrays, *self.input.shape, where) if given == "in" else None
+        return ngram_vectors(self.settings, self.arrays, *self.input.shape, where=where) if given == "in" else None
 
 
 def read_model(path: str | Path, vectors_only: bool = False) -> ModelParts:
@@ -109,15 +109,17 @@ def check_parts(model: ModelParts, where: str | Path) -> None:
         )
     if model.counts.min() < 0:
         raise DataError(f"{where}: the count of {model.words[int(model.counts.argmin())]!r} is negative")
-    for name, matrix in (("input", model.input), ("output", model.output)):
+    finite = {"input": model.input, "output": model.output}
+    if ngram_vectors(model.settings, model.arrays, *model.input.shape, where=where):
+        finite[INPUT_ROWS] = model.arrays[INPUT_ROWS]
+    for name, matrix in finite.items():
         if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{where}: row {bad} of {name} is not finite")
-    for name, array in sorted(model.arrays.items()):
+    for name in sorted(model.arrays.keys() - finite):
         # -inf, the logarithm of a zero probability, is valid
-        rows = np.atleast_1d(array)
+        array, rows = model.arrays[name], np.atleast_1d(model.arrays[name])
         if array.dtype.kind == "f" and any(np.isnan(rows[i : i + 4096]).any() for i in range(0, len(rows), 4096)):
             raise DataError(f"{where}: the array {name} contains NaN")
-    ngram_vectors(model.settings, model.arrays, *model.input.shape, where)
 
 
 def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -144,7 +146,7 @@ def choose_vectors(record: dict[str, Any], export: str = "auto") -> tuple[str, f
 
 
 def ngram_vectors(
-    settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], words: int, dim: int,
+    settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], words: int, dim: int, *,
     where: str | Path = "the model",
 ) -> NgramVectors | None:  # fmt: skip
     """Return the n-gram vectors of a model of V words and d dimensions, None if it was trained without subwords.
@@ -170,8 +172,6 @@ def ngram_vectors(
         raise damaged(f"{NGRAM_BUCKETS} are not distinct numbers")
     if len(buckets) and not 0 <= buckets.min() <= buckets.max() < ngrams.bucket:
         raise damaged(f"{NGRAM_BUCKETS} are not numbers below {ngrams.bucket:,}")
-    if (bad := first_not_finite(rows)) is not None:
-        raise damaged(f"row {bad} of {INPUT_ROWS} is not finite")
     return NgramVectors(ngrams, rows[words:], buckets)
 
 
@@ -239,7 +239,10 @@ def _keyed_ngrams(box: SafetensorsFile, dim: int) -> NgramVectors | None:
     rows, buckets, sizes = (box.array(name) for name in NGRAMS)
     settings = dict(zip(Ngrams._fields, np.atleast_1d(sizes).tolist(), strict=False))
     arrays = {INPUT_ROWS: rows, NGRAM_BUCKETS: buckets}
-    return ngram_vectors({"subwords": True, **settings}, arrays, 0, dim, box.path)
+    ngrams = ngram_vectors({"subwords": True, **settings}, arrays, 0, dim, where=box.path)
+    if (bad := first_not_finite(rows)) is not None:
+        raise DataError(f"{box.path}: its n-grams are damaged: row {bad} of {NGRAMS[0]} is not finite")
+    return ngrams
 
 
 def _json_list(box: SafetensorsFile, name: str) -> list[Any]:

@@ -21,10 +21,10 @@ from w2vtrain.distributed.word_counts import chosen, dealt
 from w2vtrain.system.json_text import json_digest
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, OnRead, temporary
-from w2vtrain.text.encoded import Counted, EncodedCorpus, naming, no_known_words, read
+from w2vtrain.text.encoded import Counted, EncodedCorpus, Written, naming, read
 from w2vtrain.text.source import SAMPLE_BYTES
 from w2vtrain.text.text_files import Corpus
-from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens
+from w2vtrain.text.vocabulary import Vocabulary, no_tokens
 from w2vtrain.training.fingerprint import vocabulary_checksum
 
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads have work
@@ -117,13 +117,8 @@ class _Reading:
                 spool = stack.enter_context(temporary(self.folder))
                 written[self.comm.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, gathering.report)
             self.comm.allreduce(written)
-            entries, words, cuts = written.sum(axis=0).tolist()
-            if not words:
-                raise no_known_words(self.corpus.name, stats.token_count)
-            sentences, place = entries - words, None
-            if settings.sentence_end and SENTENCE_END not in vocabulary.index:
-                vocabulary, place = vocabulary.with_sentence_end(sentences)
-            stats = replace(stats, out_of_vocabulary=stats.token_count - words, cut=cuts, sentences=sentences)
+            total = Written(*written.sum(axis=0).tolist())
+            stats, vocabulary, place = total.described(stats, vocabulary, settings.sentence_end, self.corpus.name)
             return ids.write(spool, written[:, 0], stats, vocabulary, place)
 
 

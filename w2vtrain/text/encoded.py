@@ -63,6 +63,26 @@ class Written(NamedTuple):
     words: int
     cuts: int
 
+    def described(
+        self, stats: CorpusStats, vocabulary: Vocabulary, sentence_end: bool, name: str
+    ) -> tuple[CorpusStats, Vocabulary, int | None]:
+        """Return all statistics, the vocabulary, and the id that `</s>` gets in it if it is added, else None.
+
+        stats: from counting; sentence_end: whether the vocabulary gets `</s>` if it lacks it; name: of the corpus.
+        Raise NoKnownWords if no token is in the vocabulary.
+        """
+        if not self.words:
+            raise NoKnownWords(
+                f"none of the {stats.token_count} tokens of {name} is in the vocabulary: is it in another language, or"
+                " in upper case?"
+            )
+        sentences, place = self.entries - self.words, None
+        if sentence_end and SENTENCE_END not in vocabulary.index:
+            vocabulary, place = vocabulary.with_sentence_end(sentences)
+        missing = stats.token_count - self.words
+        stats = replace(stats, out_of_vocabulary=missing, cut=self.cuts, sentences=sentences)
+        return stats, vocabulary, place
+
 
 class Counted:
     """A source that was read once: its words and counts, and on disk the number of every token. Made by `read`.
@@ -173,19 +193,14 @@ class Counted:
         self.require_tokens()
         with naming(counting.folder), temporary(counting.folder) as file:
             written = self.append_to(file, vocabulary, max_sentence)
-            if not written.words:
-                raise no_known_words(name, self.token_count)
-            sentences = written.entries - written.words
-            if sentence_end and SENTENCE_END not in vocabulary.index:
-                vocabulary, place = vocabulary.with_sentence_end(sentences)
+            stats, vocabulary, place = written.described(self.stats, vocabulary, sentence_end, name)
+            if place is not None:
                 make_room(np.memmap(file, np.int32, "r+", shape=(written.entries,)), place)
             array = np.memmap(file, np.int32, "r", shape=(written.entries,))
-        missing = self.token_count - written.words
-        stats = replace(self.stats, out_of_vocabulary=missing, cut=written.cuts, sentences=sentences)
         return EncodedCorpus(array, vocabulary, written.words, stats, self.sample)
 
     def append_to(
-        self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] | None = None
+        self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] = lambda: None
     ) -> Written:
         """Append the ids of the tokens, with -1 after each sentence, to an unbuffered file; there may be none.
 
@@ -207,8 +222,7 @@ class Counted:
         with parallel(write, 1, "w2vtrain writer") as written:
             for size in written:
                 entries += size or 0
-                if tick:
-                    tick()
+                tick()
         return Written(entries, int(state[word_table.WORDS]), int(state[word_table.CUTS]))
 
 
@@ -286,13 +300,6 @@ def encode(
     with read(source, threads=threads, folder=folder) as counted:
         chosen = counted.vocabulary(min_count, max_vocab) if vocabulary is None else vocabulary
         return counted.encode(chosen, max_sentence=max_sentence, sentence_end=sentence_end)
-
-
-def no_known_words(name: str, token_count: int) -> NoKnownWords:
-    """Return the error for a corpus none of whose tokens is in the vocabulary."""
-    return NoKnownWords(
-        f"none of the {token_count} tokens of {name} is in the vocabulary: is it in another language, or in upper case?"
-    )
 
 
 @contextmanager

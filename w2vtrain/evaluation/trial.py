@@ -1,6 +1,6 @@
 """Train one contender of a comparison and score it, in its own process, so that its peak memory can be measured.
 
-comparison.py decides what is trained and keeps the results. Budgets are CPU seconds of training: see cpu_budget.py. A
+comparison.py decides what is trained and keeps the results. Budgets are CPU seconds of training: see cpu_clock.py. A
 long run saves checkpoints, so that an interrupted comparison continues inside a run.
 """
 
@@ -18,7 +18,7 @@ from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.errors import W2VError
-from w2vtrain.evaluation.cpu_budget import CpuBudget
+from w2vtrain.evaluation.cpu_clock import CpuClock
 from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.evaluation.result import CurvePoint, CurveSoFar
 from w2vtrain.formats.vectors import Vectors
@@ -38,6 +38,7 @@ from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.scoring_units import Interrupted, Watch
 from w2vtrain.training.state import Epoch, State
+from w2vtrain.training.team import Team
 
 MAX_CURVE_BYTES = 1 << 20
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
@@ -87,7 +88,7 @@ class Curve:
         self.settings, self.trial, self.say, self.file = settings, trial, say, file
         limit = None if trial.brief else settings.seconds
         self.moments = [limit * fraction for fraction in FRACTIONS] if limit else []
-        self.estimated, self.spent, self.budget = trial.brief, 0.0, CpuBudget()
+        self.estimated, self.spent, self.clock = trial.brief, 0.0, CpuClock(settings.seconds)
         self.points: Sequence[CurvePoint] = []
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
@@ -97,7 +98,7 @@ class Curve:
     def resumed(self, state: State) -> None:
         """Take over the points from before this state of a run that was interrupted."""
         assert self.file, "the run saves checkpoints"
-        self.budget.cpu = state.cpu
+        self.clock.cpu = state.cpu
         with suppress(W2VError):  # a curve with a gap is better than no result
             kept = json_object(read_small(self.file, MAX_CURVE_BYTES), f"{self.file} is")
             points = typed(kept, CurveSoFar, str(self.file))["points"]
@@ -110,8 +111,8 @@ class Curve:
 
     def add(self, perplexity: float) -> None:
         """Add a point, in place of that of the same moment."""
-        earlier = [point for point in self.points if point["seconds"] != self.budget.cpu]
-        self.points = bounded([*earlier, {"seconds": self.budget.cpu, "perplexity": perplexity}])
+        earlier = [point for point in self.points if point["seconds"] != self.clock.cpu]
+        self.points = bounded([*earlier, {"seconds": self.clock.cpu, "perplexity": perplexity}])
         self.keep()
 
     def scored(self, _: Epoch, score: PerplexityScore | None) -> None:
@@ -126,7 +127,7 @@ class Curve:
     def is_passed(self) -> bool:
         """Return whether a fraction has passed since the last point."""
         last = max((point["seconds"] for point in self.points), default=0.0)
-        return any(last < moment <= self.budget.cpu for moment in self.moments)
+        return any(last < moment <= self.clock.cpu for moment in self.moments)
 
     def visit(self, predictor: Predictor) -> None:
         """Estimate the time of scoring, or score the held-out text. Fractions that passed together make one point."""
@@ -169,7 +170,7 @@ def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Pa
     """
     settings = Settings(**trial.settings)
     if path is None or trial.brief:
-        return _train(trial, settings, Curve(settings, trial, say))
+        return _train(trial, settings, Curve(settings, trial, say), Run())
     folder, curve = kept_beside(path)
     # Copies of arrays would count as memory of the trial. A trial that was resumed needs one for a moment.
     run = RunFolder(folder, wait_for_disk=True, allow_changed=True, background=False)
@@ -188,16 +189,16 @@ def kept_beside(path: Path) -> tuple[Path, Path]:
     return path.with_suffix(".run"), path.with_suffix(".curve")
 
 
-def _train(trial: Trial, settings: Settings, curve: Curve, run: Run | None = None) -> dict[str, Any]:
+def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str, Any]:
     timed, threads = settings.seconds is not None, int(settings.threads)
     inputs = Inputs(trial.sources, [] if timed else [trial.heldout])
     events = Events(
         read=curve.read, epoch=curve.scored, resumed=curve.resumed,
         ready=lambda _: curve.keep(),  # the points of a run that has started over are gone then
     )  # fmt: skip
-    if run:
-        curve.budget.begin(run)
-    model = fit(inputs, settings, events=events, probe=curve, team=curve.budget)
+    team = Team(curve.clock)
+    team.begin(run)
+    model = fit(inputs, settings, events=events, probe=curve, team=team)
     started, seconds = time.monotonic(), model.record["seconds"]
     score, parts, coverage = perplexity(model, [trial.test or trial.heldout], threads, phrases=settings.phrases)
     if timed:

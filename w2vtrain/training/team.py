@@ -5,7 +5,7 @@ from typing import Any
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Chunks, Engine, Schedule
+from w2vtrain.engines.contract import Chunks, Engine
 from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
@@ -20,13 +20,13 @@ class Team:
 
     size: the number of processes; leads: whether this one owns the run folder, the outputs and the console; copies: of
     the weights that it keeps in memory besides those of the engine; run: what this process does, and what signals have
-    asked it for.
+    asked it for; clock: of the time limit, by default the clock on the wall.
     """
 
     size, leads, copies = 1, True, 0
 
-    def __init__(self) -> None:
-        self.run = Run()
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.run, self.clock = Run(), clock
 
     def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
         """Return the settings with this process's number of threads, and the reason for this number.
@@ -57,11 +57,7 @@ class Team:
         self, engine: Engine, text: Chunks, events: Events, state: State, pause: Callable[[], bool]
     ) -> Iterator[State]:
         """Train, and yield the states: see Course.run."""
-        return Course(engine, text, state, self.clock(engine.schedule, state)).run(events.training, pause)
-
-    def clock(self, schedule: Schedule, state: State) -> Clock:
-        """Return the clock of a run that continues from `state`."""
-        return Clock(schedule.seconds)
+        return Course(engine, text, state, self.clock).run(events.training, pause)
 
     def watch(self, events: Events) -> Events:
         """Return events that also tell the other processes that this one is at work."""

@@ -96,12 +96,16 @@ class Order:
 class Clock:
     """How long a run has trained, and when its time is over: by the clock on the wall, while it trains.
 
-    limit: seconds, or None; spent: seconds of training up to the last `stop`. evaluation/cpu_budget.py counts CPU
+    limit: seconds, or None; spent: seconds of training up to the last `stop`. evaluation/cpu_clock.py counts CPU
     seconds instead, and distributed/rounds.py the seconds of rank 0.
     """
 
     def __init__(self, limit: float | None) -> None:
         self.limit, self.spent, self.started = limit, 0.0, 0.0
+
+    def resume(self, state: State) -> None:
+        """Continue from the time that a run had trained in this state."""
+        self.spent = state.spent + state.seconds
 
     def start(self) -> None:
         """Let the time run."""
@@ -151,7 +155,7 @@ class Course:
     def __init__(self, engine: Engine, text: Chunks, state: State | None = None, clock: Clock | None = None) -> None:
         self.engine, self.text, self.schedule, self.state = engine, text, engine.schedule, state or State()
         self.clock = clock or Clock(self.schedule.seconds)
-        self.clock.spent = self.state.spent + self.state.seconds
+        self.clock.resume(self.state)
         self.total, self.dealt = int(text.words.sum()) * self.schedule.epochs, 0
 
     def expected(self, done: int) -> int:

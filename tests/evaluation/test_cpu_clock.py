@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from w2vtrain.engines.contract import Chunks, Schedule
-from w2vtrain.evaluation.cpu_budget import CpuBudget
+from w2vtrain.evaluation.cpu_clock import CpuClock
 from w2vtrain.training import trainer
-from w2vtrain.training.events import Events
-from w2vtrain.training.state import State
 
 
 class Costly:
@@ -34,21 +32,21 @@ def text(chunks):
 
 
 def run(engine, seconds, chunks=2000, **settings):
-    """Train to the end and return the budget and the last state."""
-    budget = CpuBudget()
+    """Train to the end and return the clock and the last state."""
     engine.schedule = Schedule(seconds=seconds, alpha=0.1, min_alpha=0.0, **{"epochs": 1000, **settings})
-    *_, state = budget.train(engine, text(chunks), Events(), State(), lambda: False)
-    return budget, state
+    clock = CpuClock(seconds)
+    *_, state = trainer.Course(engine, text(chunks), clock=clock).run()
+    return clock, state
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("cost", [0.01, 0.3, 1.9])
 def test_training_stops_within_a_tenth_of_its_cpu_seconds(cost, threads, monkeypatch):
     engine = Costly(lambda chunk: cost * (0.9 + 0.2 * (chunk % 2)) / threads, monkeypatch)
-    budget, state = run(engine, 10.0, threads=threads)
-    assert budget.cpu == pytest.approx(sum(engine.total))
-    assert 9.0 <= budget.cpu <= 11.0
-    assert state.cpu == pytest.approx(budget.cpu)
+    clock, state = run(engine, 10.0, threads=threads)
+    assert clock.cpu == pytest.approx(sum(engine.total))
+    assert 9.0 <= clock.cpu <= 11.0
+    assert state.cpu == pytest.approx(clock.cpu)
     assert state.passed == 1000 * len(engine.total)
 
 
@@ -60,15 +58,15 @@ def test_the_learning_rate_follows_the_cpu_seconds(monkeypatch):
 
 def test_a_run_may_go_on_for_several_epochs_and_pauses(monkeypatch):
     engine = Costly(lambda chunk: 0.1, monkeypatch)
-    engine.schedule, budget = Schedule(seconds=10.0, epochs=1000), CpuBudget()
+    engine.schedule, clock = Schedule(seconds=10.0, epochs=1000), CpuClock(10.0)
     pause = lambda: len(engine.total) % 7 == 0  # noqa: E731
-    states = list(budget.train(engine, text(30), Events(), State(), pause))
-    assert 9.0 <= budget.cpu <= 11.0
+    states = list(trainer.Course(engine, text(30), clock=clock).run(pause=pause))
+    assert 9.0 <= clock.cpu <= 11.0
     assert [state.epoch for state in states if not state.chunks] == [1, 2, 3, 4]
     assert any(state.chunks for state in states)
 
 
 def test_without_a_limit_all_epochs_are_trained_and_counted(monkeypatch):
     engine = Costly(lambda chunk: 0.5, monkeypatch)
-    budget, state = run(engine, None, chunks=40, epochs=2)
-    assert (state.epoch, budget.cpu) == (2, pytest.approx(40.0))
+    clock, state = run(engine, None, chunks=40, epochs=2)
+    assert (state.epoch, clock.cpu) == (2, pytest.approx(40.0))

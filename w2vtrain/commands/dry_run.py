@@ -20,7 +20,6 @@ from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import new_files_in
 from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.folder import check_lockable
-from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
 
 ODD = {
@@ -51,7 +50,7 @@ def refuse(planned: Plan) -> list[str]:
     Return a warning for each output that exists and that `fit` would not overwrite.
     """
     request, run = planned.request, planned.run()
-    is_there = isinstance(run, RunFolder) and check_lockable(run.folder)
+    is_there = run.folder is not None and check_lockable(run.folder)
     if is_there:
         run.read(planned.settings, recorded(request), anew=request.force)
     check_outputs(request, lambda file: True)

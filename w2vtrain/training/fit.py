@@ -240,7 +240,7 @@ class _Learner:
         if self.run.folder:
             origin = Origin(start.name, start.sha256) if start else None
             self.fingerprint = Fingerprint.of(corpus, self.ids, origin)
-        checkpoint = self.run.checkpoint
+        checkpoint, self.run.checkpoint = self.run.checkpoint, None  # its memory is needed after this
         if checkpoint is None:
             return
         try:
@@ -269,7 +269,6 @@ class _Learner:
                 )
         for name, array in mine.items():
             array[...] = checkpoint.arrays[name]
-        self.run.checkpoint = None  # its memory is needed
         state = self.state = saved.state
         if state.chunks > len(self.text.words) or state.epoch > self.schedule.epochs:
             raise DataError(f"{checkpoint.invalid}: the state is beyond the end of the run")

@@ -113,11 +113,10 @@ def lead(planned: Plan, team: Team, resumed: bool) -> None:
             reported(log),
         ):
             start(planned, run, console)
-            if complete:
-                console.complete(request.results)
-                team.skip()
-            else:
+            if team.begin(None if complete else run):
                 train_and_write(planned, run, team, console)
+            else:
+                console.complete(request.results)
 
 
 def start(planned: Plan, run: Run, console: Console) -> None:
@@ -133,7 +132,6 @@ def start(planned: Plan, run: Run, console: Console) -> None:
 
 def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> None:
     """Train, write the results and report them. If they cannot be written, what was learned is saved."""
-    team.begin(run)
     model = fit(planned.inputs, planned.settings, events=team.watch(console.events()), team=team)
     model = team.finish(model)
     started = time.monotonic()

@@ -88,27 +88,20 @@ class TeamOfRanks(Team):
         where = f"on each of {self.comm.size} ranks" if len(set(self.threads)) == 1 else "on rank 0"
         return replace(settings, threads=threads), where
 
-    def begin(self, run: Run) -> bool:
+    def begin(self, run: Run | None) -> bool:
         """Create the folder that the ranks share, on rank 0. The others wait for it here, and raise rank 0's errors."""
-        self.run, folder = run, None
+        self.run, folder = run or self.run, None
         if isinstance(run, RunFolder):
             folder = run.shared
             try:
                 folder.mkdir(0o700, exist_ok=True)
             except OSError as error:
                 raise OutputError(f"{folder}: the folder cannot be created: {reason(error)}") from error
-        self.share_folder(folder)
-        return self.folder is not None
-
-    def skip(self) -> None:
-        self.share_folder(None)
-
-    def share_folder(self, folder: Path | None) -> None:
-        """Tell all ranks the folder that rank 0 has created; None if there is nothing to do."""
         with self._together():
             pass
         path = allgather_json(self.comm, folder and str(folder))[0]
         self.folder = path and Path(path)
+        return self.folder is not None
 
     def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
         def progress(done: int, total: int | None, tokens: int) -> None:

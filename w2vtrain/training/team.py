@@ -36,14 +36,15 @@ class Team:
         """
         return settings, reason
 
-    def begin(self, run: Run) -> bool:
-        """Let all processes begin to read. Return whether there is anything to do. From now on, signals end the run."""
-        self.run = run
-        run.enter(Phase.PREPARING)
-        return True
+    def begin(self, run: Run | None) -> bool:
+        """Let all processes begin to read. From now on, signals end the run.
 
-    def skip(self) -> None:
-        """Let the other processes end, because the run has finished before."""
+        run: None if it has finished before; then let the other processes end. Return whether there is anything to do.
+        """
+        if run:
+            self.run = run
+            run.enter(Phase.PREPARING)
+        return run is not None
 
     def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
         """Count the corpus, and encode it with the words that `Inputs.words` chooses."""

@@ -256,10 +256,8 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
 def test_thread_of_a_rank_that_stalls_is_named():
     """Two chunks for three threads leave the second one without work."""
     rounds, released = object.__new__(Rounds), threading.Event()
-    rounds.course = SimpleNamespace(
-        schedule=SimpleNamespace(threads=3, stall_timeout=0.05),
-        train_slice=lambda order, part, thread: released.wait(20) if thread == 2 else None,
-    )
+    rounds.schedule = SimpleNamespace(threads=3, stall_timeout=0.05)
+    rounds.train_slice = lambda order, part, thread: released.wait(20) if thread == 2 else None
     with ThreadPoolExecutor(3) as rounds.pool:
         with pytest.raises(Stalled, match="thread 2 has finished no chunk"):
             rounds.train_share(None, slice(0, 2))

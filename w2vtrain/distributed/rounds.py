@@ -16,8 +16,10 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.row_updates import expected_updates
 from w2vtrain.distributed.session import MeetingStage, Report, Session
 from w2vtrain.distributed.synchronization import Synchronizer
+from w2vtrain.engines.contract import Chunks, Engine
 from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
+from w2vtrain.training.state import State
 from w2vtrain.training.trainer import STALLED, Clock, Course, Order, SliceReport
 
 LOOK_SECONDS = 1.0
@@ -73,25 +75,30 @@ class AgreedClock(Clock):
         return super().elapsed()
 
 
-class Rounds:
-    """The rounds of one of several ranks. A signal on any rank sets `run.stop_requested` on all."""
+class Rounds(Course):
+    """The course of one of several ranks. A signal on any rank sets `signals.stop_requested` on all.
 
-    def __init__(self, session: Session, pace: Pace, run: Run, traffic: Traffic, course: Course) -> None:
-        """course: with an AgreedClock."""
-        assert isinstance(course.clock, AgreedClock)
-        self.session, self.pace, self.run, self.traffic, self.course = session, pace, run, traffic, course
-        self.clock = course.clock
-        self.rank, ranks = session.comm.rank, session.comm.size
-        engine, text, schedule = course.engine, course.text, course.schedule
-        updates = expected_updates(engine, text, schedule)
-        self.pool = ThreadPoolExecutor(schedule.threads, "w2vtrain learner") if schedule.threads > 1 else None
+    pool: the threads of the rank, if it has several. They last for all rounds: `system.parallel` would start
+    threads for each, which took 0.3 ms per thread, and the shortest rounds of many threads take about 1 ms.
+    """
+
+    clock: AgreedClock
+
+    def __init__(
+        self, session: Session, pace: Pace, signals: Run, traffic: Traffic, engine: Engine, text: Chunks, state: State
+    ) -> None:  # fmt: skip
+        super().__init__(engine, text, state, AgreedClock(engine.schedule.seconds))
+        self.session, self.pace, self.signals, self.traffic = session, pace, signals, traffic
+        self.rank, ranks, threads = session.comm.rank, session.comm.size, self.schedule.threads
+        updates = expected_updates(engine, text, self.schedule)
+        self.pool = ThreadPoolExecutor(threads, "w2vtrain learner") if threads > 1 else None
         shortest = ranks * pace.shortest * float(text.words.mean())
         self.synchronizer = Synchronizer(session.comm, engine, updates, shortest, self.pool)
         self.waited = 0.0  # in the last synchronization
         self.cycle, self.rounds = np.zeros((3, ranks)), 0  # of this cycle: see Traffic
 
     def train_epoch(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
-        """Train on the rest of the epoch, or up to the end of a cycle after a pause was requested.
+        """Train on the rest of an epoch, or up to the end of a cycle after a pause was requested.
 
         Yield the sums over all ranks of each round.
         """
@@ -100,26 +107,26 @@ class Rounds:
             sums, is_wanted = self.round(order, pause)
             wanted = wanted or is_wanted
             yield sums
-            ended = self.course.dealt == len(order.chunks) or not self.clock.has_time_for(0)
+            ended = self.dealt == len(order.chunks) or not self.clock.has_time_for(0)
             if self.exchange(sums.words, ended) and wanted:
                 return
 
     def round(self, order: Order, pause: Callable[[], bool]) -> tuple[SliceReport, bool]:
         """Train on the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
-        began, first = time.monotonic(), self.course.dealt
+        began, first = time.monotonic(), self.dealt
         bounds = first + self.pace.deal(len(order.chunks) - first, order.epoch * len(order.chunks) + first)
-        last = self.course.deal(int(bounds[-1])).stop
-        rates = self.course.rates(order, slice(last - 1, last))
+        last = self.dealt = int(bounds[-1])
+        rates = self.rates(order, slice(last - 1, last))
         mine = self.train_share(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
         report = Report(
             loss=sum(part.loss for part in mine), examples=sum(part.examples for part in mine),
-            cpu=sum(part.cpu for part in mine), stop=self.run.stop_requested, save=pause(),
+            cpu=sum(part.cpu for part in mine), stop=self.signals.stop_requested, save=pause(),
             elapsed=0 if self.rank else self.clock.here(),
         )  # fmt: skip
         totals, seconds = self.session.meet(report, (now - began, self.waited))
         self.waited, self.clock.agreed = time.monotonic() - now, totals.elapsed
-        self.run.stop_requested = self.run.stop_requested or totals.stop > 0
+        self.signals.stop_requested = self.signals.stop_requested or totals.stop > 0
         self.cycle += np.vstack([seconds, np.diff(bounds)])
         words, alpha = int(order.words[first:last].sum()), float(rates[-1])
         return SliceReport(totals.loss, int(totals.examples), words, alpha, totals.cpu), totals.stop + totals.save > 0
@@ -142,19 +149,18 @@ class Rounds:
     def train_share(self, order: Order, part: slice) -> list[SliceReport]:
         """Train on this rank's chunks of a round, on all of its threads. Return the report of each thread that did."""
         if self.pool is None:
-            return [self.course.train_slice(order, part, 0)] if part.start < part.stop else []
-        schedule = self.course.schedule
-        bounds = np.linspace(part.start, part.stop, schedule.threads + 1).round().astype(int).tolist()
+            return [self.train_slice(order, part, 0)] if part.start < part.stop else []
+        threads, limit = self.schedule.threads, self.schedule.stall_timeout
+        bounds = np.linspace(part.start, part.stop, threads + 1).round().astype(int).tolist()
         work = {
-            self.pool.submit(self.course.train_slice, order, slice(first, end), thread): thread
+            self.pool.submit(self.train_slice, order, slice(first, end), thread): thread
             for thread, (first, end) in enumerate(pairwise(bounds)) if first < end
         }  # fmt: skip
         waited, missing = 0.0, set(work)
-        while missing and waited < schedule.stall_timeout:
+        while missing and waited < limit:
             began = time.monotonic()
             _, missing = wait(missing, LOOK_SECONDS)
             waited += min(time.monotonic() - began, LOOK_SECONDS)  # a process that was suspended has not stalled
         if missing:
-            thread = min(work[one] for one in missing)
-            raise Stalled.after(schedule.stall_timeout, thread, STALLED)
+            raise Stalled.after(limit, min(work[one] for one in missing), STALLED)
         return [one.result() for one in work]

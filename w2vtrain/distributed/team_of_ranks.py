@@ -19,7 +19,7 @@ from w2vtrain.distributed.agreement import Standby, together
 from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
+from w2vtrain.distributed.rounds import Rounds, Traffic
 from w2vtrain.distributed.session import MeetingStage, Session
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine
@@ -37,7 +37,6 @@ from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import Course
 
 HEARTBEAT_SECONDS = 2.0
 """Between two signs of life of rank 0: the heartbeat that it writes, and its messages to the ranks that wait for it."""
@@ -128,13 +127,12 @@ class TeamOfRanks(Team):
         state = State.read(allgather_json(self.comm, asdict(state))[0], "the state of rank 0")
         self.traffic.words_per_chunk = float(text.words.mean())
         pace = Pace(self.comm.size, max(self.threads), len(text.words) * engine.schedule.epochs, self.words)
-        course = Course(engine, text, state, AgreedClock(engine.schedule.seconds))
-        rounds = Rounds(self.session, pace, self.run, self.traffic, course)
+        rounds = Rounds(self.session, pace, self.run, self.traffic, engine, text, state)
         self.session.stage = MeetingStage.MEETING
-        if self.comm.rank and course.has_ended():
-            yield course.state  # which the caller on rank 0 knows from the checkpoint
+        if self.comm.rank and rounds.has_ended():
+            yield rounds.state  # which the caller on rank 0 knows from the checkpoint
         try:
-            for reached in course.run(events.training, pause, rounds.train_epoch):
+            for reached in rounds.run(events.training, pause):
                 yield reached
                 if not self.session.wait():
                     return

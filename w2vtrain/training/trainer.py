@@ -1,6 +1,6 @@
 """Run the epochs of training on several threads: the order of chunks, their learning rates, progress and errors.
 
-`Course.run` is the loop over epochs, also for ranks, whose rounds are in distributed/rounds.py.
+`Course.run` is the loop over epochs, also for ranks: distributed/rounds.py changes how one epoch is trained.
 
 This module does not depend on the objective or the architecture: it decides which chunks to train on at which rate, and
 an engine trains on them.
@@ -137,11 +137,6 @@ class Clock:
         return self.limit is not None and self.spent >= self.limit
 
 
-TrainEpoch = Callable[[Order, Callable[[], bool]], Generator[SliceReport]]
-"""Deals the epoch's chunks from `Course.dealt` on, and yields a report per slice; it ends at the end of the epoch, when
-time is up, or when its second argument, a function, returns True to pause."""
-
-
 class Course:
     """The loop over the epochs of a run.
 
@@ -169,8 +164,7 @@ class Course:
         return self.state.has_ended(self.schedule.epochs) or self.clock.is_over()
 
     def run(
-        self, on_progress: Callable[[Progress], None] = lambda _: None, pause: Callable[[], bool] = lambda: False,
-        train_epoch: TrainEpoch | None = None,
+        self, on_progress: Callable[[Progress], None] = lambda _: None, pause: Callable[[], bool] = lambda: False
     ) -> Iterator[State]:  # fmt: skip
         """Train, and yield the state after each epoch and whenever `train_epoch` pauses, while no thread is training.
 
@@ -179,15 +173,14 @@ class Course:
         weights at that moment, training continues as if it had never stopped. Raise Diverged if the loss is not finite.
         The caller checks the weights at the end: see `check_finite`.
 
-        pause: returns whether to pause; train_epoch: by default, `on_threads`.
+        pause: returns whether to pause.
         """
-        train_epoch = train_epoch or self.on_threads
         while not self.has_ended():
             self.clock.start()
             self.dealt = self.state.chunks
             order = Order.of(self.text, self.schedule, self.state.epoch)
             done = int(order.before[0]) + int(order.words[: self.dealt].sum())
-            with closing(train_epoch(order, pause)) as reports:
+            with closing(self.train_epoch(order, pause)) as reports:
                 for report in reports:
                     done += report.words
                     on_progress(self.add(report, order, done))
@@ -220,12 +213,12 @@ class Course:
             state = state.after(Epoch(order.epoch + 1, mean, state.examples, done - int(order.before[0]), seconds))
         self.state = replace(state, is_over=self.clock.is_over())
 
-    def on_threads(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
+    def train_epoch(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
         """Train on the rest of the epoch, or up to a pause, on several threads. Any free thread takes the next slice.
 
-        `pause` is called by any thread after each slice; if it returns True, all threads finish their slices. With one
-        thread, the same seed gives the same bytes. Raise Stalled if a thread finishes no slice for too long, and any
-        other exception of a thread.
+        Yield a report per slice, and deal the chunks from `dealt` on. `pause` is called by any thread after each slice;
+        if it returns True, all threads finish their slices. With one thread, the same seed gives the same bytes. Raise
+        Stalled if a thread finishes no slice for too long, and any other exception of a thread.
         """
         turn, slices = threading.Lock(), self.slices(order, pause)
 
@@ -252,15 +245,10 @@ class Course:
             part = slice(self.dealt, min(self.dealt + size, chunks))
             if not self.clock.has_time_for(int(order.words[part].sum())):
                 return
-            yield self.deal(part.stop)
+            self.dealt = part.stop
+            yield part
             if pause():
                 return
-
-    def deal(self, end: int) -> slice:
-        """Deal the chunks up to `end`, which must be trained on before `close`. Return their slice of the order."""
-        part = slice(self.dealt, end)
-        self.dealt = end
-        return part
 
     def rates(self, order: Order, part: slice) -> np.ndarray:
         """Return the learning rate of each chunk of a slice, (n,) float64."""

@@ -73,23 +73,22 @@ class _Reading:
     progress: OnRead
 
     def run(self, settings: Settings, vocabulary: Vocabulary | None, ids: SharedIds) -> EncodedCorpus:
-        """Count all words, choose the vocabulary unless it is given, and write the ids."""
+        """Count all words, choose the vocabulary unless it is given, and write the ids.
+
+        Each rank encodes its stretch into a file of its own, and then all write these ids to the file that they share.
+        """
+        comm, written = self.comm, np.zeros((self.comm.size, 3), np.int64)  # by rank: entries, words and cuts
         with ExitStack() as stack:
-            with together(self.comm, self.report_sums) as gathering:
+            with together(comm, self.report_sums) as gathering:
                 counted = stack.enter_context(self.count(int(settings.threads), gathering))
-            words = [word.encode() for word in counted.words]
-            owned = dealt(self.comm, word_table.listed(words, counted.counts))
-            # A word of several ranks counts once, for the rank that it belongs to.
-            sums = np.array(astuple(replace(counted.stats, types=owned.types)), np.int64)
-            self.comm.allreduce(sums)
-            stats = replace(CorpusStats(*sums.tolist()), files=len(self.corpus.files))
-            if vocabulary is None:
-                limits = settings.min_count, settings.max_vocab
-                vocabulary = chosen(self.comm, owned, *limits, self.corpus.name, stats.text_bytes)
-            elif not stats.token_count:
-                raise no_tokens(self.corpus.name, stats.text_bytes)
-            del words, owned
-            return self.write(counted, vocabulary, stats, settings, ids)
+            vocabulary, stats = self.choose(counted, settings, vocabulary)
+            with together(comm) as gathering, naming(self.folder):
+                spool = stack.enter_context(temporary(self.folder))
+                written[comm.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, gathering.report)
+            comm.allreduce(written)
+            total = Written(*written.sum(axis=0).tolist())
+            stats, vocabulary, place = total.described(stats, vocabulary, settings.sentence_end, self.corpus.name)
+            return ids.write(spool, written[:, 0], stats, vocabulary, place)
 
     def report_sums(self, reports: list[Any]) -> None:
         """Report the sums of what all ranks have read: [bytes, tokens]."""
@@ -107,19 +106,22 @@ class _Reading:
 
         return read(stretch, threads=threads, folder=self.folder, progress=tick)
 
-    def write(
-        self, counted: Counted, vocabulary: Vocabulary, stats: CorpusStats, settings: Settings, ids: SharedIds
-    ) -> EncodedCorpus:
-        """Encode this rank's stretch into a file of its own, and then write all ids to the file that ranks share."""
-        written = np.zeros((self.comm.size, 3), np.int64)  # by rank: entries, words and cuts
-        with ExitStack() as stack:
-            with together(self.comm) as gathering, naming(self.folder):
-                spool = stack.enter_context(temporary(self.folder))
-                written[self.comm.rank] = counted.append_to(spool, vocabulary, settings.max_sentence, gathering.report)
-            self.comm.allreduce(written)
-            total = Written(*written.sum(axis=0).tolist())
-            stats, vocabulary, place = total.described(stats, vocabulary, settings.sentence_end, self.corpus.name)
-            return ids.write(spool, written[:, 0], stats, vocabulary, place)
+    def choose(
+        self, counted: Counted, settings: Settings, vocabulary: Vocabulary | None
+    ) -> tuple[Vocabulary, CorpusStats]:
+        """Return the vocabulary, chosen unless it is given, and the statistics of counting the whole corpus."""
+        words = [word.encode() for word in counted.words]
+        owned = dealt(self.comm, word_table.listed(words, counted.counts))
+        # A word of several ranks counts once, for the rank that it belongs to.
+        sums = np.array(astuple(replace(counted.stats, types=owned.types)), np.int64)
+        self.comm.allreduce(sums)
+        stats = replace(CorpusStats(*sums.tolist()), files=len(self.corpus.files))
+        if vocabulary is None:
+            limits = settings.min_count, settings.max_vocab
+            vocabulary = chosen(self.comm, owned, *limits, self.corpus.name, stats.text_bytes)
+        elif not stats.token_count:
+            raise no_tokens(self.corpus.name, stats.text_bytes)
+        return vocabulary, stats
 
 
 def _sample(comm: Communicator, corpus: Corpus) -> bytes:

@@ -24,6 +24,7 @@ from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint, early_stopping, record
 from w2vtrain.training.events import Events
+from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.fit import effective, fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
@@ -31,7 +32,7 @@ from w2vtrain.training.journal import Journal
 from w2vtrain.training.run import Phase
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.signals import listening
-from w2vtrain.training.state import Epoch, State
+from w2vtrain.training.state import Epoch, Saved, State
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 
@@ -416,6 +417,12 @@ def test_corpus_without_examples_raises_in_the_python_api_too(folder):
         fit(Inputs([str(folder / "text.txt")]), settings)
 
 
+def saved(state):
+    """Return what a checkpoint stores with this state."""
+    corpus, rest = asdict(Fingerprint(1, 2, [])), {"lowest": None, "waited": 0, "best": False}
+    return {"state": state, "corpus": corpus, "epochs": [], "finished": 0, "scoring": 0.0, **rest}
+
+
 def test_an_epoch_in_which_every_window_is_empty_has_no_loss_and_is_never_the_best(tmp_path):
     """Subsampling keeps both words of a line in few epochs."""
     text = tmp_path / "text.txt"
@@ -430,7 +437,7 @@ def test_an_epoch_in_which_every_window_is_empty_has_no_loss_and_is_never_the_be
     assert losses[model.record["best_epoch"] - 1] is not None
     for epoch in epochs:
         state = State(epoch=epoch.epoch, last=epoch)
-        assert State.read(json.loads(json_text(asdict(state))), "") == state
+        assert Saved.read(json.loads(json_text(saved(asdict(state)))), "").state == state
 
 
 @pytest.mark.parametrize(("loss", "examples"), [(None, 3), (math.nan, 3), (math.inf, 0), ("x", 0)])
@@ -438,4 +445,4 @@ def test_a_missing_or_invalid_loss_of_an_epoch_is_refused(loss, examples):
     facts = asdict(State(epoch=1, last=Epoch(1, 1.0, 3, 10, 1.0)))
     facts["last"] |= {"loss": loss, "examples": examples}
     with pytest.raises(DataError, match="loss"):
-        State.read(facts, "damaged")
+        Saved.read(saved(facts), "damaged")

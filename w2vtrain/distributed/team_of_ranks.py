@@ -26,6 +26,7 @@ from w2vtrain.engines.contract import Chunks, Engine
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, WriteError, reason
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.files import atomic_write
+from w2vtrain.system.json_text import typed
 from w2vtrain.system.machine import cores_of_process, versions
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
@@ -124,7 +125,7 @@ class TeamOfRanks(Team):
         with self._together():
             self.run.end_if_stopped()
         self.session.stage = MeetingStage.EXCHANGING
-        state = State.read(allgather_json(self.comm, asdict(state))[0], "the state of rank 0")
+        state = typed(allgather_json(self.comm, asdict(state))[0], State, "the state of rank 0")
         self.traffic.words_per_chunk = float(text.words.mean())
         pace = Pace(self.comm.size, max(self.threads), len(text.words) * engine.schedule.epochs, self.words)
         rounds = Rounds(self.session, pace, self.run, self.traffic, engine, text, state)

@@ -77,11 +77,6 @@ class State:
     timed: Count = 0
     is_over: bool = False
 
-    @classmethod
-    def read(cls, values: Any, start: str) -> "State":
-        """Return the state that parsed JSON describes. Raise DataError, which begins with `start`, if none."""
-        return _checked(typed(values, cls, start), start)
-
     @property
     def current(self) -> int:
         """The number of the epoch that the run is in, counted from 1, or of the last one if the run is over."""
@@ -125,18 +120,12 @@ class Saved:
     def read(cls, values: Any, start: str) -> "Saved":
         """Return what parsed JSON describes. Raise DataError, which begins with `start`, if a field does not fit."""
         saved = typed(values, cls, start)
-        _checked(saved.state, start)
+        last = saved.state.last
+        if last and (last.loss is None) != (last.examples == 0):
+            raise DataError(f"{start}: an epoch of {last.examples:,} examples has the loss {last.loss}")
         if not saved.waited <= saved.finished <= saved.state.epoch:
             raise DataError(
                 f"{start}: waited is {saved.waited}, finished {saved.finished} and epoch {saved.state.epoch}; each must"
                 " be at least the one before it"
             )
         return saved
-
-
-def _checked(state: State, start: str) -> State:
-    """Return a state. Raise DataError if the last epoch has a loss without examples, or examples without a loss."""
-    last = state.last
-    if last and (last.loss is None) != (last.examples == 0):
-        raise DataError(f"{start}: an epoch of {last.examples:,} examples has the loss {last.loss}")
-    return state

@@ -44,7 +44,7 @@ from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, s
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
-from w2vtrain.system import compression, json_text, reading
+from w2vtrain.system import arrow_batches, compression, json_text, parquet_pages, reading
 from w2vtrain.text import columns, tables, text_files, vocabulary
 from w2vtrain.text.table_formats import arrow, delimited, json_lines
 from w2vtrain.training import checkpoint, fit, predictor, run_folder
@@ -55,10 +55,11 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, arrow, categories, checkpoint, classes, columns, comparison, comparison_picture, comparison_tables,
-    compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines, json_text, keyed_vectors,
-    model, model_file, outliers, parsers, predictor, reading, request, resume, run_folder, safetensors, similarity,
-    sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec, word_files, wordnet,
+    analogies, arrow, arrow_batches, categories, checkpoint, classes, columns, comparison, comparison_picture,
+    comparison_tables, compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines,
+    json_text, keyed_vectors, model, model_file, outliers, parquet_pages, parsers, predictor, reading, request, resume,
+    run_folder, safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
+    word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.write.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.

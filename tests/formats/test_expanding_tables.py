@@ -5,12 +5,12 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+import zstandard
 from formats.test_attacks import PROGRAM, needs_proc, printed
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.vector_formats import _ipc
 from w2vtrain.formats.vectors import read_vectors, write_vectors
-from w2vtrain.system import parquet_pages
+from w2vtrain.system import arrow_batches, parquet_pages
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # pyarrow's imports
 MANY = 9_000_000
@@ -150,9 +150,23 @@ def test_the_batches_found_are_those_that_pyarrow_reads(tmp_path):
     for compression in (None, "zstd", "lz4"):
         arrow_file(path, words, lists(np.arange(6, dtype=np.float32), 2), compression)
         with path.open("rb") as file:
-            found = list(_ipc.batches(file, path.stat().st_size))
+            found = list(arrow_batches.batches(file, path.stat().st_size))
         assert [(batch.is_dictionary, batch.rows) for batch in found] == [(True, 2), (False, 3)]
         assert 6 * 4 + 3 * 4 <= found[1].bytes < 200
+
+
+def test_a_batch_that_is_compressed_as_by_arrow_0_17_promises_its_decompressed_size(tmp_path):
+    """pyarrow still decompresses it: an entry in the message's own metadata says so, not a field of the batch."""
+    pa = pytest.importorskip("pyarrow")
+
+    path, packed = tmp_path / "v.arrow", struct.pack("<q", 5000) + zstandard.compress(bytes(5000))
+    batch = pa.record_batch({"bytes": np.frombuffer(packed, np.int8)})
+    options = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V4)
+    with pa.ipc.new_file(path, batch.schema, options=options) as writer:
+        writer.write_batch(batch, custom_metadata={"ARROW:experimental_compression": "zstd"})
+    with path.open("rb") as file:
+        assert list(arrow_batches.batches(file, path.stat().st_size)) == [(False, len(packed), 5000)]
+        assert pa.ipc.open_file(file).get_batch(0).column("bytes").buffers()[1].size == 5000
 
 
 def test_every_damaged_byte_of_a_table_is_read_or_refused(tmp_path):

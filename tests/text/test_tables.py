@@ -5,7 +5,7 @@ import gzip
 import json
 import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import forked
@@ -478,6 +478,65 @@ def test_what_expands_too_much_is_refused_before_it_is_read(tmp_path, rows_per_p
     with pytest.raises(DataError, match=message):
         next(Tables([str(path)], "text").read())
     assert allocated() - before < 1 << 20
+
+
+def batches_file(path, column, rows_per_batch, compression):
+    """Write an Arrow file, or a stream if the name says so."""
+    found, form = pa.table({"text": column}), ipc.new_stream if ".arrows" in path.name else ipc.new_file
+    with form(path, found.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(found, max_chunksize=rows_per_batch)
+    return path
+
+
+@contextmanager
+def counted():
+    """Yield a pool that counts what pyarrow takes in the block."""
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    try:
+        yield pool
+    finally:
+        pa.set_memory_pool(before)
+
+
+def long_row():
+    return pa.array(["a b " * (20 << 20)])
+
+
+def long_entry():
+    return pa.DictionaryArray.from_arrays(np.zeros(1, np.int32), long_row())
+
+
+def empty_lists():
+    """Return many lists of no words, which take no bytes at all."""
+    return pa.Array.from_buffers(pa.list_(pa.string(), 0), 1 << 25, [None], children=[pa.array([], pa.string())])
+
+
+@pytest.mark.parametrize("column", [long_row, long_entry, empty_lists])
+@pytest.mark.parametrize(
+    ("name", "compression"),
+    [("t.feather", "zstd"), ("t.feather", "lz4"), ("t.arrows", "zstd"), ("t.arrows", "lz4"), ("t.arrows.gz", None)],
+)
+def test_a_batch_of_arrow_that_expands_too_much_is_refused_before_it_is_read(tmp_path, name, compression, column):
+    path = batches_file(tmp_path / name, column(), None, compression)
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(path.read_bytes(), 1))
+    assert path.stat().st_size < 600_000
+    with counted() as pool:
+        with pytest.raises(DataError, match=rf"{name}: .* (are|is) too (many|large) for a file of [\d,]+ bytes"):
+            next(Tables([str(path)], "text").read())
+        assert pool.max_memory() < 1 << 16
+
+
+@pytest.mark.parametrize("name", ["t.feather", "t.arrows"])
+def test_text_of_arrow_that_compresses_well_is_read_batch_by_batch(tmp_path, name):
+    text = "a b " * (1 << 18)
+    path = batches_file(tmp_path / name, pa.array([text] * 100), 1, "zstd")
+    assert 200 * path.stat().st_size < 100 * len(text)
+    with counted() as pool:
+        assert sum(map(len, Tables([str(path)], "text").read())) == 100 * (len(text) + 1)
+        assert pool.max_memory() < 1 << 23
 
 
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])

@@ -1,4 +1,4 @@
-"""The sizes of the pages of a Parquet file, found before pyarrow reserves memory for them.
+"""Parquet files, opened, and the sizes of their pages, found before pyarrow reserves memory for them.
 
 The sizes in the footer are those that the writer claims; pyarrow believes the header of each page. Both are structures
 in Thrift's compact protocol (parquet.thrift: FileMetaData, PageHeader). The footer is read here, too, because asking
@@ -6,13 +6,15 @@ pyarrow for the metadata of a damaged column ends the process.
 """
 
 import struct
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from w2vtrain.errors import DataError
 from w2vtrain.system.reading import justified
 
+BUFFER_BYTES = 1 << 18
+"""Bytes of a column that are read at a time."""
 MAX_HEADER_BYTES = 1 << 16
 """Most bytes of a page's header, without its texts, which are skipped."""
 MIN_PAGE_BYTES = 4
@@ -45,6 +47,24 @@ class Chunk(NamedTuple):
     values: int
     bytes: int
     start: int
+
+
+def opened(file: BinaryIO, dictionaries: Iterable[str] = (), metadata: Any = None) -> Any:
+    """Return pyarrow's reader of a file, for columns whose pages `checked` has found to be of a justified size.
+
+    dictionaries: the paths of the leaves to read as dictionaries of strings; metadata: the file's, if it is known.
+    """
+    from pyarrow.parquet import ParquetFile
+
+    return ParquetFile(
+        file, metadata=metadata, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=[*dictionaries]
+    )
+
+
+def leaves(schema: Any, column: str) -> dict[int, str]:
+    """Return the paths of the leaves of a column in a Parquet schema, by their numbers."""
+    paths = {number: schema.column(number).path for number in range(len(schema))}
+    return {number: path for number, path in paths.items() if f"{path}.".startswith(f"{column}.")}
 
 
 def checked(file: BinaryIO, path: str | Path, size: int, columns: Container[int]) -> Iterator[tuple[Chunk, Page]]:

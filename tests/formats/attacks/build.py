@@ -116,6 +116,24 @@ def array():
     return file.getvalue()
 
 
+def batch(form, column, compression):
+    """Return a table with one batch. form: "file" or "stream"."""
+    import pyarrow as pa
+
+    found, sink = pa.table({"text": column}), pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with getattr(pa.ipc, f"new_{form}")(sink, found.schema, options=options) as writer:
+        writer.write_table(found)
+    return sink.getvalue().to_pybytes()
+
+
+def empty_lists():
+    """Return as many lists as a batch may have, all of no words, which take no bytes."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.list_(pa.string(), 0), (1 << 31) - 1, [None], children=[pa.array([], pa.string())])
+
+
 def zeros(first, rows, dim):
     """Return rows of text vectors of zeros, as they follow the header; first: the number in the first word."""
     return b"".join(b"w%d" % row + b" 0" * dim + b"\n" for row in range(first, first + rows))
@@ -339,6 +357,10 @@ OTHERS = {
         arrays={"context_weights": np.ones((2, 2), "<f4")}, architecture="vlbl", window=50
     ),
     "model/no-end.safetensors": scored(sentence_end=True),
+    "columns/repeated.feather": batch("file", ["a b " * (18 << 20)], "zstd"),
+    "columns/repeated.arrows": batch("stream", ["a b " * (18 << 20)], "zstd"),
+    "columns/repeated.arrows.gz": gzip.compress(batch("stream", ["a b " * (18 << 20)], None), mtime=0),
+    "columns/rows.feather": batch("file", empty_lists(), None),
     "result/list.json": b"[]",
     "result/deep.json": b"[" * 4000,
     "result/no-figures.json": result(test={}),

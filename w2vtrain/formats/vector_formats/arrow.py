@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import BinaryIO
 
-from w2vtrain.errors import DataError
-from w2vtrain.formats.vector_formats import _ipc
 from w2vtrain.formats.vector_formats import _tables as tables
 from w2vtrain.formats.vector_formats.contract import Table
-from w2vtrain.system.reading import justified
+from w2vtrain.system import arrow_batches
 
 
 def write(file: BinaryIO, table: Table) -> None:
@@ -21,16 +19,8 @@ def write(file: BinaryIO, table: Table) -> None:
 
 def opened(file: BinaryIO, path: str | Path, size: int) -> tables.OpenTable:
     """Return the table of a file, of which one batch is in memory at a time."""
-    import pyarrow as pa
-
-    table = pa.ipc.open_file(file)
-    batches = list(_ipc.batches(file, size))
-    needed = max((batch.bytes for batch in batches), default=0)
-    needed += sum(batch.bytes for batch in batches if batch.is_dictionary)  # they stay in memory
-    if needed > justified(size):
-        raise DataError(f"{path}: {needed:,} decompressed bytes are too many for a file of {size:,} bytes")
-    rows = sum(batch.rows for batch in batches if not batch.is_dictionary)
-    return tables.OpenTable(rows, table.schema, lambda _: map(table.get_batch, range(table.num_record_batches)))
+    table = arrow_batches.open_file(file, path, size)
+    return tables.OpenTable(sum(table.rows), table.schema, lambda _: table.batches)
 
 
 FORMAT = tables.table_format("arrow", (".arrow", ".feather"), b"ARROW1\0\0", opened, write)

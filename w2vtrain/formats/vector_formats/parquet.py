@@ -1,5 +1,6 @@
 """Parquet tables with the columns `word`, `count` and `vector`, in row groups; the vectors are not compressed."""
 
+from collections.abc import Container
 from pathlib import Path
 from typing import BinaryIO
 
@@ -8,9 +9,6 @@ from w2vtrain.formats.vector_formats import _tables as tables
 from w2vtrain.formats.vector_formats.contract import Table
 from w2vtrain.system import parquet_pages
 from w2vtrain.system.reading import justified
-
-BUFFER_BYTES = 1 << 18
-"""Bytes of a column that are read at a time."""
 
 
 def write(file: BinaryIO, table: Table) -> None:
@@ -28,11 +26,11 @@ def opened(file: BinaryIO, path: str | Path, size: int) -> tables.OpenTable:
     from pyarrow import parquet
 
     facts = parquet.read_metadata(file)
-    paths = [facts.schema.column(i).path for i in range(facts.num_columns)]
-    _check_pages(file, [name.split(".")[0] for name in paths], path, size)
+    word, count, vector = (parquet_pages.leaves(facts.schema, name) for name in tables.COLUMNS)
+    _check_pages(file, path, size, word, {*word, *count, *vector})
     # A dictionary of words stays one, because few bytes can name a long word many times.
-    words = ["word"] if "word" in paths else None
-    table = parquet.ParquetFile(file, metadata=facts, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=words)
+    words = [name for name in word.values() if name == "word"]
+    table = parquet_pages.opened(file, words, facts)
     columns = [name for name in tables.COLUMNS if name in table.schema_arrow.names]
     return tables.OpenTable(
         facts.num_rows,
@@ -41,16 +39,15 @@ def opened(file: BinaryIO, path: str | Path, size: int) -> tables.OpenTable:
     )
 
 
-def _check_pages(file: BinaryIO, columns: list[str], path: str | Path, size: int) -> None:
-    """Raise DataError if the pages of the columns that are read take more memory than a file of `size` bytes justifies.
+def _check_pages(file: BinaryIO, path: str | Path, size: int, word: Container[int], columns: Container[int]) -> None:
+    """Raise DataError if the pages of these columns take more memory than a file of `size` bytes justifies.
 
-    The totals of the footer are not enough: what a page takes is in its header.
+    The totals of the footer are not enough: what a page takes is in its header. word: the leaves of the column `word`.
     """
     needed = values = 0
-    read = [number for number, name in enumerate(columns) if name in tables.COLUMNS]
-    for chunk, page in parquet_pages.checked(file, path, size, read):
+    for chunk, page in parquet_pages.checked(file, path, size, columns):
         needed, values = needed + page.bytes, values + page.values
-        if columns[chunk.column] == "word" and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
+        if chunk.column in word and (encoding := parquet_pages.EXPANDING.get(page.encoding)):
             raise DataError(
                 f"{path}: the column `word` has the encoding {encoding}, which is not read, because a few bytes"
                 " could exhaust the memory: write it with dictionary or plain encoding"

@@ -1,14 +1,14 @@
 """Parquet and Arrow's files and streams, which pyarrow reads."""
 
-import io
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
-from w2vtrain.system import parquet_pages
+from w2vtrain.system import arrow_batches, parquet_pages
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import justified
 from w2vtrain.text.columns import Column, bytes_of, column_in, longest_entry, pyarrow, rows, selected
@@ -18,68 +18,46 @@ from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 BATCH_BYTES = 1 << 22  # of a column, approximately
 MAX_BATCH_ROWS = 1 << 14
 REPEATED_BYTES = 1 << 26  # of a batch of a Parquet file, if all of its strings are the longest of the dictionary
+DAMAGED = (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError, struct.error)
 PROBED_ROWS = 64  # rows that are read one by one to find a dictionary, which empty lists do not show
 
 
 @contextmanager
 def _reading(path: str, name: str) -> Iterator[None]:
-    """Turn what pyarrow raises for malformed data into a DataError with the file and the format."""
+    """Turn what is raised for malformed data into a DataError with the file and the format."""
     try:
         yield
     except W2VError:
         raise
     except FileNotFoundError as error:
         raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
-    except (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError) as error:
+    except DAMAGED as error:
         text = " ".join(str(error).split())
         raise DataError(f"{path}: damaged or unsupported {name} data: {text[:300] or type(error).__name__}") from error
-
-
-class _Stream(io.RawIOBase):
-    """The bytes of an iterator as a file that pyarrow can read. No more memory is reserved than there are bytes."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._held = pieces, bytearray()
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Return `size` bytes, or fewer at the end."""
-        while (size < 0 or len(self._held) < size) and (piece := next(self._pieces, b"")):
-            self._held += piece
-        end = len(self._held) if size < 0 else size
-        data = bytes(self._held[:end])
-        del self._held[:end]
-        return data
 
 
 # Parquet
 
 
 @contextmanager
-def _parquet(path: str, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
-    """Yield a reader. dictionaries: the leaves to read as dictionaries of strings."""
+def _parquet(path: str) -> Iterator[tuple[BinaryIO, Any]]:
+    """Yield a file, and its reader."""
     pyarrow(f"{path}: Parquet")
-    from pyarrow import parquet
-
-    options = {"pre_buffer": False, "buffer_size": 1 << 20, "read_dictionary": [*dictionaries]}
-    with _reading(path, "Parquet"), Path(path).open("rb") as file, parquet.ParquetFile(file, **options) as table:
-        yield table
+    with _reading(path, "Parquet"), Path(path).open("rb") as file:
+        yield file, parquet_pages.opened(file)
 
 
 def _parquet_names(file: File, _: Raw) -> list[str]:
-    with _parquet(file.path) as table:
+    with _parquet(file.path) as (_, table):
         return list(table.schema_arrow.names)
 
 
 def _parquet_open(file: File, path: str, _: Raw) -> Opened:
     if file.size is None:
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
-    with _parquet(file.path) as table:
+    with _parquet(file.path) as (data, table):
         column = column_in(table.schema_arrow, path, file.path)
-        held = _held(file.path, _leaves(table, path))
+        held = _held(data, file.path, parquet_pages.leaves(table.schema, path))
     return Opened(column.lists, _parquet_pieces(file, path, column, held))
 
 
@@ -91,33 +69,28 @@ class _Held(NamedTuple):
     expands: bool = False
 
 
-def _held(path: str, leaves: list[int]) -> dict[int, _Held]:
+def _held(data: BinaryIO, path: str, leaves: Container[int]) -> dict[int, _Held]:
     """Return what the pages of a column hold, by the number of the row group, from the headers of the pages.
 
     pyarrow reserves what these say. Raise DataError for a page or a group that is larger than the file justifies.
     """
     held: dict[int, _Held] = {}
     size = Path(path).stat().st_size
-    with Path(path).open("rb") as raw:
-        for chunk, page in parquet_pages.checked(raw, path, size, leaves):
-            before, expands = held.get(chunk.group, _Held()), page.encoding in parquet_pages.EXPANDING
-            now = _Held(before.bytes + page.bytes, max(before.largest, page.bytes), before.expands or expands)
-            if now.bytes > justified(size):
-                raise DataError(
-                    f"{path}: row group {chunk.group + 1:,} has {now.bytes:,} bytes or more, too many for a file of"
-                    f" {size:,}: write it with smaller row groups, and check that it is what you expect"
-                )
-            held[chunk.group] = now
+    for chunk, page in parquet_pages.checked(data, path, size, leaves):
+        before, expands = held.get(chunk.group, _Held()), page.encoding in parquet_pages.EXPANDING
+        now = _Held(before.bytes + page.bytes, max(before.largest, page.bytes), before.expands or expands)
+        if now.bytes > justified(size):
+            raise DataError(
+                f"{path}: row group {chunk.group + 1:,} has {now.bytes:,} bytes or more, too many for a file of"
+                f" {size:,}: write it with smaller row groups, and check that it is what you expect"
+            )
+        held[chunk.group] = now
     return held
-
-
-def _leaves(table: Any, column: str) -> list[int]:
-    return [i for i in range(len(table.schema)) if f"{table.schema.column(i).path}.".startswith(f"{column}.")]
 
 
 def group_starts(file: File) -> list[int]:
     """Return a place in the file for each row group of a Parquet file, by its rows, in ascending order from 0 on."""
-    with _parquet(file.path) as table:
+    with _parquet(file.path) as (_, table):
         return _starts(table.metadata, file.size or 0)
 
 
@@ -128,22 +101,20 @@ def _starts(metadata: Any, size: int) -> list[int]:
 
 def _parquet_pieces(file: File, path: str, column: Column, held: dict[int, _Held]) -> Iterator[Piece]:
     """Yield the rows of the groups whose places are in the file's range of bytes. held: see `_held`."""
-    with _parquet(file.path) as table:
+    with _parquet(file.path) as (data, table):
         metadata, row = table.metadata, 1
         whole = Path(file.path).stat().st_size
-        leaves = [table.schema.column(i).path for i in _leaves(table, path)]
+        coded = parquet_pages.opened(data, parquet_pages.leaves(table.schema, path).values(), metadata)
         for number, start in enumerate(_starts(metadata, whole)):
             group = metadata.row_group(number)
             if file.first <= start < file.first + (file.size or 0):
                 pages = held.get(number, _Held())
                 # A few bytes of a page that expands can repeat a text as long as the page once per value.
                 most = (
-                    REPEATED_BYTES // pages.largest
-                    if pages.expands
-                    else _repeatable_rows(file.path, number, path, column, leaves)
+                    REPEATED_BYTES // pages.largest if pages.expands else _repeatable_rows(coded, number, path, column)
                 )
                 size = max(1, min(most, MAX_BATCH_ROWS, group.num_rows * BATCH_BYTES // max(1, pages.bytes)))
-                for batch in table.iter_batches(size, row_groups=[number], columns=[path], use_threads=False):
+                for batch in _batches(table, size, number, path):
                     for text in bytes_of(selected(batch, column), column.lists, rows(f"{file.path}: row ", row)):
                         yield Piece(text, start)
                     row += len(batch)
@@ -151,40 +122,39 @@ def _parquet_pieces(file: File, path: str, column: Column, held: dict[int, _Held
                 row += group.num_rows
 
 
-def _repeatable_rows(file: str, number: int, path: str, column: Column, leaves: list[str]) -> int:
+def _repeatable_rows(coded: Any, number: int, path: str, column: Column) -> int:
     """Return how many rows of a group have at most REPEATED_BYTES if all have the longest string of its dictionary.
 
-    A dictionary of a few kilobytes may have a string of megabytes, which each row may repeat.
+    A dictionary of a few kilobytes may have a string of megabytes, which each row may repeat. coded: the reader that
+    keeps strings in their dictionaries.
     """
-    with _parquet(file, leaves) as table:
-        batches = table.iter_batches(1, row_groups=[number], columns=[path], use_threads=False)
-        for batch in islice(batches, PROBED_ROWS):
-            if (longest := longest_entry(selected(batch, column))) is not None:
-                return max(1, REPEATED_BYTES // longest)
+    for batch in islice(_batches(coded, 1, number, path), PROBED_ROWS):
+        if (longest := longest_entry(selected(batch, column))) is not None:
+            return max(1, REPEATED_BYTES // longest)
     return PROBED_ROWS
+
+
+def _batches(table: Any, size: int, group: int, column: str) -> Iterator[Any]:
+    return table.iter_batches(size, row_groups=[group], columns=[column], use_threads=False)  # type: ignore[no-any-return]
 
 
 # Arrow
 
 
 @contextmanager
-def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[Any]:
-    """Yield a reader of either format of Arrow: of files or of streams."""
+def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[arrow_batches.Table]:
+    """Yield a table in either format of Arrow: of files or of streams."""
     pyarrow(f"{file.path}: Arrow")
-    from pyarrow import ipc
-
-    options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
     with _reading(file.path, "Arrow"):
         pieces = raw(file)
         head = next(pieces, b"")
         if head[:6] != b"ARROW1":
-            with ipc.open_stream(_Stream(chain([head], pieces)), options=options) as stream:
-                yield stream
+            yield arrow_batches.open_stream(chain([head], pieces), file.path, file.size or 0, columns)
             return
         if file.size is None or unpacked(file.path)[1]:
             raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
-        with Path(file.path).open("rb") as plain, ipc.open_file(plain, options=options) as opened:
-            yield opened
+        with Path(file.path).open("rb") as plain:
+            yield arrow_batches.open_file(plain, file.path, Path(file.path).stat().st_size, columns)
 
 
 def _arrow_names(file: File, raw: Raw) -> list[str]:
@@ -204,11 +174,9 @@ def _arrow_open(file: File, path: str, raw: Raw) -> Opened:
 def _arrow_pieces(file: File, column: Column, raw: Raw, field: int) -> Iterator[Piece]:
     row = 1
     with _arrow(file, raw, [field]) as table:
-        stream = hasattr(table, "read_next_batch")
-        batches = table if stream else map(table.get_batch, range(table.num_record_batches))
-        for number, batch in enumerate(batches):
+        for number, batch in enumerate(table.batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
-            at = None if stream else (file.size or 0) * number // table.num_record_batches
+            at = (file.size or 0) * number // len(table.rows) if table.rows else None
             for text in bytes_of(selected(batch, column), column.lists, rows(f"{file.path}: row ", row)):
                 yield Piece(text, at)
             row += len(batch)

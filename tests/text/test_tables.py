@@ -5,6 +5,7 @@ import gzip
 import json
 import signal
 import sys
+import tracemalloc
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from w2vtrain.text.columns import bytes_of
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import File
+from w2vtrain.text.table_formats import arrow
 from w2vtrain.text.table_formats.arrow import REPEATED_BYTES
 from w2vtrain.text.tables import Tables
 from w2vtrain.text.text_files import Corpus
@@ -527,6 +529,32 @@ def test_a_batch_of_arrow_that_expands_too_much_is_refused_before_it_is_read(tmp
         with pytest.raises(DataError, match=rf"{name}: .* (are|is) too (many|large) for a file of [\d,]+ bytes"):
             next(Tables([str(path)], "text").read())
         assert pool.max_memory() < 1 << 16
+
+
+def test_a_batch_of_millions_of_empty_rows_takes_little_memory(tmp_path):
+    many = 1 << 23
+    column = pa.Array.from_buffers(pa.list_(pa.string(), 0), many, [None], children=[pa.array([], pa.string())])
+    blocks = Tables([str(batches_file(tmp_path / "t.feather", column, None, None))], "text").read()
+    tracemalloc.start()
+    try:
+        assert set(next(blocks)) == {ord("\n")}
+        assert tracemalloc.get_traced_memory()[1] < 10 * many
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["t.feather", "t.arrows"])
+def test_where_a_batch_of_arrow_is_cut_changes_nothing(tmp_path, monkeypatch, name):
+    whole = {}
+    for texts in (TEXTS, [TEXTS[:i] for i in range(30)], pa.array(TEXTS).dictionary_encode()):
+        path = str(batches_file(tmp_path / name, texts, 100, "lz4"))
+        for rows in (1 << 20, 7):
+            monkeypatch.setattr(arrow, "ROWS_AT_ONCE", rows)
+            whole[rows] = b"".join(Tables([path], "text").read())
+        assert whole[7] == whole[1 << 20]
+    path = str(batches_file(tmp_path / name, [*TEXTS[:150], None], 100, None))
+    with pytest.raises(DataError, match=r"row 151: null"):
+        list(Tables([path], "text").read())
 
 
 @pytest.mark.parametrize("name", ["t.feather", "t.arrows"])

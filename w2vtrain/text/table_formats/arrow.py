@@ -17,6 +17,7 @@ from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
 BATCH_BYTES = 1 << 22  # of a column, approximately
 MAX_BATCH_ROWS = 1 << 14
+ROWS_AT_ONCE = 1 << 20  # of a batch of Arrow; what is computed of each row takes more memory than an empty row
 REPEATED_BYTES = 1 << 26  # of a batch of a Parquet file, if all of its strings are the longest of the dictionary
 DAMAGED = (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError, struct.error)
 PROBED_ROWS = 64  # rows that are read one by one to find a dictionary, which empty lists do not show
@@ -48,7 +49,7 @@ def _parquet(path: str) -> Iterator[tuple[BinaryIO, Any]]:
 
 
 def _parquet_names(file: File, _: Raw) -> list[str]:
-    with _parquet(file.path) as (_, table):
+    with _parquet(file.path) as (_data, table):
         return list(table.schema_arrow.names)
 
 
@@ -90,7 +91,7 @@ def _held(data: BinaryIO, path: str, leaves: Container[int]) -> dict[int, _Held]
 
 def group_starts(file: File) -> list[int]:
     """Return a place in the file for each row group of a Parquet file, by its rows, in ascending order from 0 on."""
-    with _parquet(file.path) as (_, table):
+    with _parquet(file.path) as (_data, table):
         return _starts(table.metadata, file.size or 0)
 
 
@@ -177,9 +178,11 @@ def _arrow_pieces(file: File, column: Column, raw: Raw, field: int) -> Iterator[
         for number, batch in enumerate(table.batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
             at = (file.size or 0) * number // len(table.rows) if table.rows else None
-            for text in bytes_of(selected(batch, column), column.lists, rows(f"{file.path}: row ", row)):
-                yield Piece(text, at)
-            row += len(batch)
+            for start in range(0, len(batch), ROWS_AT_ONCE):
+                part = selected(batch.slice(start, ROWS_AT_ONCE), column)
+                for text in bytes_of(part, column.lists, rows(f"{file.path}: row ", row)):
+                    yield Piece(text, at)
+                row += len(part)
 
 
 PARQUET = Format("Parquet", (".parquet", ".pq"), _parquet_open, _parquet_names)

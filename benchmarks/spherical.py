@@ -38,7 +38,8 @@ class Rows:
 
     def output(self) -> Array:
         """Return O."""
-        return self.M @ self.U.astype(self.M.dtype)
+        output: Array = self.M @ self.U.astype(self.M.dtype)
+        return output
 
     def step(self, H: Array, targets: Array, rate: float, shrink: float) -> tuple[Array, Array]:
         """Train on a block, H (B, d) and targets (B,). Return its losses (B,) and -dL/dH (B, d), of the old rows.

@@ -4,6 +4,7 @@ import surroundings  # first: NumPy and Numba read the environment when they are
 
 # isort: split
 
+import gc
 import os
 import shutil
 import signal
@@ -19,6 +20,8 @@ from w2vtrain.architectures import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.commands import shell
 from w2vtrain.objectives import objectives
+
+gc.disable()  # until all tests are collected, because they are no garbage
 
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
@@ -78,6 +81,12 @@ def pytest_collection_modifyitems(items):
         spared = any(one in names and names & {*others, *SPARED} - {one} for one, others in SPARED.items())
         if spared or (item.originalname in COMPOSED_TESTS and names & COMPOSED):
             item.add_marker("slow")
+
+
+def pytest_collection_finish():
+    """Spare later searches for garbage what has been made so far: modules and thousands of tests, which all stay."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -192,7 +192,7 @@ def test_compressed_vectors_are_read(tmp_path, format, name):
 )
 def test_compressed_files_of_other_formats_are_refused(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
-    with pytest.raises(DataError, match=f"a compressed {format}: decompress it first"):
+    with pytest.raises(DataError, match=f"a compressed {format} file: decompress it first"):
         read_vectors(put(tmp_path, gzip.compress((tmp_path / "v").read_bytes())))
 
 

@@ -296,7 +296,7 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
         ("output", "v\0.bin"), ("save_vocab", "x\0"), ("read_vocab", "\ud800"), ("output", "/"), ("output", ""),
         ("log_json", "x\0"), ("heldout", ["x\0"]), ("sources", ["\ud800"]), ("checkpoint_every", 10**400),
         ("checkpoint_every", "x"), ("progress_every", None), ("force", 3), ("strange", 1),
-        ("export", "both"), ("export", 3), ("export", ["in"]),
+        ("export", "both"), ("export", 3), ("export", ["in"]), ("origins", {"x": 1}), ("origins", {}),
     ],
 )  # fmt: skip
 def test_an_impossible_request_is_refused_with_a_one_line_error(w2vtrain, stopped, name, value):

@@ -150,7 +150,7 @@ def notes(study: Study, need: str, seconds: float) -> Iterator[str]:
     yield "without normalizing), and size the output parameters, both relative to a full softmax."
     if any(run.use == "softmax" for run in study.runs):
         yield "The softmax is listed last."
-    if any(run.use == "hs" for run in ranking(study, need)):
+    if need != VECTORS and any(run.use == "hs" for run in ranking(study, need)):
         yield "With a tree of output vectors, hs has a lower perplexity: docs/objectives.md#trees-and-classes."
     if seconds < MAX_DURATION_RATIO * shortest(study, need):
         yield f"No run that meets the need was shorter than {shortest(study, need):.1f} s."

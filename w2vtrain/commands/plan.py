@@ -75,9 +75,10 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
     settings, threads_reason = effective(asked), threads_of(asked.threads)[1]
-    grow, is_raw = bool(request.grow_vocabulary), origins["tokenizer"] == "default"
+    known = request.origins or origins  # a run folder has those of its command
+    grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
     inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, raw=is_raw)
-    effect = partial(check_effect, asked, request.origins or origins)  # a run folder has those of its command
+    effect = partial(check_effect, asked, known)
     check_all(effect, partial(inputs.check, settings), partial(check_start, request, start))
     if not request.print_config:
         if team.size > 1:

@@ -25,7 +25,7 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.request import RANGES, FitRequest, is_stream
 from w2vtrain.commands.shell import imports
-from w2vtrain.config import validated
+from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError, shown
 from w2vtrain.parsers import MAX_SECONDS, Real
 from w2vtrain.registry import CodeNotAllowed
@@ -87,6 +87,8 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     except (ValueError, ConfigError) as error:
         raise DataError(f"{damaged}: {error}{REMEDY}") from error
     request = typed({**given, "run": str(run)}, FitRequest, damaged, REMEDY)
+    if missing := [name for name in FIELDS if name not in request.origins]:
+        raise DataError(f"{damaged}: it does not say where {missing[0]} is from{REMEDY}")
     for name, value in vars(request).items():
         if not _is_possible(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")

@@ -76,7 +76,7 @@ class AgreedClock(Clock):
 
 
 class Rounds(Course):
-    """The course of one of several ranks. A signal on any rank sets `signals.stop_requested` on all.
+    """The course of one of several ranks. A signal on any rank sets `own_run.stop_requested` on all.
 
     pool: the threads of the rank, if it has several. They last for all rounds: `system.parallel` would start
     threads for each, which took 0.3 ms per thread, and the shortest rounds of many threads take about 1 ms.
@@ -85,10 +85,10 @@ class Rounds(Course):
     clock: AgreedClock
 
     def __init__(
-        self, session: Session, pace: Pace, signals: Run, traffic: Traffic, engine: Engine, text: Chunks, state: State
+        self, session: Session, pace: Pace, own_run: Run, traffic: Traffic, engine: Engine, text: Chunks, state: State
     ) -> None:  # fmt: skip
         super().__init__(engine, text, state, AgreedClock(engine.schedule.seconds))
-        self.session, self.pace, self.signals, self.traffic = session, pace, signals, traffic
+        self.session, self.pace, self.own_run, self.traffic = session, pace, own_run, traffic
         self.rank, ranks, threads = session.comm.rank, session.comm.size, self.schedule.threads
         updates = expected_updates(engine, text, self.schedule)
         self.pool = ThreadPoolExecutor(threads, "w2vtrain learner") if threads > 1 else None
@@ -121,12 +121,12 @@ class Rounds(Course):
         now = time.monotonic()
         report = Report(
             loss=sum(part.loss for part in mine), examples=sum(part.examples for part in mine),
-            cpu=sum(part.cpu for part in mine), stop=self.signals.stop_requested, save=pause(),
+            cpu=sum(part.cpu for part in mine), stop=self.own_run.stop_requested, save=pause(),
             elapsed=0 if self.rank else self.clock.here(),
         )  # fmt: skip
         totals, seconds = self.session.meet(report, (now - began, self.waited))
         self.waited, self.clock.agreed = time.monotonic() - now, totals.elapsed
-        self.signals.stop_requested = self.signals.stop_requested or totals.stop > 0
+        self.own_run.stop_requested = self.own_run.stop_requested or totals.stop > 0
         self.cycle += np.vstack([seconds, np.diff(bounds)])
         words, alpha = int(order.words[first:last].sum()), float(rates[-1])
         return SliceReport(totals.loss, int(totals.examples), words, alpha, totals.cpu), totals.stop + totals.save > 0

@@ -89,7 +89,10 @@ class TeamOfRanks(Team):
         return replace(settings, threads=threads), where
 
     def begin(self, run: Run | None) -> bool:
-        """Create the folder that the ranks share, on rank 0. The others wait for it here, and raise rank 0's errors."""
+        """Create the folder that the ranks share, on rank 0. The others wait for it here, and raise rank 0's errors.
+
+        If `run` is None on rank 0, there is nothing to train: return False on all ranks.
+        """
         self.run, folder = run or self.run, None
         if isinstance(run, RunFolder):
             folder = run.shared

@@ -33,12 +33,12 @@ UNRECORDED_OUTPUT_SHARE = 0.4
 """The share of output vectors in the blends of a model whose record does not name one."""
 KIND = "keyed vectors"
 """The metadata "kind" of a file of KeyedVectors; models have none."""
+HEADER_KIND = f'"kind":"{KIND}"'.encode()
+"""KIND as written in the header of the file, whose JSON has no white space."""
 NUMERIC_PREFIX, OBJECT_PREFIX = "attribute.", "objects."
 """What the names of the tensors of attributes begin with in a file of KeyedVectors."""
 NGRAMS = ("ngrams.rows", "ngrams.buckets", "ngrams.sizes")
 """The tensors of n-grams in a file of KeyedVectors: rows, their buckets, and (minn, maxn, bucket)."""
-HEADER_KIND = f'"kind":"{KIND}"'.encode()
-"""The same in the header of the file, whose JSON has no white space."""
 KeyedArrays = tuple[list[Any], NDArray[Any], dict[str, NDArray[Any]], NgramVectors | None]
 """Keys, vectors (V, d), attributes (V,) by name, and the vectors of n-grams."""
 

@@ -79,7 +79,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         promise = reader.sniff(head, whole)
         if promise is not None:
             if compression and not reader.compressible:
-                return _unknown(size, compression, f"a compressed {name}: decompress it first")
+                return _unknown(size, compression, f"a compressed {name} file: decompress it first")
             return Sniff(name, *promise, size, compression)
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     lines = head[start:].split(b"\n", 5)[:5]

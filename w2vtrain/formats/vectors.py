@@ -127,7 +127,7 @@ class Output:
         self, words: Sequence[str], matrix: NDArray[Any] | LazyRows, overwrite: Callable[[str], bool],
         claim: Claim | None = None, counts: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
-        """Write vectors as `write_vectors` does. overwrite: see `check_writable`. Only `check` checks the output."""
+        """Write vectors as `write_vectors` does. overwrite: see `check_writable`. Call `check` first."""
         path, chosen, table = self.path, formats()[self.form], self._table(words, matrix, counts)
         if chosen.folder:
             with atomic_folder(path, overwrite(path), chosen.folder.is_ours, claim) as folder:
@@ -236,7 +236,7 @@ def write_vectors(
     >>> w2vtrain.write_vectors("colors.txt", ["red", "green"], np.eye(2, dtype=np.float32), force=True)
 
     """
-    output = Output(str(path), format_of(path, format), dtype)
+    output = Output(os.fspath(path), format_of(path, format), dtype)
     output.check()
     output.write(words, matrix, lambda _: force, claim, counts)
 
@@ -356,8 +356,8 @@ def _promised(path: str | Path, is_binary: bool, no_header: bool) -> Sniff:
 def read_counts(path: str | Path, coding: Coding) -> dict[str, int]:
     """Return the counts in a file that belongs to vectors, with a word and its count per line.
 
-    `KeyedVectors` writes the count 0 for keys that have none. If a word is repeated, its first count is that of the row
-    that is kept; gensim takes the last.
+    `KeyedVectors` writes the count 0 for keys that have none. A repeated word gets its first count, because its first
+    row is kept; gensim uses the last.
     """
     counts: dict[str, int] = {}
     for number, line in read_lines(path, MAX_WORD_BYTES):

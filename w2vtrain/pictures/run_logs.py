@@ -189,7 +189,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
         elif kind == "epoch":
             last = typed(facts, EpochFacts, where)
             finished = [*(entry for entry in finished if entry.epoch != last.epoch), last]
-        elif kind == "done" and "record" in facts:
+        elif kind == "done" and facts.get("record") is not None:
             finished = typed(facts["record"], Epochs, where).epochs
     _add_epochs(run, settings, finished, per_epoch)
     _add_progress(run, settings, progress if len(progress) <= MAX_REPORTS else _averaged(progress))

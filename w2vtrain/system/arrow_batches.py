@@ -66,11 +66,11 @@ def open_stream(pieces: Iterator[bytes], path: str | Path, size: int, columns: l
 
     kept = 0
 
-    def checked(message: Any) -> bytes:
+    def checked(message: Any) -> Any:
         nonlocal kept
         batch = _promised(message.metadata.to_pybytes(), BufferReader(message.body or b""), 0)
         kept = _kept(kept, batch, path, size)
-        return message.serialize().to_pybytes()  # type: ignore[no-any-return]
+        return memoryview(message.serialize()).cast("B")  # without another copy
 
     messages = map(checked, ipc.MessageReader.open_stream(_Stream(pieces, path, size)))
     reader = ipc.open_stream(
@@ -84,11 +84,11 @@ def _kept(kept: int, batch: Batch, path: str | Path, size: int) -> int:
 
     Raise DataError if the batch takes more memory, beside them, than a file of `size` bytes justifies.
     """
-    kept += batch.bytes if batch.is_dictionary else 0
-    if max(kept + batch.bytes, 4 * batch.rows) > justified(size):
-        much = f"{kept + batch.bytes:,} decompressed bytes and {batch.rows:,} rows"
+    needed = kept + batch.bytes
+    if max(needed, 4 * batch.rows) > justified(size):
+        much = f"{needed:,} decompressed bytes and {batch.rows:,} rows"
         raise DataError(f"{path}: {much} are too many for a file of {size:,} bytes")
-    return kept
+    return needed if batch.is_dictionary else kept
 
 
 class _Stream(io.RawIOBase):
@@ -105,9 +105,8 @@ class _Stream(io.RawIOBase):
         while (size < 0 or len(self._held) < size) and (piece := next(self._pieces, b"")):
             self._held += piece
             if len(self._held) > justified(self._size):
-                raise DataError(
-                    f"{self._path}: a message of {size:,} bytes is too large for a file of {self._size:,} bytes"
-                )
+                held = f"a message of {len(self._held):,} bytes or more"
+                raise DataError(f"{self._path}: {held} is too large for a file of {self._size:,} bytes")
         end = len(self._held) if size < 0 else size
         data = bytes(memoryview(self._held)[:end])
         del self._held[:end]
@@ -184,7 +183,7 @@ def _needed(data: bytes, table: int, number: int) -> int:
 
 
 def _items(data: bytes, table: int, number: int, kind: struct.Struct) -> Iterator[tuple[int, ...]]:
-    """Return the structures in a vector."""
+    """Return an iterator over the fields of each structure in a vector."""
     if not (field := _field(data, table, number)):
         return iter(())
     first = _at(data, field)

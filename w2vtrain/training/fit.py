@@ -240,7 +240,7 @@ class _Learner:
         if self.run.folder:
             origin = Origin(start.name, start.sha256) if start else None
             self.fingerprint = Fingerprint.of(corpus, self.ids, origin)
-        checkpoint, self.run.checkpoint = self.run.checkpoint, None  # its memory is needed after this
+        checkpoint, self.run.checkpoint = self.run.checkpoint, None  # free its arrays when this method returns
         if checkpoint is None:
             return
         try:

@@ -38,7 +38,7 @@ DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabu
 """Fields of the request that affect the result, in addition to the settings."""
 
 
-class Output(Struct, omit_defaults=True):
+class WrittenFile(Struct, omit_defaults=True):
     """A file or folder that the run wrote or is about to rename into place. log: it grows, and has no checksum."""
 
     inode: int
@@ -57,7 +57,7 @@ class _Config:
     request: dict[str, Any]
     settings: dict[str, Any]
     digest: str
-    outputs: dict[str, Output]
+    outputs: dict[str, WrittenFile]
     locks: dict[str, int]
     complete: bool
 
@@ -75,7 +75,7 @@ class Journal:
     trusted: Trusted
     description: dict[str, Any]
     run: str = field(default_factory=lambda: secrets.token_hex(8))
-    outputs: dict[str, Output] = field(default_factory=dict)
+    outputs: dict[str, WrittenFile] = field(default_factory=dict)
     locks: dict[str, int] = field(default_factory=dict)
     complete: bool = False
     sealed: bool = True
@@ -127,7 +127,7 @@ class Journal:
         """
         with answering(temporary):
             inode, (digest, size) = temporary.stat().st_ino, checksum(temporary)
-        self.outputs[str(target)] = Output(inode, log=True) if grows else Output(inode, size, digest)
+        self.outputs[str(target)] = WrittenFile(inode, log=True) if grows else WrittenFile(inode, size, digest)
         self.save()
 
     def owns(self, path: str) -> bool:

@@ -109,7 +109,8 @@ class RunFolder(Run):
 
         Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
         checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
-        start over if `anew`, else raise ConfigError. The same for a config.json in another schema, but raise DataError.
+        start over if `anew`, else raise ConfigError. Likewise, if config.json has another schema, start over if `anew`,
+        else raise DataError.
         """
         trusted = require_trust(self.folder, OutputError)
         # Convert tuples to lists, as JSON does: this is compared with a description that was read.

@@ -87,11 +87,11 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     except (ValueError, ConfigError) as error:
         raise DataError(f"{damaged}: {error}{REMEDY}") from error
     request = typed({**given, "run": str(run)}, FitRequest, damaged, REMEDY)
-    if missing := [name for name in FIELDS if name not in request.origins]:
-        raise DataError(f"{damaged}: it does not say where {missing[0]} is from{REMEDY}")
     for name, value in vars(request).items():
         if not _is_possible(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")
+    if missing := [name for name in FIELDS if name not in request.origins]:
+        raise DataError(f"{damaged}: it does not say where {missing[0]} is from{REMEDY}")
     return request
 
 

@@ -104,20 +104,20 @@ def every_run(results: list[Result]) -> str:
     lines = by_contender(results)
     above = above_best(lines)
     head = ["objective", "rate", "CPU seconds", "validation text", "test text", "above best"]
-    rows = [
-        [
-            f"`{line.name}`",
-            _rates(line),
-            ranged(line.values(cpu_seconds), three_digits),
-            line.text(lambda r: r["validation"]),
-            line.text(lambda r: r["test"]["perplexity"]),
-            above[line.name],
-        ]
-        if line.results
-        else [f"`{line.name}`", line.failed[0].partition(":")[0], *["-"] * 4]
-        for line in lines
+    return markdown([head, *(_run_row(line, above[line.name]) for line in lines)])
+
+
+def _run_row(line: ContenderResults, above: str) -> list[str]:
+    if not line.results:
+        return [f"`{line.name}`", line.failed[0].partition(":")[0], *["-"] * 4]
+    return [
+        f"`{line.name}`",
+        _rates(line),
+        ranged(line.values(cpu_seconds), three_digits),
+        line.text(lambda r: r["validation"]),
+        line.text(lambda r: r["test"]["perplexity"]),
+        above,
     ]
-    return markdown([head, *rows])
 
 
 def _rates(line: ContenderResults) -> str:

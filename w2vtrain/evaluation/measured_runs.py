@@ -188,7 +188,8 @@ def _answers(study: Study, need: str) -> Iterator[Answer]:
 def weight_decay(words: int) -> float:
     """Return a weight decay for a language model trained on a text of `words` words.
 
-    The best of those tried was 1.5e-5 with 0.9 million words, 5e-6 with 2.8 million, and 0 with 16.6 million.
+    The best of those tried was 1.5e-5 with 0.9 million words, 5e-6 with 2.8 million, and 0 with 16.6 million. With
+    3.6 million words of German, on which this was not chosen, it is better than 0 and 1.5e-5.
     """
     return 0.0 if words > 10_000_000 else min(1.5e-5, float(f"{14 / words:.2g}"))
 

@@ -12,6 +12,7 @@ write to the same row wait for each other's cache lines at every window and over
 replicas, hierarchical softmax was as slow on two threads as on one, and half as fast on two cores that share no cache.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -162,10 +163,11 @@ def apart_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     Threads that write to different parts of the same cache line wait for each other. With small arrays allocated by
     NumPy, hs on two threads was up to 2.5 times slower, depending on their addresses.
     """
-    size = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // CACHE_LINE_PAIR_BYTES) * CACHE_LINE_PAIR_BYTES
+    count = math.prod(shape)
+    size = -(-count * np.dtype(dtype).itemsize // CACHE_LINE_PAIR_BYTES) * CACHE_LINE_PAIR_BYTES
     raw = np.zeros(size + CACHE_LINE_PAIR_BYTES, np.uint8)
     first = -raw.ctypes.data % CACHE_LINE_PAIR_BYTES
-    zeros: np.ndarray = raw[first : first + size].view(dtype)[: int(np.prod(shape))].reshape(shape)
+    zeros: np.ndarray = raw[first : first + size].view(dtype)[:count].reshape(shape)
     return zeros
 
 

@@ -90,7 +90,7 @@ class Workspace:
         Memory for new arrays of this size comes from the operating system, which takes longer than the product
         that fills them.
         """
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         held = self._arrays.get(name)
         if held is None or held.size < size or held.dtype != dtype:
             held = self._arrays[name] = np.empty(size, dtype)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from w2vtrain.commands.plan import check_ranks
+from w2vtrain.commands.fit_plan import check_ranks
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.errors import ConfigError, UsageError
 

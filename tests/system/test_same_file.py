@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from w2vtrain.commands.fit_plan import check_apart, check_files
 from w2vtrain.commands.outputs import check_outputs
-from w2vtrain.commands.plan import check_apart, check_files
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.errors import UsageError

@@ -150,7 +150,7 @@ def export(
     The run may still be training and is not affected. The corpus is not needed.
     """
     with imports():
-        from w2vtrain.commands.plan import check_export
+        from w2vtrain.commands.fit_plan import check_export
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.training.checkpoint_vectors import exported_from, newest, settings_of, vocabulary_of
         from w2vtrain.training.folder import stored

@@ -1,6 +1,6 @@
 """`fit --dry-run`: print what a run would take, and write nothing.
 
-plan.py decides what the run would do, and training/estimate.py measures.
+fit_plan.py decides what the run would do, and training/estimate.py measures.
 """
 
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
+from w2vtrain.commands.fit_plan import Plan, plan
 from w2vtrain.commands.outputs import check_outputs
-from w2vtrain.commands.plan import Plan, plan
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.run import headline, recorded
 from w2vtrain.commands.shell import echo_json

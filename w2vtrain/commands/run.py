@@ -1,6 +1,6 @@
 """Carry out what a `fit` command asks for: join the ranks of an MPI job, train as planned, and write the results.
 
-plan.py decides what to do, training/fit.py trains, and outputs.py writes. What ranks exchange is in distributed/.
+fit_plan.py decides what to do, training/fit.py trains, and outputs.py writes. What ranks exchange is in distributed/.
 """
 
 import faulthandler
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
+from w2vtrain.commands.fit_plan import Plan, plan
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
-from w2vtrain.commands.plan import Plan, plan
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings

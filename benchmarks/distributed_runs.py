@@ -40,8 +40,9 @@ from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of
+from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
 from w2vtrain.training.trainer import make_engine
 
@@ -71,7 +72,7 @@ def accuracy(
 
             def train(comm: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
                 ranks = TeamOfRanks(comm, interval)
-                model = fit(inputs, own, team=ranks)
+                model = fit(Plan.of(inputs, own), team=ranks)
                 ranks.session.end()
                 return model if comm.rank == 0 else None, ranks.facts()
 
@@ -79,7 +80,7 @@ def accuracy(
             try:
                 still = patch.object(Pace, "adapt", lambda *_: None)  # threads do not communicate as ranks do
                 with patch.object(synchronization, "shares", RULES[rule]), still:
-                    model, facts = run_ranks(count, train)[0] if count > 1 else (fit(inputs, own), {})
+                    model, facts = run_ranks(count, train)[0] if count > 1 else (fit(Plan.of(inputs, own)), {})
             except Diverged as error:
                 yield {**run, "failed": str(error)}
                 continue

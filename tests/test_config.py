@@ -13,7 +13,7 @@ from w2vtrain.config import ROWS, SYNONYMS, Settings, broken_rules, check_patien
 from w2vtrain.errors import ConfigError, InputMissing
 from w2vtrain.system import machine
 from w2vtrain.system.machine import automatic_threads, peak_memory, versions
-from w2vtrain.training.fit import effective
+from w2vtrain.training.plan import effective
 
 
 def toml(tmp_path, text):

@@ -10,15 +10,15 @@ from typing import Any
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import NoSentences
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.progress_bar import progress_bar
 from w2vtrain.text.phrase_finding import find_in, read_text
 from w2vtrain.text.phrase_table import PhraseTable, Scoring
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import effective, fit
-from w2vtrain.training.inputs import Inputs, Texts, corpus_of, heldout_of, sources_of
+from w2vtrain.training.fit import fit
+from w2vtrain.training.inputs import Inputs, Texts, corpus_of, sources_of
+from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.warm_start import WarmStart
 from w2vtrain.user_code import Named
 
@@ -89,10 +89,9 @@ def train(
         settings = {"min_count": 1, **settings}
     checked = validated(settings)
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
-    resolved = effective(checked)
     if vocabulary is not None:
-        vocabulary = vocabulary.cut(resolved.min_count, resolved.max_vocab)
-    return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), resolved, events, progress)
+        vocabulary = vocabulary.cut(checked.min_count, checked.max_vocab)
+    return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), checked, events, progress)
 
 
 def find_phrases(
@@ -211,17 +210,12 @@ def continue_training(
     start = WarmStart.of(model)
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
-    resolved = effective(checked)
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary)
-    return _fit(inputs, resolved, events, progress)
+    return _fit(inputs, checked, events, progress)
 
 
 def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:
-    if not inputs.sources and isinstance(inputs.sources, list):
-        raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
-    inputs.check(settings)
-    if inputs.heldout:
-        heldout_of(inputs.heldout, settings)  # a missing file is reported before the corpus is read
-    events = events or Events()
+    plan, events = Plan.of(inputs, settings), events or Events()
+    plan.files()  # a missing file is reported before anything is read
     with progress_bar(events) if progress else nullcontext(events) as reported:
-        return fit(inputs, settings, events=reported)
+        return fit(plan, events=reported)

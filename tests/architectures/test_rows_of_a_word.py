@@ -22,8 +22,8 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.probability.sampling import keep_thresholds
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.checkpoint_vectors import vectors_of
-from w2vtrain.training.fit import effective
 from w2vtrain.training.perplexity import perplexity
+from w2vtrain.training.plan import effective
 
 SIZE, DIM = 12, 10
 WORDS = [f"{'abc'[i % 3]}{i}" for i in range(SIZE)]

@@ -9,7 +9,7 @@ from w2vtrain.commands.run import headline
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model_text import facts
 from w2vtrain.objectives import objectives
-from w2vtrain.training.fit import effective
+from w2vtrain.training.plan import effective
 
 
 @pytest.mark.parametrize("name", sorted(objectives()))

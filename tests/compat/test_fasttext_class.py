@@ -14,6 +14,7 @@ from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan
 
 RNG = np.random.default_rng(2)
 ABOUT = {**SMALL, "bucket": 3000}
@@ -44,7 +45,7 @@ def test_it_trains_as_fit_does_from_the_same_rows(about):
         mine[len(rows["own"]) :, :8] = rows["ngrams"][picked]
 
     settings = settings_of(model, 3, model.alpha, model.min_alpha, model.corpus_total_words)
-    expected = fit(Inputs(Sentences(SENTENCES)), settings, prepare=prepare)
+    expected = fit(Plan.of(Inputs(Sentences(SENTENCES)), settings), prepare=prepare)
     model.train(SENTENCES, total_examples=model.corpus_count, epochs=3)
     for word in expected.words:
         np.testing.assert_allclose(model.wv[word], expected[word], atol=1e-6)

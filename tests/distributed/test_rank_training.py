@@ -17,8 +17,9 @@ from w2vtrain.distributed.team_of_ranks import TeamOfRanks
 from w2vtrain.errors import DataError, Diverged, Stalled, Stopped, W2VError
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 
@@ -78,7 +79,7 @@ class Ranks:
         try:
             inputs = Inputs([self.text])
             events = Events(epoch=lambda epoch, _: self.epochs.append((comm.rank, epoch)))
-            model = fit(inputs, self.settings, events=events, prepare=prepare, team=ranks)
+            model = fit(Plan.of(inputs, self.settings), events=events, prepare=prepare, team=ranks)
             ranks.finish(model)
         except W2VError as error:
             told = ranks.tell(error)
@@ -125,7 +126,7 @@ def test_one_rank_learns_what_a_process_without_ranks_learns(ranks, text, subwor
     run = ranks(subwords=subwords)
     ((model, _),) = run(1)
     assert run.every_chunk_once()
-    alone = fit(Inputs([text]), run.settings)
+    alone = fit(Plan.of(Inputs([text]), run.settings))
     # A rank adds its changes to the common weights, which rounds them once more.
     np.testing.assert_allclose(model.input, alone.input, atol=1e-4)
     assert model.words == alone.words

@@ -12,6 +12,8 @@ from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.errors import UsageError
 from w2vtrain.system.same_file import among, same_file
+from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan
 
 
 @pytest.fixture
@@ -105,12 +107,12 @@ def asked(**more):
 
 def test_outputs_that_differ_only_in_case_are_refused_before_training(case_insensitive):
     with pytest.raises(UsageError, match=r"^V.bin: given for two outputs$"):
-        check_files(asked(save_model="V.bin"), Settings())
+        check_files(asked(save_model="V.bin"), Plan(Inputs(["a.txt"]), Settings()))
 
 
 def test_outputs_that_differ_only_in_case_are_two_files_on_linux(folder):
     request = asked(save_model="V.bin")
-    check_files(request, Settings())
+    check_files(request, Plan(Inputs(["a.txt"]), Settings()))
     check_outputs(request, lambda file: False)
     assert request.results == ["v.bin", "V.bin", "v.bin.json"]
 
@@ -118,7 +120,7 @@ def test_outputs_that_differ_only_in_case_are_two_files_on_linux(folder):
 @pytest.mark.parametrize("output", ["A.TXT", "./a.txt", "second.txt"])
 def test_an_output_that_is_the_corpus_under_another_name_is_refused(case_insensitive, output):
     with pytest.raises(UsageError, match="is both input and output"):
-        check_files(asked(output=output, force=True), Settings())
+        check_files(asked(output=output, force=True), Plan(Inputs(["a.txt"]), Settings()))
 
 
 def test_an_output_in_the_run_folder_is_refused_in_any_case(case_insensitive):

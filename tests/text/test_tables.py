@@ -33,8 +33,9 @@ from w2vtrain.text.table_formats.arrow import REPEATED_BYTES
 from w2vtrain.text.tables import Tables
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training import inputs
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import fit
 from w2vtrain.training.folder import locked
+from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run_folder import RunFolder
 
 pa = pytest.importorskip("pyarrow")
@@ -446,19 +447,19 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
     monkeypatch.setattr(WindowEngine, "MAX_CHUNKS_PER_CALL", 2)
     path, folder = write(table(), tmp_path / "t.parquet"), tmp_path / "run"
     about = effective(Settings(vector_size=5, epochs=2, min_count=1, threads=1, column="text"))
-    expected = fit(inputs.Inputs([path]), about).input
+    expected = fit(Plan.of(inputs.Inputs([path]), about)).input
     with locked(folder):
         run = StopsSoon(folder)
         begin(run, about, request={})
         with pytest.raises(Stopped):
-            fit(inputs.Inputs([path]), about, team=team_of(run))
+            fit(Plan.of(inputs.Inputs([path]), about), team=team_of(run))
         again = RunFolder(folder)
         begin(again, about, request={})
         write(table().slice(1), path)
         with pytest.raises(CorpusChanged, match=r"t\.parquet"):
-            fit(inputs.Inputs([path]), about, team=team_of(again))
+            fit(Plan.of(inputs.Inputs([path]), about), team=team_of(again))
         write(table(), path)
-        found = fit(inputs.Inputs([path]), about, team=team_of(again)).input
+        found = fit(Plan.of(inputs.Inputs([path]), about), team=team_of(again)).input
         again.finish()
     np.testing.assert_array_equal(found, expected)
 

@@ -19,10 +19,10 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import effective
 from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import STOPPED_EARLY, Run
 from w2vtrain.training.run_folder import RunFolder
 
@@ -330,7 +330,7 @@ def test_checkpoint_that_lacks_facts_about_its_run_is_refused(corpus, about):
     run = Run()
     run.checkpoint = checkpoint.Checkpoint(1, {}, about, [])
     with pytest.raises(DataError, match="checkpoint 1: its description of the run is invalid"):
-        pipeline_fit(Inputs([str(corpus / "short.txt")]), settings, team=team_of(run))
+        pipeline_fit(Plan.of(Inputs([str(corpus / "short.txt")]), settings), team=team_of(run))
 
 
 def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path):
@@ -342,7 +342,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
         begin(stopped, settings)
         events = Events(epoch=lambda epoch, score: setattr(stopped, "stop_requested", epoch.epoch == 1))
         with pytest.raises(Stopped):
-            pipeline_fit(Inputs(text, text), settings, team=team_of(stopped), events=events)
+            pipeline_fit(Plan.of(Inputs(text, text), settings), team=team_of(stopped), events=events)
         for name in ("input", "output", "best.input", "best.output"):
             for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
                 run = RunFolder(tmp_path)
@@ -350,7 +350,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
                 array = run.checkpoint.arrays.pop(name)
                 run.checkpoint.arrays.update({name: change(array)} if change else {})
                 with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
-                    pipeline_fit(Inputs(text, text), settings, team=team_of(run))
+                    pipeline_fit(Plan.of(Inputs(text, text), settings), team=team_of(run))
 
 
 def test_run_that_writes_to_a_pipe_leaves_no_folder(corpus, tmp_path):

@@ -13,9 +13,10 @@ from w2vtrain.errors import ConfigError, ResourceError
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training import space
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, longest_sentence
 from w2vtrain.training.perplexity import perplexity
+from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.predictor import window_size
 from w2vtrain.training.space import position_rows
 
@@ -121,7 +122,7 @@ def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, object
     built = []
     model = train(sessions, objective=objective, alpha=1e-12, **SMALL)
     done = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
-    fit(Inputs(Sentences(sessions)), done, prepare=lambda engine: built.append(engine.objective))
+    fit(Plan.of(Inputs(Sentences(sessions)), done), prepare=lambda engine: built.append(engine.objective))
     loss, untrained = model.record["epochs"][0]["loss"], built[0].untrained_loss()
     assert loss <= untrained * (1 + 1e-6)
     if "hs" not in objective:  # paths have different lengths
@@ -205,7 +206,7 @@ def extent_of(sentences, **settings):
     """Return the elements of a thread's working memory for context words, and for their scores."""
     found = []
     done = effective(Settings(**{**SMALL, **settings}))
-    fit(Inputs(Sentences(sentences)), done, prepare=lambda engine: found.append(engine.workers[0][2]))
+    fit(Plan.of(Inputs(Sentences(sentences)), done), prepare=lambda engine: found.append(engine.workers[0][2]))
     return found[0].context.size, found[0].logits.size
 
 

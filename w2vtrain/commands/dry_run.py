@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.fit_plan import Plan, plan
+from w2vtrain.commands.fit_plan import FitPlan, plan
 from w2vtrain.commands.outputs import check_outputs
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.run import headline, recorded
@@ -35,7 +35,7 @@ def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
     planned = plan(request, os.environ, Team())
     with closing(Console(request.quiet)) as console:
         in_the_way = refuse(planned)
-        expected = estimate(planned.inputs, planned.settings, seconds, planned.run(), console.events().reading)
+        expected = estimate(planned, seconds, planned.run(), console.events().reading)
     expected.warnings += in_the_way
     if as_json:
         epochs = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
@@ -44,7 +44,7 @@ def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
         show(planned, expected)
 
 
-def refuse(planned: Plan) -> list[str]:
+def refuse(planned: FitPlan) -> list[str]:
     """Raise the errors of `run.lead` for the run folder, the outputs and their locks, but leave nothing behind.
 
     Return a warning for each output that exists and that `fit` would not overwrite.
@@ -63,7 +63,7 @@ def refuse(planned: Plan) -> list[str]:
     ]
 
 
-def show(planned: Plan, expected: Estimate) -> None:
+def show(planned: FitPlan, expected: Estimate) -> None:
     """Print an estimate."""
     settings, request = planned.settings, planned.request
     echo(headline(settings, planned.reason))

@@ -27,9 +27,9 @@ from w2vtrain.system.machine import threads_of
 from w2vtrain.system.same_file import among
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.fit import effective
-from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
+from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.journal import DECIDING_FIELDS
+from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.team import Team
@@ -40,17 +40,14 @@ WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan(Plan):
     """What a `fit` command will do.
 
-    settings: with automatic values filled in; reason: for the number of threads; inputs: the text to read, and what
-    --read-vocab and --init-from name.
+    request: with the origins of its settings; reason: for the number of threads.
     """
 
     request: FitRequest
-    settings: Settings
     reason: str
-    inputs: Inputs
 
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
@@ -62,7 +59,7 @@ class Plan:
         return RunFolder(folder, every, wait, cache, request.allow_changed, results=results)
 
 
-def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Plan:
+def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> FitPlan:
     """Return what a request asks for, the same on all processes of a team.
 
     Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names the first mistake of each kind in
@@ -74,25 +71,26 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Pla
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
-    settings, threads_reason = effective(asked), threads_of(asked.threads)[1]
     known = request.origins or origins  # a run folder has those of its command
     grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
     inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, raw=is_raw)
-    effect = partial(check_effect, asked, known)
-    check_all(effect, partial(inputs.check, settings), partial(check_start, request, start))
+    _, planned, _ = check_all(
+        partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
+    )
+    settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
         if team.size > 1:
             check_ranks(request)
         if team.leads:
             check_results(request, settings)
-            check_files(request, settings)
+            check_files(request, planned)
         folder = encoding_folder(request.cache_dir, request.output)
         inputs = replace(inputs, vocabulary=vocabulary_of(request, settings), folder=folder)
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
-    return Plan(replace(request, origins=stated, command=command), settings, threads_reason, inputs)
+    return FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
 
 
 def vocabulary_of(request: FitRequest, settings: Settings) -> Vocabulary | None:
@@ -180,17 +178,13 @@ def check_ranks(request: FitRequest) -> None:
         )
 
 
-def check_files(request: FitRequest, settings: Settings) -> None:
+def check_files(request: FitRequest, planned: Plan) -> None:
     """Check every input and output that can be checked before the run folder is locked."""
-    corpus, heldout, *_ = check_all(
-        lambda: corpus_of(request.sources, settings).files,
-        lambda: heldout_of(request.heldout, settings).files if request.heldout else [],
-        partial(check_folders, request), partial(check_apart, request),
-    )  # fmt: skip
-    paths = [file.path for file in [*corpus, *heldout]]
+    files, *_ = check_all(planned.files, partial(check_folders, request), partial(check_apart, request))
+    paths = [file.path for file in files]
     if paths.count(STDOUT) > 1:
         raise UsageError("-: stdin cannot be both the corpus and the held-out text")
-    read = [*paths, request.read_vocab, request.init_from, request.config, settings.phrases]
+    read = [*paths, request.read_vocab, request.init_from, request.config, planned.settings.phrases]
     check_different(request.files, [name for name in read if name])
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.fit_plan import Plan, plan
+from w2vtrain.commands.fit_plan import FitPlan, plan
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.request import FitRequest
@@ -29,6 +29,7 @@ from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.training.fit import fit
+from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.signals import listening
 from w2vtrain.training.team import Team
@@ -89,14 +90,15 @@ def joined(request: FitRequest) -> Iterator[Team]:
             job.finish()
 
 
-def follow(planned: Plan, team: Team) -> None:
+def follow(planned: FitPlan, team: Team) -> None:
     """Train as a rank other than 0: without held-out text, outputs and console."""
-    inputs, run = replace(planned.inputs, heldout=(), folder=None), team.run
-    if team.begin(run):
-        team.finish(fit(inputs, replace(planned.settings, patience=None), team=team))
+    inputs = replace(planned.inputs, heldout=(), folder=None)
+    mine = Plan.of(inputs, replace(planned.settings, patience=None))
+    if team.begin(team.run):
+        team.finish(fit(mine, team=team))
 
 
-def lead(planned: Plan, team: Team, resumed: bool) -> None:
+def lead(planned: FitPlan, team: Team, resumed: bool) -> None:
     """Lock the run folder and the outputs, train with a log, and write the results."""
     request, run = planned.request, planned.run()
     with run.held():  # from here on, signals stop or save a run that has a folder
@@ -119,7 +121,7 @@ def lead(planned: Plan, team: Team, resumed: bool) -> None:
                 console.complete(request.results)
 
 
-def start(planned: Plan, run: Run, console: Console) -> None:
+def start(planned: FitPlan, run: Run, console: Console) -> None:
     """Report what will be done, and what is odd about it."""
     settings = planned.settings
     run.warn = console.note_warning
@@ -130,9 +132,9 @@ def start(planned: Plan, run: Run, console: Console) -> None:
         console.say(f"warning     {why}; resuming from the checkpoint before it")
 
 
-def train_and_write(planned: Plan, run: Run, team: Team, console: Console) -> None:
+def train_and_write(planned: FitPlan, run: Run, team: Team, console: Console) -> None:
     """Train, write the results and report them. If they cannot be written, what was learned is saved."""
-    model = fit(planned.inputs, planned.settings, events=team.watch(console.events()), team=team)
+    model = fit(planned, events=team.watch(console.events()), team=team)
     model = team.finish(model)
     started = time.monotonic()
     run.enter(Phase.WRITING)
@@ -174,7 +176,7 @@ def crowded(threads: int | str) -> str | None:
     return f"warning     {threads} threads on {cores} core{'s' * (cores != 1)} ({why}) will slow each other down"
 
 
-def print_settings(planned: Plan) -> None:
+def print_settings(planned: FitPlan) -> None:
     """Print the effective settings as TOML that --config accepts, each with its origin."""
     settings, origins = planned.settings, planned.request.origins
     for name, value in asdict(settings).items():

@@ -21,8 +21,9 @@ from w2vtrain.text.counting import CorpusStats
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.state import Epoch, Progress
 
 logger = logging.getLogger(__name__)
@@ -152,7 +153,7 @@ class Learner:
             ready=self.on_ready,
         )
         try:
-            fit(Inputs(source, encoded=encoded), settings, events=events, prepare=self.prepare)
+            fit(Plan.of(Inputs(source, encoded=encoded), settings), events=events, prepare=self.prepare)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)
         finally:

@@ -27,7 +27,7 @@ from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
 from w2vtrain.system.storage import remove_tree
-from w2vtrain.training.fit import effective
+from w2vtrain.training.plan import effective
 
 MAX_RESULT_BYTES = 16 << 20
 """Maximum size of a result file in bytes."""

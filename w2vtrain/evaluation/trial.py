@@ -32,6 +32,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import PerplexityScore, paces, perplexity, score
+from w2vtrain.training.plan import Plan
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.record import bounded
 from w2vtrain.training.run import Run
@@ -198,7 +199,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
     )  # fmt: skip
     team = Team(curve.clock)
     team.begin(run)
-    model = fit(inputs, settings, events=events, probe=curve, team=team)
+    model = fit(Plan.of(inputs, settings), events=events, probe=curve, team=team)
     started, seconds = time.monotonic(), model.record["seconds"]
     score, parts, coverage = perplexity(model, [trial.test or trial.heldout], threads, phrases=settings.phrases)
     if timed:

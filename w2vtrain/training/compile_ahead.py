@@ -10,8 +10,9 @@ from pathlib import Path
 
 from w2vtrain.config import Settings, validated
 from w2vtrain.kernels.jit import on_compilation
-from w2vtrain.training.fit import effective, fit
+from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan
 from w2vtrain.user_code import Named
 
 DISTINCT_WORDS = 33_000
@@ -64,6 +65,6 @@ def warmup(architecture: str = Settings.architecture, objective: str = Settings.
         text.write_text("a b c d e f g h\n" * 200 + line, encoding="utf-8")
         for threads in (1, 2):  # architectures with arrays of their own have replicas of these with several threads
             pair = {"architecture": architecture, "objective": objective, "threads": threads}
-            settings = effective(validated({**pair, "epochs": 1, "min_count": 2, "sample": 0}))
-            fit(Inputs([str(text)], [str(text)]), settings)
+            settings = validated({**pair, "epochs": 1, "min_count": 2, "sample": 0})
+            fit(Plan.of(Inputs([str(text)], [str(text)]), settings))
     return Warmed(architecture, objective, len(kernels), time.monotonic() - started)

@@ -25,8 +25,9 @@ from w2vtrain.text.excerpt import Excerpt, Reservoir
 from w2vtrain.text.vocabulary import Int64, Vocabulary
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
-from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text
+from w2vtrain.training.inputs import corpus_of, heldout_text
 from w2vtrain.training.perplexity import score
+from w2vtrain.training.plan import Plan
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import EPOCH_END_SHARE
@@ -92,18 +93,17 @@ class Estimate:
         return vars(self) | {"seconds_per_epoch": self.seconds}
 
 
-def estimate(
-    inputs: Inputs, settings: Settings, seconds: float, run: Run, progress: Callable[[int, int | None, int], None]
-) -> Estimate:
+def estimate(plan: Plan, seconds: float, run: Run, progress: Callable[[int, int | None, int], None]) -> Estimate:
     """Read all of a corpus and of the held-out text, and train on a sample with the settings of a run for some seconds.
 
-    inputs, settings: of the run, see `fit`; run: says what would be written besides the log; it is not changed.
+    plan: of the run; run: says what would be written besides the log; it is not changed.
 
     Raise the errors of `fit`, such as ResourceError if memory is too small and WriteError if the disk is.
     """
+    inputs, settings = plan.inputs, plan.settings
     temporary(inputs.folder).close()  # raises OutputError
     blocks = Reservoir(SAMPLE_BLOCKS)
-    result, vocabulary, ids = _read(inputs, settings, blocks, progress)
+    result, vocabulary, ids = _read(plan, blocks, progress)
     reading, kept = peak_memory(), sum(map(len, blocks.kept))
     blocks.kept.clear()
     text = heldout_text(inputs.heldout, settings, vocabulary)[0] if inputs.heldout else None
@@ -111,7 +111,7 @@ def estimate(
     result.encoded = 4 * (result.tokens + entries)
     encoding = inputs.folder or Path(tempfile.gettempdir())
     check_disk([(encoding, result.encoded)], TEXT_NEEDS)
-    engine, model = _train(replace(inputs, heldout=(), encoded=ids), settings, seconds, result)
+    engine, model = _train(plan, ids, seconds, result)
     result.peak = training = peak_memory()
     if training == reading:
         result.peak -= kept  # a run does not keep blocks of text
@@ -122,15 +122,16 @@ def estimate(
         used = peak_memory() + (peak_memory() - used) * (settings.epochs > 1)
     weights = Weights(model.input, model.output, model.arrays)
     footprint = Footprint.of(engine.state(), weights, vocabulary, keeps_best(settings, text))
-    _memory(result, inputs, settings, engine, footprint, run, used + 4 * max(0, entries - len(ids.tokens)))
+    _memory(result, plan, engine, footprint, run, used + 4 * max(0, entries - len(ids.tokens)))
     _disk(result, footprint, run, vocabulary, weights, (encoding, 4 * entries))
     return result
 
 
 def _read(
-    inputs: Inputs, settings: Settings, blocks: Reservoir, progress: Callable[[int, int | None, int], None]
+    plan: Plan, blocks: Reservoir, progress: Callable[[int, int | None, int], None]
 ) -> tuple[Estimate, Vocabulary, EncodedCorpus]:
     """Read all of a corpus, and encode the sample of its blocks that it leaves in `blocks`."""
+    inputs, settings = plan.inputs, plan.settings
     started, corpus, threads = time.monotonic(), corpus_of(inputs.sources, settings), int(settings.threads)
     with read(corpus, threads=threads, progress=progress, encodes=False, look=blocks.add) as counted:
         counted.require_tokens()
@@ -164,7 +165,7 @@ def vocabularies(counts: Int64) -> list[dict[str, Any]]:
     return choices
 
 
-def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate) -> tuple[Engine, Model]:
+def _train(plan: Plan, sample: EncodedCorpus, seconds: float, result: Estimate) -> tuple[Engine, Model]:
     """Train on a sample for some seconds; fill in speeds, CPU seconds, warnings and the time of compiling."""
     at, engines = [(0.0, 0)], list[Engine]()  # seconds, words
 
@@ -172,10 +173,11 @@ def _train(inputs: Inputs, settings: Settings, seconds: float, result: Estimate)
         at.append((progress.seconds, progress.words))
 
     events = Events(training=training, warning=result.warnings.append)
-    limited = replace(settings, epochs=MANY_EPOCHS, seconds=seconds, patience=None)
-    model = fit(inputs, limited, events=events, prepare=engines.append)
+    inputs = replace(plan.inputs, heldout=(), encoded=sample)
+    limited = replace(plan.settings, epochs=MANY_EPOCHS, seconds=seconds, patience=None)
+    model = fit(Plan.of(inputs, limited), events=events, prepare=engines.append)
     result.compiling = model.record["seconds"]["preparing"]
-    result.speeds = speeds(at, int(settings.threads))
+    result.speeds = speeds(at, int(limited.threads))
     if pace := model.record["words_per_cpu_second"]:
         result.cpu_seconds = result.learned / pace
     return engines[0], model
@@ -215,9 +217,7 @@ def speeds(reports: list[tuple[float, int]], threads: int) -> list[float]:
     return [float(count / (marks[1] - marks[0])) for count in learned if count > 0]
 
 
-def _memory(
-    result: Estimate, inputs: Inputs, settings: Settings, engine: Engine, footprint: Footprint, run: Run, used: int
-) -> None:  # fmt: skip
+def _memory(result: Estimate, plan: Plan, engine: Engine, footprint: Footprint, run: Run, used: int) -> None:
     """Fill in memory. used: bytes of the process while it trains or scores, without copies of weights.
 
     A checkpoint is due after each epoch with held-out text, otherwise only in longer runs: here in half the time that
@@ -225,9 +225,9 @@ def _memory(
     from a copy, if there is enough memory for it, as in `RunFolder`.
     """
     result.weights = sum(array.values.nbytes for array in engine.arrays()) + footprint.best
-    result.weights += footprint.state * bool(inputs.start)
-    total = result.seconds[0] * settings.epochs if result.seconds else 0.0
-    is_due = run.folder and (inputs.heldout or total > run.every * EPOCH_END_SHARE / 2)
+    result.weights += footprint.state * bool(plan.inputs.start)
+    total = result.seconds[0] * plan.settings.epochs if result.seconds else 0.0
+    is_due = run.folder and (plan.inputs.heldout or total > run.every * EPOCH_END_SHARE / 2)
     copies = footprint.checkpoint if is_due and footprint.checkpoint <= available_memory() / 2 else 0
     result.peak = max(result.peak, used + footprint.best + copies)
 

@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
-from w2vtrain.config import Settings, broken_rules
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Engine
-from w2vtrain.errors import ConfigError, CorpusChanged, DataError, NothingLearned, spelled
+from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
 from w2vtrain.kernels.jit import on_compilation
-from w2vtrain.objectives import checked_options, engine_of, objective_defaults
+from w2vtrain.objectives import engine_of
 from w2vtrain.probability.dense import one_thread
-from w2vtrain.system.machine import threads_of
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.checkpoint import BEST, Checkpoint
@@ -29,7 +26,8 @@ from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
-from w2vtrain.training.predictor import architecture_of, check_architecture, engine_for, predictor, shrinks, subwords_of
+from w2vtrain.training.plan import Plan
+from w2vtrain.training.predictor import architecture_of, engine_for, predictor, subwords_of
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase
 from w2vtrain.training.scoring_units import Interrupted
@@ -41,51 +39,31 @@ from w2vtrain.training.trainer import check_finite
 from w2vtrain.training.warm_start import WarmStart
 
 
-def effective(settings: Settings) -> Settings:
-    """Return the settings with all automatic values filled in.
-
-    Raise ConfigError if the architecture, the objective or one of its options does not exist, or if settings break a
-    rule.
-    """
-    options = checked_options(settings.objective, settings.options)
-    known, architecture = objective_defaults(settings.objective), architecture_class(settings.architecture)
-    defaults = known.get(settings.architecture, known[architecture.like()])
-    check_architecture(settings)
-    values = {"block": 32, **defaults, "shrink_windows": shrinks(settings)}
-    # What is left out here, None, is the default of all settings without a value above.
-    values |= {name: value for name, value in vars(settings).items() if value is not None}
-    values.setdefault("min_alpha", values["alpha"] * 1e-4)
-    done = Settings(**(values | {"options": options, "threads": threads_of(settings.threads)[0]}))
-    if problems := broken_rules(done):
-        raise ConfigError("; ".join(problems))
-    return done
-
-
 def fit(
-    inputs: Inputs,
-    settings: Settings,
+    plan: Plan,
     *,
     events: Events | None = None,
     team: Team | None = None,
     probe: Probe | None = None,
     prepare: Callable[[Engine], None] | None = None,
 ) -> Model:
-    """Train a model on text, with settings from `effective` that `inputs.check` accepts.
+    """Train a model on text, as planned.
 
-    With `inputs.start`, the weights start from those of a model. `prepare` is called with the engine before training:
-    it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training updates.
-    `team`: the processes that read the text and train, by default this one alone, and their run, which saves
+    With `plan.inputs.start`, the weights start from those of a model. `prepare` is called with the engine before it is
+    trained: it may change the initial values in `engine.state()`, and keep the views `engine.weights()`, which training
+    updates. `team`: the processes that read the text and train, by default this one alone, and their run, which saves
     checkpoints; training resumes from `team.run.checkpoint`. With held-out text, the model has the weights of the epoch
     that predicts it best. A `probe` looks at the weights during epochs. The model's record says what was read and
-    learned, and how long it took. All errors are subclasses of W2VError, except those that an iterable in `inputs`
+    learned, and how long it took. All errors are subclasses of W2VError, except those that an iterable among the inputs
     raises; DataError is raised if there is no example to learn from.
     """
+    inputs, settings = plan.inputs, plan.settings
     events, record, team = events or Events(), Record(), team or Team()
-    corpus, ids = _read(inputs, settings, events, record, team)
+    corpus, ids = _read(plan, events, record, team)
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
     with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
-        learner = _Learner(inputs, settings, ids, events, record, team, probe)
+        learner = _Learner(plan, ids, events, record, team, probe)
         if inputs.start:
             learner.start(inputs.start)
         if prepare:
@@ -96,10 +74,9 @@ def fit(
     return learner.model()
 
 
-def _read(
-    inputs: Inputs, settings: Settings, events: Events, record: Record, team: Team
-) -> tuple[Source, EncodedCorpus]:
+def _read(plan: Plan, events: Events, record: Record, team: Team) -> tuple[Source, EncodedCorpus]:
     """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
+    inputs, settings = plan.inputs, plan.settings
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
     compiling = Announcement("the reader", events.compiling)
     announcing = Events(reading=lambda *_: compiling.deliver()).followed_by(events)
@@ -123,9 +100,9 @@ class _Learner:
     """
 
     def __init__(
-        self, inputs: Inputs, settings: Settings, ids: EncodedCorpus, events: Events, record: Record, team: Team,
-        probe: Probe | None,
-    ) -> None:  # fmt: skip
+        self, plan: Plan, ids: EncodedCorpus, events: Events, record: Record, team: Team, probe: Probe | None
+    ) -> None:
+        inputs, settings = plan.inputs, plan.settings
         self.team, self.settings, self.ids, self.events = team, settings, ids, events
         self.record, self.run, self.probe = record, team.run, probe
         self.started = time.monotonic()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from w2vtrain.config import Settings, check_patience
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import TokenError, UsageError, label, shown
+from w2vtrain.errors import NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
 from w2vtrain.text.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
@@ -63,7 +63,12 @@ class Inputs:
     raw: bool = False
 
     def check(self, settings: Settings) -> None:
-        """Raise ConfigError if these effective settings do not fit what is read or what the run starts from."""
+        """Raise ConfigError if these effective settings do not fit what is read or what the run starts from.
+
+        Raise NoSentences for an empty list of files.
+        """
+        if not self.sources and isinstance(self.sources, list):
+            raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow)

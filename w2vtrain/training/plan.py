@@ -1,0 +1,62 @@
+"""What a run will do: `Plan.of` fills in the settings that nobody chose, and refuses what cannot work.
+
+Nothing is read here: fit.py carries out a plan.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from w2vtrain.architectures import architecture_class
+from w2vtrain.config import Settings, broken_rules
+from w2vtrain.errors import ConfigError, check_all
+from w2vtrain.objectives import checked_options, objective_defaults
+from w2vtrain.system.machine import threads_of
+from w2vtrain.text.source import File
+from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
+from w2vtrain.training.predictor import check_architecture, shrinks
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run reads and learns. Whatever makes a plan has checked it, as `Plan.of` does; nothing checks it again.
+
+    inputs: the text, and what the run starts from; settings: all of them, with automatic values filled in.
+    """
+
+    inputs: Inputs
+    settings: Settings
+
+    @classmethod
+    def of(cls, inputs: Inputs, asked: Settings) -> Self:
+        """Return the plan of a run on these inputs. Raise the errors of `effective` and of `Inputs.check`."""
+        settings = effective(asked)
+        inputs.check(settings)
+        return cls(inputs, settings)
+
+    def files(self) -> list[File]:
+        """Return the text files that the run reads. Raise InputMissing, DataError or UsageError, before it is read."""
+        corpus, heldout = check_all(
+            lambda: corpus_of(self.inputs.sources, self.settings).files,
+            lambda: heldout_of(self.inputs.heldout, self.settings).files if self.inputs.heldout else (),
+        )
+        return [*corpus, *heldout]
+
+
+def effective(settings: Settings) -> Settings:
+    """Return the settings with all automatic values filled in.
+
+    Raise ConfigError if the architecture, the objective or one of its options does not exist, or if settings break a
+    rule.
+    """
+    options = checked_options(settings.objective, settings.options)
+    known, architecture = objective_defaults(settings.objective), architecture_class(settings.architecture)
+    defaults = known.get(settings.architecture, known[architecture.like()])
+    check_architecture(settings)
+    values = {"block": 32, **defaults, "shrink_windows": shrinks(settings)}
+    # What is left out here, None, is the default of all settings without a value above.
+    values |= {name: value for name, value in vars(settings).items() if value is not None}
+    values.setdefault("min_alpha", values["alpha"] * 1e-4)
+    done = Settings(**(values | {"options": options, "threads": threads_of(settings.threads)[0]}))
+    if problems := broken_rules(done):
+        raise ConfigError("; ".join(problems))
+    return done

@@ -68,13 +68,16 @@ def test_words_come_from_a_vocabulary_a_model_or_vectors(tmp_path, wordnet, voca
     rows = np.ones((len(WORDS), 2), np.float32)
     write_vectors(tmp_path / "v.bin", WORDS, rows)
     save_model(tmp_path / "m.model", Model(WORDS, COUNTS, rows, rows, {}, {}, {}))
-    KeyedVectors.of(WORDS, rows).save(tmp_path / "v.keyed")
+    keyed = KeyedVectors.of(WORDS, rows)
+    keyed.save(tmp_path / "v.keyed")
+    keyed.expandos["count"] = COUNTS
+    keyed.save(tmp_path / "counted.keyed")
     outputs = []
-    for file in (vocabulary.name, "m.model", "v.bin", "v.keyed"):
+    for file in (vocabulary.name, "m.model", "v.bin", "v.keyed", "counted.keyed"):
         code, out, said = w2vtrain_here(["tree", file, wordnet], tmp_path)
         assert code == 0, said
         outputs.append(out)
-    assert outputs[0] == outputs[1] != ""
+    assert outputs[0] == outputs[1] == outputs[4] != ""
     assert outputs[2] == outputs[3]
     words = [[line.split()[0] for line in out.splitlines()] for out in outputs]
     assert words[0] == words[1] == words[2] == [*WORDS, "</s>"]

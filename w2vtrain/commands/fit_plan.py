@@ -85,7 +85,7 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Fit
             check_results(request, settings)
             check_files(request, planned)
         folder = encoding_folder(request.cache_dir, request.output)
-        inputs = replace(inputs, vocabulary=vocabulary_of(request, settings), folder=folder)
+        inputs = replace(inputs, vocabulary=vocabulary_to_use(request, settings), folder=folder)
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
         settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)
@@ -93,7 +93,7 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Fit
     return FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
 
 
-def vocabulary_of(request: FitRequest, settings: Settings) -> Vocabulary | None:
+def vocabulary_to_use(request: FitRequest, settings: Settings) -> Vocabulary | None:
     """Return the vocabulary of --read-vocab, or None. Raise InputMissing or DataError."""
     if not request.read_vocab:
         return None

@@ -183,8 +183,9 @@ def _scoring_fields(connector_words: str | None, flags: dict[str, Any]) -> dict[
 def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> None:
     """Write a tree of WORDS that follows WordNet's hypernyms, one `word path` per line, for `fit --tree FILE`.
 
-    WORDS is a vocabulary, as `vocab` writes it, a model, or word vectors in descending order of frequency. WORDNET is
-    the folder `dict` of WordNet 3.x, with the files index.noun, data.noun and others.
+    WORDS is a vocabulary, as `vocab` writes it, a model, or word vectors; if these have no counts, they must be in
+    descending order of frequency. WORDNET is the folder `dict` of WordNet 3.x, with the files index.noun, data.noun and
+    others.
 
     As in Morin & Bengio (2005), each word is below the hypernyms of its synset. Each word has one place: its most
     frequent sense, and the first hypernym of each synset. A Huffman tree of the counts divides the children of each
@@ -200,7 +201,7 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
         from w2vtrain.text.vocabulary import MAX_COUNT, SENTENCE_END
     _check([output], [words], force)
     with readable(words) as name:
-        known, counts = vocabulary_of(name)
+        known, counts = words_and_counts(name)
     if SENTENCE_END not in known:
         sentences = min(max(1, int(counts.sum(dtype=float)) // WORDS_PER_SENTENCE), MAX_COUNT)
         known, counts = [*known, SENTENCE_END], np.append(counts, sentences)
@@ -218,29 +219,21 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
     )
 
 
-def vocabulary_of(path: str) -> tuple[list[str], Any]:
-    """Return words and their counts (V,) from a vocabulary, a model or vectors; for vectors, Zipf's law gives these.
+def words_and_counts(path: str) -> tuple[list[str], Any]:
+    """Return words and their counts (V,) from a vocabulary, a model or vectors; by Zipf's law if it has none.
 
     Raise InputMissing or DataError if the file is none of these, is damaged, or has only one word.
     """
     import numpy as np
 
-    from w2vtrain.embeddings.model import load_model
-    from w2vtrain.formats.model_file import MODEL
     from w2vtrain.formats.sniff import sniff
     from w2vtrain.formats.vectors import read_vectors
     from w2vtrain.text.vocabulary import Vocabulary
 
-    kind = sniff(path).kind
-    if kind == "vocabulary":
-        vocabulary = Vocabulary.load(path)
-        words, counts = vocabulary.words, vocabulary.counts
-    elif kind == MODEL.name:
-        model = load_model(path)
-        words, counts = list(model.words), np.maximum(model.counts, 1)
-    else:
-        words = list(read_vectors(path).words)
-        counts = np.maximum(100 * len(words) // np.arange(1, len(words) + 1), 1)
+    known = Vocabulary.load(path) if sniff(path).kind == "vocabulary" else read_vectors(path)
+    words, counts = list(known.words), known.counts
     if len(words) < 2:
         raise DataError(f"{path}: only one word, but a tree needs at least two")
-    return words, counts
+    if counts is None:
+        counts = 100 * len(words) // np.arange(1, len(words) + 1)
+    return words, np.maximum(counts, 1)

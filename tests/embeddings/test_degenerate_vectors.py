@@ -90,6 +90,8 @@ def test_the_scale_of_vectors_does_not_change_neighbors(scale):
         found, others = zip(*other.most_similar(word), strict=True)
         assert found == names
         np.testing.assert_allclose(others, cosines, rtol=1e-5)
+        np.testing.assert_allclose(other.distances(word), usual.distances(word), atol=1e-6)
+        np.testing.assert_allclose(other.distances(word, WORDS), usual.distances(word), atol=1e-6)
     assert other.doesnt_match(WORDS) == usual.doesnt_match(WORDS)
     np.testing.assert_allclose(row_norms(other.vectors), np.linalg.norm(USUAL, axis=1) * scale, rtol=1e-5)
 

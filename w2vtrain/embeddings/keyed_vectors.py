@@ -995,8 +995,10 @@ class KeyedVectors:
         others = list(other_words or ())
         rows = self[others] if others else self.vectors
         norms = row_norms(rows) if others else self._norms()
+        wide = vector.astype(np.float64)  # the squares of small numbers are 0 in float32
         with np.errstate(all="ignore"):
-            apart: Vector = 1 - rows @ vector / (np.linalg.norm(vector) * norms)
+            direction = (wide / np.linalg.norm(wide)).astype(rows.dtype)
+        apart: Vector = 1 - row_cosines(rows, norms, direction)
         return apart
 
     def closer_than(self, key1: Key, key2: Key) -> list[str]:

@@ -48,7 +48,7 @@ from w2vtrain.system import arrow_batches, compression, json_text, parquet_pages
 from w2vtrain.text import columns, tables, text_files, vocabulary
 from w2vtrain.text.table_formats import arrow, delimited, json_lines
 from w2vtrain.training import checkpoint, fit, predictor, run_folder
-from w2vtrain.training.folder import stored
+from w2vtrain.training.folder import read_journal
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
 LONGEST = 4096  # bytes per input
@@ -241,7 +241,7 @@ def read_run(path):
     folder = path.parent / "run"
     folder.mkdir(exist_ok=True)
     (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
-    if journal := refused(stored, folder):
+    if journal := refused(read_journal, folder):
         refused(resume.asked_before, folder, journal.description)
     refused(run_folder.RunFolder(folder).read, config.Settings(), {"request": {"sources": ["text"]}})
 

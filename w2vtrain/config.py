@@ -46,7 +46,7 @@ MAX_WINDOW = 2**31 - 1
 """The largest number for `window`, which is gensim's, too."""
 
 
-MAX_BUCKETS = 1_000_000_000
+MAX_NGRAM_BUCKETS = 1_000_000_000
 """The largest number for `bucket`."""
 
 
@@ -88,7 +88,7 @@ class Settings:
     maxn: int = setting(6, Whole(1, 1000), "With --subwords, the longest n-grams.")
     bucket: int = setting(
         2_000_000,
-        Whole(1, MAX_BUCKETS),
+        Whole(1, MAX_NGRAM_BUCKETS),
         "With --subwords, the number of hash buckets; n-grams in the same one share a row.",
     )
     context: str = setting(

@@ -9,7 +9,7 @@ from test_word2vec import NEW, SENTENCES, SMALL
 
 import w2vtrain
 from w2vtrain import FastText
-from w2vtrain.compat.learning import settings_of
+from w2vtrain.compat.learning import settings_for
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training.fit import fit
@@ -44,7 +44,7 @@ def test_it_trains_as_fit_does_from_the_same_rows(about):
         picked = [row_of[bucket] for bucket in engine.subwords.buckets.tolist()]
         mine[len(rows["own"]) :, :8] = rows["ngrams"][picked]
 
-    settings = settings_of(model, 3, model.alpha, model.min_alpha, model.corpus_total_words)
+    settings = settings_for(model, 3, model.alpha, model.min_alpha, model.corpus_total_words)
     expected = fit(Plan.of(Inputs(Sentences(SENTENCES)), settings), prepare=prepare)
     model.train(SENTENCES, total_examples=model.corpus_count, epochs=3)
     for word in expected.words:

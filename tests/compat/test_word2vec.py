@@ -10,7 +10,7 @@ from ids import by_text
 
 import w2vtrain
 from w2vtrain import Word2Vec
-from w2vtrain.compat.learning import TrainCall, settings_of, span
+from w2vtrain.compat.learning import TrainCall, settings_for, span
 from w2vtrain.compat.word_choice import share
 from w2vtrain.config import validated
 from w2vtrain.text.encoded import read
@@ -147,7 +147,7 @@ def test_the_nodes_of_a_tree_start_at_zero_after_an_update():
 def test_calls_of_train_draw_different_random_numbers(model):
     seeds = []
     for _ in range(2):
-        seeds.append(settings_of(model, 1, 0.1, 0.1, 100).seed)
+        seeds.append(settings_for(model, 1, 0.1, 0.1, 100).seed)
         model.train(SENTENCES, total_examples=900, epochs=1)
     assert len({*seeds, model.seed}) == 3
 

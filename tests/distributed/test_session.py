@@ -7,13 +7,15 @@ import pytest
 from simulated import Simulated, run_ranks
 
 from w2vtrain.distributed.agreement import Standby
-from w2vtrain.distributed.session import Left, MeetingStage, Report, Session
+from w2vtrain.distributed.session import Left, MeetingStage, RankReport, Session
 from w2vtrain.errors import ConfigError, DataError, Disconnected
 
 
 def test_all_ranks_get_the_sums_of_all_reports_and_the_seconds_of_each():
     def work(comm):
-        found, seconds = Session(comm).meet(Report(loss=comm.rank, stop=comm.rank == 2), (comm.rank, 10 * comm.rank))
+        found, seconds = Session(comm).meet(
+            RankReport(loss=comm.rank, stop=comm.rank == 2), (comm.rank, 10 * comm.rank)
+        )
         return found.loss, found.stop, seconds.tolist()
 
     assert run_ranks(3, work) == [(3.0, 1.0, [[0, 1, 2], [0, 10, 20]])] * 3
@@ -22,7 +24,7 @@ def test_all_ranks_get_the_sums_of_all_reports_and_the_seconds_of_each():
 def test_rank_that_leaves_tells_the_others_its_error():
     def work(comm):
         session = Session(comm)
-        session.meet(Report())
+        session.meet(RankReport())
         if comm.rank == 1:
             return session.leave("the disk is full", 74), session.stage
         with pytest.raises(Left) as error:
@@ -36,12 +38,12 @@ def test_rank_that_leaves_tells_the_others_its_error():
 def test_error_of_rank_0_does_not_name_it():
     def work(comm):
         session = Session(comm)
-        session.meet(Report())
+        session.meet(RankReport())
         if comm.rank == 0:
             session.leave("stopped", 75)
             return ""
         with pytest.raises(Left) as error:
-            session.meet(Report())
+            session.meet(RankReport())
         return str(error.value)
 
     assert run_ranks(2, work) == ["", "stopped"]
@@ -50,7 +52,7 @@ def test_error_of_rank_0_does_not_name_it():
 def test_ranks_that_all_leave_raise_nothing():
     def work(comm):
         session = Session(comm)
-        session.meet(Report())
+        session.meet(RankReport())
         return session.leave(f"from {comm.rank}", 76)
 
     assert run_ranks(2, work) == [True, True]
@@ -59,7 +61,7 @@ def test_ranks_that_all_leave_raise_nothing():
 def test_rank_cannot_leave_while_the_others_exchange_other_data():
     def work(comm):
         session = Session(comm)
-        session.meet(Report())
+        session.meet(RankReport())
         session.stage = MeetingStage.EXCHANGING
         return session.leave("no", 70)
 
@@ -69,7 +71,7 @@ def test_rank_cannot_leave_while_the_others_exchange_other_data():
 def test_rank_that_cannot_reach_the_others_leaves_without_an_error():
     def work(comm):
         session = Session(comm)
-        session.meet(Report())
+        session.meet(RankReport())
         comm._timeout = 0.1  # only now: on a busy machine, the ranks may need longer to meet
         return comm.rank == 0 and session.leave("the disk is full", 74)
 
@@ -79,7 +81,7 @@ def test_rank_that_cannot_reach_the_others_leaves_without_an_error():
 def test_ranks_wait_while_rank_0_is_at_work_and_learn_of_the_end():
     def work(comm):
         session = Session(comm)
-        session.meet(Report())
+        session.meet(RankReport())
         if comm.rank:
             return session.wait(), session.wait(), session.stage
         session.hold()

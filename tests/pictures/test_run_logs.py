@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import w2vtrain
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.pictures import run_logs
-from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, described
+from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, describe_curves
 from w2vtrain.pictures.drawing import Label, Line
 from w2vtrain.pictures.run_logs import MAX_REPORTS, read_run
 
@@ -216,7 +216,7 @@ def test_pictures_show_only_known_curves_with_a_legend_for_several_runs(tmp_path
     for item in drawing.items:
         places = item.points if isinstance(item, Line) else [(item.x, item.y)]
         assert all(0 <= x <= drawing.width and 0 <= y <= drawing.height for x, y in places)
-    page = curves_svg([one, other]) + described([one, other])
+    page = curves_svg([one, other]) + describe_curves([one, other])
     assert "<b>" not in page
     assert page.count("<svg") == 1 + 3
     shutil.rmtree(tmp_path)

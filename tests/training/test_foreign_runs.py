@@ -375,7 +375,7 @@ def test_a_manifest_that_was_changed_is_refused(w2vtrain, stopped):
     edit(stopped / journal.CONFIG, '"alpha": 0.05', '"alpha": 0.5')
     code, said = w2vtrain("resume", "v.bin.run")
     assert code == 65, said
-    assert checkpoint.described(stopped) is None
+    assert checkpoint.newest_description(stopped) is None
 
 
 def test_a_forced_start_that_is_refused_leaves_the_run_as_it_was(w2vtrain, stopped, tmp_path):

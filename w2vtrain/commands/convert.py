@@ -153,13 +153,13 @@ def export(
         from w2vtrain.commands.fit_plan import check_export
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.training.checkpoint_vectors import exported_from, newest, settings_of, vocabulary_of
-        from w2vtrain.training.folder import stored
+        from w2vtrain.training.folder import read_journal
         from w2vtrain.user_code import Named
     folder = Path(run)
     written = Output(output, format_of(output, format_), dtype)
     written.check()
     Named(**named).allow()
-    journal = stored(folder, InputMissing)
+    journal = read_journal(folder, InputMissing)
     settings = settings_of(folder, journal)
     if export == "auto":
         export = chosen_for(journal.description)

@@ -29,14 +29,14 @@ def info(file: str, as_json: bool) -> None:
     For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
     it.
     """
-    facts = described(file)
+    facts = facts_of(file)
     if as_json:
         echo_json(facts)
     else:
         _print_facts(for_people(facts))
 
 
-def described(path: str) -> dict[str, Any]:
+def facts_of(path: str) -> dict[str, Any]:
     """Return the description of a file, a run folder or a folder of `compare`."""
     with imports():
         from w2vtrain.formats.describe import describe

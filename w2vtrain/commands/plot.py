@@ -60,7 +60,7 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
     folder. Several runs are drawn in the same pictures.
     """
     with imports():
-        from w2vtrain.pictures.curves import STYLE, curves_drawing, curves_svg, described
+        from w2vtrain.pictures.curves import STYLE, curves_drawing, curves_svg, describe_curves
         from w2vtrain.pictures.run_logs import read_run
     refuse_stdin_twice(*logs)
     _check(output, logs, force)
@@ -71,7 +71,7 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
     heading = title or ("Training" if len(runs) > 1 else f"Training: {runs[0].name}")
 
     def body() -> str:
-        return f"{curves_svg(runs, x)}\n{described(runs)}"
+        return f"{curves_svg(runs, x)}\n{describe_curves(runs)}"
 
     _write(output, force, quiet, heading, lambda: curves_drawing(runs, heading, x), body, style=STYLE)
 

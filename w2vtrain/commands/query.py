@@ -217,7 +217,7 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed = 0
     for where, given in _lines() if asked is None else [("", query) for query in asked]:
-        query, answer = [joined(word, keyed) for word in given], None
+        query, answer = [known_phrase(word, keyed) for word in given], None
         try:
             if len(query) != (lookup.size or max(1, len(query))):
                 raise UsageError(f"expected {_words(lookup.size)}, got {len(query)}")
@@ -237,7 +237,7 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: their words are not in the vocabulary")
 
 
-def joined(word: str, keyed: KeyedVectors) -> str:
+def known_phrase(word: str, keyed: KeyedVectors) -> str:
     """Return a phrase such as "new york" as its vectors call it: joined by `_`, or by the only delimiter that is known.
 
     A delimiter has no letters or digits: they could be part of another word.

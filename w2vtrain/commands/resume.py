@@ -49,10 +49,10 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     """
     with imports():
         from w2vtrain.commands.run import carry_out
-        from w2vtrain.training.folder import stored
+        from w2vtrain.training.folder import read_journal
         from w2vtrain.user_code import Named
     folder = Path(run).resolve()
-    journal = stored(folder)
+    journal = read_journal(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(Path(cache_dir).resolve()) if cache_dir else None

@@ -43,7 +43,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
 
     resumed: the request comes from a run folder, which has all settings, not from the command line.
     """
-    with joined(request) as team:
+    with team_for(request) as team:
         planned = plan(request, {} if resumed else os.environ, team)
         if request.print_config:
             print_settings(planned)
@@ -54,7 +54,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
 
 
 @contextmanager
-def joined(request: FitRequest) -> Iterator[Team]:
+def team_for(request: FitRequest) -> Iterator[Team]:
     """Yield the team of this process: alone, or one of the ranks of an MPI job, which is joined and ended here.
 
     If an exception ends the block on any rank, all ranks end with its exit code.

@@ -42,7 +42,7 @@ class InvalidSettings(ConfigError, ValueError):
     """Raised for parameters that this package's settings cannot have. gensim's users expect a ValueError."""
 
 
-def settings_of(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
+def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
     """Return this package's settings for a model.
 
     total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
@@ -126,7 +126,7 @@ class TrainCall(NamedTuple):
             first, last = reading / self.readings, (reading + 1) / self.readings
         alpha, min_alpha = (self.start + (self.end - self.start) * place for place in (first, last))
         total = int(model.vocabulary().counts.sum())
-        settings = settings_of(model, self.epochs // self.readings, alpha, min_alpha, total)
+        settings = settings_for(model, self.epochs // self.readings, alpha, min_alpha, total)
         return replace(settings, seed=(settings.seed + SEED_STEP_PER_READING * reading) % SEED_COUNT)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.config import MAX_BUCKETS, MAX_WINDOW, WHOLE_SENTENCE
+from w2vtrain.config import MAX_NGRAM_BUCKETS, MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.parsers import MAX_LEARNING_RATE
 
@@ -51,7 +51,7 @@ RANGES = {
     "ns_exponent": Range(float, -2, 2),
     "min_n": Range(int, 0, 1000),
     "max_n": Range(int, 0, 1000),
-    "bucket": Range(int, 0, MAX_BUCKETS),
+    "bucket": Range(int, 0, MAX_NGRAM_BUCKETS),
     "corpus_count": Range(int, 0),
     "corpus_total_words": Range(int, 0),
     "running_training_loss": Range(float, -math.inf),

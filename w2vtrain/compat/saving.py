@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES, settings_of
+from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES, settings_for
 from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import PARAMETERS, check
 from w2vtrain.config import validated
@@ -75,7 +75,7 @@ def as_model(model: Any) -> Model:
     outputs = [] if matrices.nodes is None else [matrices.nodes]
     outputs += [] if matrices.words is None else [matrices.words[rows]]
     vocabulary = model.vocabulary()
-    settings = settings_of(model, model.epochs, model.alpha, model.min_alpha, int(vocabulary.counts.sum()))
+    settings = settings_for(model, model.epochs, model.alpha, model.min_alpha, int(vocabulary.counts.sum()))
     problem = Problem(model.wv.index_to_key, np.sort(vocabulary.counts)[::-1], model.vector_size)
     arrays = build(settings.objective, problem, settings.options).arrays()
     if matrices.tree:

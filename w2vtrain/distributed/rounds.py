@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.row_updates import expected_updates
-from w2vtrain.distributed.session import MeetingStage, Report, Session
+from w2vtrain.distributed.session import MeetingStage, RankReport, Session
 from w2vtrain.distributed.synchronization import Synchronizer
 from w2vtrain.engines.contract import Chunks, Engine
 from w2vtrain.errors import Stalled
@@ -119,7 +119,7 @@ class Rounds(Course):
         rates = self.rates(order, slice(last - 1, last))
         mine = self.train_share(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
-        report = Report(
+        report = RankReport(
             loss=sum(part.loss for part in mine), examples=sum(part.examples for part in mine),
             cpu=sum(part.cpu for part in mine), stop=self.own_run.stop_requested, save=pause(),
             elapsed=0 if self.rank else self.clock.here(),

@@ -16,7 +16,7 @@ from w2vtrain.errors import Disconnected, Relayed
 
 
 @dataclass
-class Report:
+class RankReport:
     """What one rank reports; `Session.meet` returns the sum over all ranks.
 
     loss, examples, cpu: of the round that ends; stop, save: whether a signal asks for it; ended: whether the run
@@ -35,7 +35,7 @@ class Report:
     elapsed: float = 0
 
 
-FIGURES = len(fields(Report))
+FIGURES = len(fields(RankReport))
 
 
 class MeetingStage(Enum):
@@ -57,7 +57,9 @@ class Session:
     def __init__(self, comm: Communicator) -> None:
         self.comm, self.stage = comm, MeetingStage.PREPARING
 
-    def meet(self, report: Report, seconds: tuple[float, float] = (0, 0), error: Any = None) -> tuple[Report, Any]:
+    def meet(
+        self, report: RankReport, seconds: tuple[float, float] = (0, 0), error: Any = None
+    ) -> tuple[RankReport, Any]:
         """Return the sum of the reports of all ranks, and (2, ranks) float64: the `seconds` of every rank.
 
         error: the message and exit code of a rank that leaves. Raise Left if any rank leaves.
@@ -68,7 +70,7 @@ class Session:
         by_rank = numbers[FIGURES:].reshape(2, self.comm.size)
         by_rank[:, self.comm.rank] = seconds
         self.comm.allreduce(numbers)
-        total = Report(*numbers[:FIGURES].tolist())
+        total = RankReport(*numbers[:FIGURES].tolist())
         if total.failed:
             self.stage = MeetingStage.ENDED
             rank, (message, code) = next(
@@ -85,22 +87,22 @@ class Session:
         """
         if self.stage is MeetingStage.MEETING:
             with suppress(Left, Disconnected):
-                self.meet(Report(failed=1), error=(message, code))
+                self.meet(RankReport(failed=1), error=(message, code))
         return self.stage is MeetingStage.ENDED
 
     def end(self) -> None:
         """Tell the other ranks that the run has ended, unless they know."""
         if self.stage is MeetingStage.MEETING:
-            self.meet(Report(ended=1))
+            self.meet(RankReport(ended=1))
 
     def wait(self) -> bool:
         """Wait until rank 0 is done with what it does between rounds. Return whether training continues."""
         while True:
-            total, _ = self.meet(Report())
+            total, _ = self.meet(RankReport())
             if not total.busy:
                 return self.stage is MeetingStage.MEETING
 
     def hold(self) -> None:
         """Let the other ranks, which `wait`, know that rank 0 is still at work. Called by rank 0."""
         if self.stage is MeetingStage.MEETING:
-            self.meet(Report(busy=1))
+            self.meet(RankReport(busy=1))

@@ -60,7 +60,7 @@ def setting(job: Job) -> list[str]:
     return [*cells, f"{job.alpha:g}" if job.alpha else "default", f"{job.threads}", f"{job.epochs}"]
 
 
-class Clock:
+class Stopwatch:
     """CPU and wall-clock seconds since the object was made."""
 
     def __init__(self) -> None:
@@ -78,11 +78,11 @@ def _train_w2vtrain(job: Job, output: str) -> dict[str, Any]:
     from w2vtrain.formats.vectors import write_vectors
     from w2vtrain.training.events import Events
 
-    clocks: list[Clock] = []
+    clocks: list[Stopwatch] = []
     options = {"negative": job.negative} if has_noise(job.objective) else {}
     other = ("system", "corpus", "negative")
     settings = {k: v for k, v in asdict(job).items() if k not in other and v is not None}
-    events = Events(ready=lambda seconds: clocks.append(Clock()))
+    events = Events(ready=lambda seconds: clocks.append(Stopwatch()))
     model = train(job.corpus, events=events, options=options, **settings)
     training = clocks[0].read("training")
     # model.vectors() would make a copy, which `fit` does not.
@@ -104,9 +104,9 @@ def _train_gensim(job: Job, output: str) -> dict[str, Any]:
         sg=int(job.architecture == "skipgram"), sample=job.sample, workers=job.threads, seed=job.seed,
         min_count=job.min_count, alpha=job.alpha or 0.025,
     )  # fmt: skip
-    clock = Clock()
+    clock = Stopwatch()
     model.build_vocab(corpus_file=job.corpus)
-    reading, clock = clock.read("reading")["reading_wall"], Clock()
+    reading, clock = clock.read("reading")["reading_wall"], Stopwatch()
     total = int(model.corpus_total_words)
     model.train(corpus_file=job.corpus, total_words=total, epochs=job.epochs)
     training = clock.read("training")
@@ -121,7 +121,7 @@ def _train_fasttext(job: Job, output: str) -> dict[str, Any]:
 
     from w2vtrain.formats.vectors import write_vectors
 
-    clock = Clock()  # fastText does not tell when it has read the text, so this includes reading
+    clock = Stopwatch()  # fastText does not tell when it has read the text, so this includes reading
     model = fasttext.train_unsupervised(
         job.corpus, model=job.architecture, loss="hs" if job.objective == "hs" else "ns", dim=job.vector_size,
         ws=job.window, neg=job.negative, t=job.sample, thread=job.threads, minCount=job.min_count, epoch=job.epochs,
@@ -156,7 +156,7 @@ def child(settings: dict[str, Any], output: str) -> dict[str, Any]:
 
 def measured(train: Callable[[Any, str], dict[str, Any]], job: Any, output: str) -> dict[str, Any]:
     """Train, and return the measurements, with those of the whole job that `train` does not return."""
-    clock = Clock()
+    clock = Stopwatch()
     done = train(job, output)
     return {**clock.read("whole"), "peak_memory": peak_memory(), **done}
 

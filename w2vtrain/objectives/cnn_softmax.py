@@ -120,7 +120,7 @@ class CnnSoftmax:
         _sizes(options["widths"], options["filters"])
 
     def parameters(self) -> Arrays:
-        return stored({name: array for name, array in self.theta.items() if array.size})
+        return by_model_names({name: array for name, array in self.theta.items() if array.size})
 
     def arrays(self) -> Arrays:
         """Return the network, so that training could continue from a model. The biases are in the output rows."""
@@ -183,7 +183,7 @@ class CnnSoftmax:
         log_z, hit = softmax_errors(g, own)
         by_rows = np.dot(g.T, H, out=work.array("cnn.by_rows", rows.shape, rows.dtype))
         loss = float((log_z - hit).sum(dtype=np.float64))
-        return loss, np.dot(g, rows), stored(self._backward(words, forward, by_rows, work))
+        return loss, np.dot(g, rows), by_model_names(self._backward(words, forward, by_rows, work))
 
     def _backward(self, words: np.ndarray, forward: Forward, by_rows: np.ndarray, work: Workspace) -> dict[str, Any]:
         """Return -dL/dtheta by name, given -dL/drows in by_rows (n, width)."""
@@ -220,7 +220,7 @@ class CnnSoftmax:
         return loss, dH
 
 
-def stored(values: dict[str, Any]) -> dict[str, Any]:
+def by_model_names(values: dict[str, Any]) -> dict[str, Any]:
     """Return values by the names that parameters have in a model; biases are a column of its output rows."""
     return {name if name == "bias" else f"cnn.{name}": value for name, value in values.items()}
 

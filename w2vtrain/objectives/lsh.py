@@ -17,7 +17,7 @@ from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, c
 
 GROUP = "structure"
 DEFAULTS = rates(0.05, 0.05, 0.05, 0.07)
-MAX_BUCKETS = 1 << 20
+MAX_HASH_BUCKETS = 1 << 20
 """The largest number of buckets per table."""
 TABLE_SIZE_RATIO, MIN_TABLE_ENTRIES = 16, 1 << 23
 """Limit on the entries of all tables: the ratio times the size of the output vectors, but at least 32 MB."""
@@ -308,8 +308,8 @@ class Lsh(RowObjective):
             rebuild=(options["rebuild"], 1, 1 << 40),
             limit=(options["limit"], 0, 1 << 31),
         )
-        if window**hashes > MAX_BUCKETS:
-            raise bad_option("lsh", "hashes", f"{window}^{hashes} buckets exceed {MAX_BUCKETS}")
+        if window**hashes > MAX_HASH_BUCKETS:
+            raise bad_option("lsh", "hashes", f"{window}^{hashes} buckets exceed {MAX_HASH_BUCKETS}")
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         tables, loss, dH = self.tables, 0.0, np.zeros_like(H)

@@ -80,7 +80,7 @@ STYLE = ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(1
 """The style of pages with these pictures: two beside each other if there is room."""
 
 
-def described(runs: Sequence[RunLog]) -> str:
+def describe_curves(runs: Sequence[RunLog]) -> str:
     """Return a table of the last value of each curve, as HTML."""
     head = ["run", *(column for _, _, _, column in PANELS.values())]
     rows = [[escaped(run.name), *(_last(getattr(run, name)) for name in PANELS)] for run in runs]

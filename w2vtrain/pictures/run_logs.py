@@ -18,7 +18,7 @@ from w2vtrain.formats.sniff import sniff
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import open_input, read_lines
 from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import stored
+from w2vtrain.training.folder import read_journal
 from w2vtrain.training.journal import MAX_CONFIG_BYTES
 from w2vtrain.training.status import is_run_folder
 
@@ -134,7 +134,7 @@ def _record_of(path: str | Path) -> dict[str, Any] | None:
     """Return settings and record from a run folder, a model or a record, as parsed from JSON; None for a log."""
     if is_run_folder(path):
         folder = Path(path)
-        settings, newest = stored(folder).description["settings"], checkpoint.newest_facts(folder)
+        settings, newest = read_journal(folder).description["settings"], checkpoint.newest_facts(folder)
         if newest is None:
             raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
         return {"settings": settings, "record": newest[1]}

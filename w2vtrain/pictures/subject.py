@@ -18,7 +18,7 @@ from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.pictures.run_logs import log_events
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
-from w2vtrain.training.folder import stored
+from w2vtrain.training.folder import read_journal
 from w2vtrain.training.state import Saved
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
 
@@ -102,7 +102,7 @@ def _record_beside(path: str) -> dict[str, Any] | None:
 def _unfinished(path: str, log: str | None) -> Subject:
     """Return what the folder of an unfinished run has: its newest checkpoint, and the vocabulary."""
     folder = Path(path)
-    journal, status = stored(folder, InputMissing), describe_run(path)
+    journal, status = read_journal(folder, InputMissing), describe_run(path)
     cwd, request, settings = (journal.description[name] for name in ("cwd", "request", "settings"))
     named = request.get("log_json")
     if log is None and isinstance(named, str) and Path(cwd, named).is_file():

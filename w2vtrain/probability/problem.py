@@ -86,6 +86,6 @@ def bad_option(objective: str, option: str, reason: str) -> ConfigError:
     return ConfigError(f"option {option} of objective {objective}: {reason}")
 
 
-def damaged(what: str) -> DataError:
-    """Return the error for a model whose arrays do not fit. what: names them, and what they do not fit."""
-    return DataError(f"the model's {what}: the file is damaged; train the model again")
+def damaged(mismatch: str) -> DataError:
+    """Return the error for a model whose arrays do not fit. mismatch: names them, and what they do not fit."""
+    return DataError(f"the model's {mismatch}: the file is damaged; train the model again")

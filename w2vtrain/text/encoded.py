@@ -22,7 +22,7 @@ from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, Look, OnRead, append, temporary
-from w2vtrain.text.joining import Lines, joined
+from w2vtrain.text.joining import Lines, join_counted
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
@@ -106,7 +106,7 @@ class Counted:
         self._text: Counting | Lines = counting
         self._invalid, self._closed = self._merged.invalid + counting.reader.invalid, False
         if table := counting.source.phrases:
-            self._text, self._merged = joined(counting, self._merged, table)
+            self._text, self._merged = join_counted(counting, self._merged, table)
             counting.close()
         self.token_count, self.lines = self._merged.token_count, counting.total(word_table.LINES)
 

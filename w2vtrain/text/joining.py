@@ -143,7 +143,7 @@ def join_all(lines: Lines, table: PhraseTable, folder: Path | None, threads: int
     return lines
 
 
-def joined(counting: Counting, merged: MergedWords, table: PhraseTable) -> tuple[Lines, MergedWords]:
+def join_counted(counting: Counting, merged: MergedWords, table: PhraseTable) -> tuple[Lines, MergedWords]:
     """Join the phrases of a table in a text that was counted. Return the text, and its words in one table."""
     lines = join_all(lines_of(counting, merged), table, counting.folder, len(counting.workers))
     words = word_table.listed(counting.source.tokens_of(lines.words), lines.counts)

@@ -89,8 +89,8 @@ def save(
 ) -> Path:
     """Write RUN/ckpt-NUMBER, then delete all checkpoints but the newest two; return the new checkpoint's path.
 
-    request: the run's "cwd", "request" and "settings", which `described` returns. If WriteError or OutputError is
-    raised, the existing checkpoints are unchanged.
+    request: the run's "cwd", "request" and "settings", which `newest_description` returns. If WriteError or OutputError
+    is raised, the existing checkpoints are unchanged.
     """
     temporary, final = folder / f".tmp-{number:06d}-{os.getpid()}", path_of(folder, number)
     try:
@@ -134,7 +134,7 @@ def load(folder: Path) -> Checkpoint | None:
     return None
 
 
-def described(folder: Path) -> tuple[int, dict[str, Any]] | None:
+def newest_description(folder: Path) -> tuple[int, dict[str, Any]] | None:
     """Return the number and the run description of the newest checkpoint with a valid manifest, or None."""
     for number in reversed(numbers(folder)):
         with suppress(DataError, InputMissing, OSError):

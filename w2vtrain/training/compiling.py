@@ -68,7 +68,7 @@ def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
         brought = " with ".join(cls.__qualname__ for cls in classes if not is_ours(cls))
         if culprit := next(filter(None, lines), brought):
             all_of_it = f"{spelled('debug')} shows Numba's full message"
-            raise ConfigError(f"{culprit} cannot be compiled: {reason(message)} ({all_of_it})") from error
+            raise ConfigError(f"{culprit} cannot be compiled: {first_cause(message)} ({all_of_it})") from error
         raise
 
 
@@ -90,7 +90,7 @@ def own_line(message: str, cls: type) -> str | None:
     return f"{path.name}, line {number}: `{linecache.getline(source, number).strip()}`"
 
 
-def reason(message: str) -> str:
+def first_cause(message: str) -> str:
     """Return the first line of the innermost of Numba's nested messages, in plain words if possible."""
     lines = [line.strip() for line in _innermost(message).splitlines()]
     lines = [line for line in lines if line] or [message.strip()]
@@ -108,6 +108,6 @@ def _innermost(message: str) -> str:
 
 def _line_of_name(message: str, source: str) -> int | None:
     """Return the first line of a file that uses the name in a NameError, for which Numba reports no location."""
-    name = re.search(r"name '(\w+)' is not defined", reason(message))
+    name = re.search(r"name '(\w+)' is not defined", first_cause(message))
     nodes = ast.walk(ast.parse("".join(linecache.getlines(source)))) if name else ()
     return min((n.lineno for n in nodes if isinstance(n, ast.Name) and name and n.id == name[1]), default=None)

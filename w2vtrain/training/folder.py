@@ -139,7 +139,7 @@ def kept_vocabulary(folder: Path) -> Vocabulary:
         raise
 
 
-def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
+def read_journal(folder: Path, error: type[W2VError] = OutputError) -> Journal:
     """Read a run folder's config.json.
 
     Raise InputMissing if the folder does not exist, DataError if it has no config.json or one that was changed by hand,
@@ -159,7 +159,7 @@ def stored(folder: Path, error: type[W2VError] = OutputError) -> Journal:
         raise DataError(f"{folder}: this run never began: repeat the fit command")
     if journal is None:
         raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
-    if newest := checkpoint.described(folder):
+    if newest := checkpoint.newest_description(folder):
         number, saved = newest
         if changed := journal.changes_since(saved):
             raise DataError(

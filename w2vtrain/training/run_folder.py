@@ -125,7 +125,7 @@ class RunFolder(Run):
     def _compare(self, before: Journal, anew: bool) -> bool:
         """Take over the journal of an earlier command. Return whether this run starts over, with other settings."""
         self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
-        newest = checkpoint.described(self.folder)
+        newest = checkpoint.newest_description(self.folder)
         changed = self.journal.changes_since(newest[1] if newest else before.description)
         if changed and not anew and (checkpoint.numbers(self.folder) or before.complete):
             raise ConfigError(

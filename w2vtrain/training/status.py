@@ -16,7 +16,7 @@ from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
 from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import LOCK, kept_vocabulary, stored
+from w2vtrain.training.folder import LOCK, kept_vocabulary, read_journal
 from w2vtrain.training.inputs import CHUNK_WORDS
 from w2vtrain.training.journal import CONFIG, MAX_CONFIG_BYTES
 from w2vtrain.training.state import Saved, State
@@ -38,7 +38,7 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     Raise InputMissing if the folder cannot be trusted, and DataError if its config.json is damaged.
     """
     folder = Path(path)
-    journal = stored(folder, InputMissing)
+    journal = read_journal(folder, InputMissing)
     process = holder(folder / LOCK, journal.trusted)
     status = "running" if process else "complete" if journal.complete else "stopped"
     request, settings = journal.description["request"], journal.description["settings"]

@@ -33,7 +33,7 @@ HEADER_ERRORS = (
 """What NumPy raises for a damaged header."""
 
 
-def stored(table: Table) -> tuple[LazyRows, NDArray[np.float32] | None]:
+def stored_rows(table: Table) -> tuple[LazyRows, NDArray[np.float32] | None]:
     """Return the rows of a table as its dtype and, for int8, their scales (V,); otherwise None."""
     scales = scales_of(table.matrix) if table.dtype == "int8" else None
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, collected, stored
+from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, collected, stored_rows
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.reading import justified, open_input, regular_size
@@ -58,7 +58,7 @@ def batches(table: Table) -> Iterator[Any]:
     """Yield a table as record batches of about ROWS_AT_ONCE_BYTES."""
     import pyarrow as pa
 
-    columns, vectors = schema(table), stored(table)[0]
+    columns, vectors = schema(table), stored_rows(table)[0]
     V, dim = vectors.shape
     step = max(1, ROWS_AT_ONCE_BYTES // (4 * dim))
     for start in range(0, V, step):

@@ -15,7 +15,7 @@ import orjson
 from w2vtrain.errors import DataError
 from w2vtrain.formats.safetensors import open_safetensors, write_safetensors
 from w2vtrain.formats.transforms import LazyRows
-from w2vtrain.formats.vector_formats._arrays import MatrixFile, as_float32, check_matrix, collected, stored
+from w2vtrain.formats.vector_formats._arrays import MatrixFile, as_float32, check_matrix, collected, stored_rows
 from w2vtrain.formats.vector_formats._words import splitting_of
 from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.files import atomic_write
@@ -29,7 +29,7 @@ STATIC = "sentence_transformers.models.StaticEmbedding"
 
 def write(folder: Path, table: Table) -> None:
     """Write the files of the folder."""
-    rows, scales = stored(table)
+    rows, scales = stored_rows(table)
     V, d = rows.shape
 
     def padded(at: slice) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile
-from w2vtrain.formats.vector_formats._arrays import MatrixFile, collected, header_of, stored, write_array
+from w2vtrain.formats.vector_formats._arrays import MatrixFile, collected, header_of, stored_rows, write_array
 from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.reading import read_lines, regular_size
@@ -22,7 +22,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 def write(file: BinaryIO, table: Table) -> None:
     """Write the array."""
-    write_array(file, stored(table)[0])
+    write_array(file, stored_rows(table)[0])
 
 
 def write_words(file: BinaryIO, table: Table) -> None:

@@ -24,7 +24,7 @@ from w2vtrain.formats.vector_formats._arrays import (
     check_matrix,
     collected,
     read_header,
-    stored,
+    stored_rows,
     stream_rows,
     write_array,
 )
@@ -46,7 +46,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 def write(file: BinaryIO, table: Table) -> None:
     """Write the arrays, uncompressed and block by block."""
-    rows, scales = stored(table)
+    rows, scales = stored_rows(table)
     words = np.frombuffer(b"\n".join(table.words), np.uint8)
     counts = None if table.counts is None else np.asarray(table.counts, np.int64)
     with zipfile.ZipFile(file, "w") as archive:

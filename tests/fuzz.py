@@ -47,7 +47,7 @@ from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import arrow_batches, compression, json_text, parquet_pages, reading
 from w2vtrain.text import columns, tables, text_files, vocabulary
 from w2vtrain.text.table_formats import arrow, delimited, json_lines
-from w2vtrain.training import checkpoint, fit, predictor, run_folder
+from w2vtrain.training import checkpoint, plan, predictor, run_folder
 from w2vtrain.training.folder import read_journal
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
@@ -157,7 +157,7 @@ def read_checkpoint(path, state, manifest):
 
 def read_settings(path):
     if found := refused(config.resolve, {}, {}, path):
-        refused(fit.effective, found[0])
+        refused(plan.effective, found[0])
 
 
 def read_questions(path):

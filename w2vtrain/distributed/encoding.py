@@ -41,7 +41,7 @@ def encode_together(
 ) -> EncodedCorpus:
     """Count and encode a corpus on all ranks. Return on each what `text.encoded.encode` returns in one process.
 
-    All ranks pass equal arguments. settings: from `training.fit.effective`; min_count, max_vocab, max_sentence,
+    All ranks pass equal arguments. settings: from `training.plan.effective`; min_count, max_vocab, max_sentence,
     sentence_end and threads (of each rank) are used. folder: exists, on storage that all ranks share. It keeps the
     word ids and the vocabulary, which a restart with any number of ranks uses again; the memory map needs `ids` as long
     as the result is used. vocabulary: words and counts to use instead of those of the corpus. progress: called on every

@@ -1,12 +1,13 @@
 """Tests of JSON that other programs can read, and of JSON from untrusted files."""
 
 import json
+from dataclasses import dataclass
 
 import pytest
 from ids import by_text
 
 from w2vtrain.errors import DataError
-from w2vtrain.system.json_text import json_digest, json_object, json_text
+from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
 
 
 def no_constant(name):
@@ -38,6 +39,19 @@ def test_text_that_is_not_a_json_object_raises_data_error(text, message):
     with pytest.raises(DataError, match=message):
         json_object(text, "FILE is", "; remove it")
     assert json_object('{"a": 1}', "FILE is") == {"a": 1}
+
+
+@dataclass
+class Fields:
+    """Fields of a file."""
+
+    a: int = 0
+
+
+@pytest.mark.parametrize("name", ["b", "\udcff", "\ud800b"])
+def test_the_message_names_an_unknown_field_whatever_its_characters(name):
+    with pytest.raises(DataError, match=r"^FILE is damaged: unknown field [`'](b|\\udcff|\\ud800b)[`']; remove it$"):
+        typed({name: 1}, Fields, "FILE is damaged", "; remove it")
 
 
 def test_a_digest_depends_on_values_not_on_the_order_of_keys():

@@ -65,6 +65,8 @@ def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
         converted = msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise DataError(f"{start}: {error}{remedy}") from error
+    except UnicodeEncodeError as error:  # a lone surrogate, such as "\ud800" in JSON
+        raise DataError(f"{start}: unknown field {ascii(error.object)}{remedy}") from error
     if unknown := next(_unknown(values, converted), None):
         raise DataError(f"{start}: unknown field `{unknown}`{remedy}")
     return converted

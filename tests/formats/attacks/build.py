@@ -305,6 +305,7 @@ OTHERS = {
     "run/sources-number.json": run(request={"sources": 3, "flags": {}, "output": "vectors.txt"}),
     "run/output-list.json": run(request={"sources": ["text"], "flags": {}, "output": ["vectors.txt"]}),
     "run/cwd-number.json": run(cwd=0),
+    "run/lone-surrogate.json": rb'{"\ud800": 1}',
     "run/deep.json": b'{"cwd":' * 2000,
     "settings/long-key.toml": b"a." * 2000 + b"b = 1",
     "settings/long-inline-key.toml": b"window = {" + b"a." * 2000 + b"b = 1}",
@@ -365,6 +366,7 @@ OTHERS = {
     "result/deep.json": b"[" * 4000,
     "result/no-figures.json": result(test={}),
     "result/curve-without-perplexity.json": result(curve=[{"seconds": 1}], test={}),
+    "result/lone-surrogate.json": rb'{"\ud800": 1}',
     "result/no-failure.json": json.dumps({"job": TRIAL}).encode(),
 }
 

@@ -133,7 +133,7 @@ def smaller(command: str) -> str:
     """Return a command that trains for one seed, epoch or second. Objectives that are then equal are named once."""
     for pattern, replacement in SMALLER.items():
         command = re.sub(pattern, replacement, command)
-    return re.sub(r'(?<=--objectives ")[^"]*', lambda names: ", ".join(dict.fromkeys(listed(names[0]))), command)
+    return re.sub(r'(--objectives\s+")([^"]*)', lambda m: m[1] + ", ".join(dict.fromkeys(listed(m[2]))), command)
 
 
 def listed(names: str) -> list[str]:

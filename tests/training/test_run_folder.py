@@ -149,7 +149,8 @@ def killed_after_seconds(words, chance):
             process.wait(chance.uniform(0.3, 2.5))
         except subprocess.TimeoutExpired:
             process.kill()
-        return process.returncode, process.stderr.read()
+        said = process.stderr.read()
+        return process.wait(), said
 
 
 def killed_after_slices(words, chance):

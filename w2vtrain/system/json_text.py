@@ -66,7 +66,7 @@ def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
     except msgspec.ValidationError as error:
         raise DataError(f"{start}: {error}{remedy}") from error
     except UnicodeEncodeError as error:  # a lone surrogate, such as "\ud800" in JSON
-        raise DataError(f"{start}: {ascii(error.object)} has characters that are not Unicode{remedy}") from error
+        raise DataError(f"{start}: {error.object!a} has characters that are not Unicode{remedy}") from error
     if unknown := next(_unknown(values, converted), None):
         raise DataError(f"{start}: unknown field `{unknown}`{remedy}")
     return converted

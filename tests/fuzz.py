@@ -26,6 +26,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -45,10 +46,14 @@ from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import arrow_batches, compression, json_text, parquet_pages, reading
+from w2vtrain.system.trust import Trusted
 from w2vtrain.text import columns, tables, text_files, vocabulary
 from w2vtrain.text.table_formats import arrow, delimited, json_lines
 from w2vtrain.training import checkpoint, plan, predictor, run_folder
+from w2vtrain.training.fingerprint import FileRead, Fingerprint
 from w2vtrain.training.folder import read_journal
+from w2vtrain.training.journal import Journal, WrittenFile
+from w2vtrain.training.state import Epoch, Saved, State
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
 LONGEST = 4096  # bytes per input
@@ -378,7 +383,12 @@ def keyed_seeds(folder):
 
 def state_of(folder):
     arrays = {"input": ROWS, "codes": np.array([1, 0], np.uint8), "stream": np.array([7], np.uint64)}
-    return made(folder, safetensors.write_safetensors, arrays, {"about": '{"epochs": [], "best": false}'})
+    epoch = Epoch(1, 0.5, 8, 9, 2.5)
+    read = Fingerprint(1, 2, [FileRead("text", 3, 4)])
+    saved = Saved(
+        State().after(epoch), read, [asdict(epoch)], finished=1, scoring=0.5, lowest=9.5, waited=0, best=False
+    )
+    return made(folder, safetensors.write_safetensors, arrays, {"about": json_text.json_text(asdict(saved))})
 
 
 def state_seeds(folder):
@@ -487,11 +497,16 @@ def column_seeds(folder):
     path.unlink()
 
 
-def run_seeds(_):
-    asked = request.FitRequest(["text"], {"window": "3"}, "vectors.txt")
+def run_seeds(folder):
+    origins = {**dict.fromkeys(config.FIELDS, "default"), "options": {}}
+    asked = request.FitRequest(["text"], {"window": "3"}, "vectors.txt", origins=origins)
     settings = {**vars(config.Settings()), "alpha": 0.025}
-    yield json.dumps({"cwd": "/", "request": {**vars(asked)}, "settings": settings}).encode()
-    yield b'{"cwd": 3, "request": {"sources": []}, "settings": []}'
+    begun = Journal(
+        folder, Trusted(frozenset()), {"cwd": "/", "request": vars(asked), "settings": settings}, locks={"/v": 3}
+    )
+    begun.outputs |= {"/v": WrittenFile(1, 2, "ab"), "/log": WrittenFile(4, log=True)}
+    begun.save()
+    yield (folder / run_folder.CONFIG).read_bytes()
 
 
 def result_seeds(_):

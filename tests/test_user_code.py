@@ -87,3 +87,12 @@ def test_architectures_are_listed_and_explained(fresh, folder):
     code, said = fresh("architectures", "check", "nosuch")
     assert code == 78
     assert "architecture 'nosuch': choose one of cbow" in said
+
+
+def test_code_that_is_refused_has_run_once(fresh, folder):
+    """Several checks of `fit` need the objective, and their messages are joined."""
+    (folder / "broken.py").write_text("from pathlib import Path\nprint('x', file=Path('runs').open('a'))\n")
+    code, said = fresh("fit", "text", "-o", "v.txt", "--objective", "./broken.py", "--block", "3")
+    assert code == 78
+    assert said.count("the module has no OBJECTIVE") == 1
+    assert (folder / "runs").read_text() == "x\n"

@@ -5,6 +5,7 @@ It writes no output file and prints nothing but the progress bar, if it is reque
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from w2vtrain.config import Settings, validated
@@ -89,8 +90,6 @@ def train(
         settings = {"min_count": 1, **settings}
     checked = validated(settings)
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
-    if vocabulary is not None:
-        vocabulary = vocabulary.cut(checked.min_count, checked.max_vocab)
     return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), checked, events, progress)
 
 
@@ -217,5 +216,7 @@ def continue_training(
 def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:
     plan, events = Plan.of(inputs, settings), events or Events()
     plan.files()  # a missing file is reported before anything is read
+    if words := inputs.vocabulary:
+        plan = replace(plan, inputs=replace(inputs, vocabulary=words.cut(settings.min_count, settings.max_vocab)))
     with progress_bar(events) if progress else nullcontext(events) as reported:
         return fit(plan, events=reported)

@@ -60,7 +60,7 @@ class Contract:
         """Raise ConfigError if an instance lacks an attribute of the contract."""
         missing = [name for name, member in self._members.items() if not hasattr(instance, name)]
         if missing:
-            raise ConfigError(f"{class_name(type(instance), subject)}, which build returns, has no {missing[0]}")
+            raise ConfigError(f"{class_description(type(instance), subject)}, which build returns, has no {missing[0]}")
 
     @cached_property
     def _members(self) -> dict[str, Any]:
@@ -127,14 +127,14 @@ def _fits(own: Any, member: Any, by_name: bool) -> bool:
     return True
 
 
-def class_name(cls: type, subject: str) -> str:
+def class_description(cls: type, subject: str) -> str:
     """Return a class's description for messages: its purpose, name, file and line."""
     return f"{subject}: class {cls.__qualname__} ({_place_of(cls)})"
 
 
 def breach(cls: type, subject: str, fault: str) -> ConfigError:
     """Return the error for a class that breaks its contract. fault: the sentence after its name."""
-    return ConfigError(f"{class_name(cls, subject)} {fault}")
+    return ConfigError(f"{class_description(cls, subject)} {fault}")
 
 
 def _place_of(cls: type) -> str:

@@ -842,7 +842,11 @@ def test_a_model_runs_no_code_that_the_command_line_does_not_name(tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "reasons"),
     [
-        ("gone.txt -o out/v.zip --block 3 --patience 2", 78, ["block: objective neg trains", "patience: needs --h"]),
+        ("gone.txt -o out/v.zip --block 3 -O nosuch=1", 78, ["block: objective neg trains", "has no option 'nosuch'"]),
+        (
+            "gone.txt -o out/v.zip --block 3 --patience 2 -O negative=-5", 78,
+            ["block: objective neg trains", "patience: needs --h", "-5 is not between"],
+        ),
         (
             "gone.txt -o out/v.zip --save-vocab w.zip --export out --objective hs", 78,
             ["export: objective hs has no", "out/v.zip: unknown suffix", "w.zip: "],
@@ -852,7 +856,7 @@ def test_a_model_runs_no_code_that_the_command_line_does_not_name(tmp_path):
             ["gone.txt: No such file or", "none.txt: No such file or", "there is no folder out"],
         ),
     ],
-    ids=["settings", "results", "files"],
+    ids=["an option", "settings", "results", "files"],
 )  # fmt: skip
 def test_several_mistakes_are_reported_at_once(tmp_path, words, code, reasons):
     """The exit code is that of the first. Files are not looked at before the settings are right."""

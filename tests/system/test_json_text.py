@@ -52,8 +52,8 @@ class Fields:
     ("values", "message"),
     [
         ({"b": 1}, "unknown field `b`"),
-        ({"\ud800b": 1}, r"'\ud800b' has characters that are not Unicode"),
-        ({"a": "\udcff"}, r"'\udcff' has characters that are not Unicode"),
+        ({"\ud800b": 1}, r"'\ud800b' is not valid Unicode"),
+        ({"a": "\udcff"}, r"'\udcff' is not valid Unicode"),
         ({"a": "x"}, "Expected `int`, got `str` - at `$.a`"),
     ],
     ids=by_text,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.fit_plan import FitPlan, plan
+from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.outputs import check_outputs
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.run import headline, recorded
@@ -32,7 +32,7 @@ ODD = {
 
 def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
     """Print what a request would take. Raise the errors that the run itself would raise before training."""
-    planned = plan(request, os.environ, Team())
+    planned = plan_fit(request, os.environ, Team())
     with closing(Console(request.quiet)) as console:
         in_the_way = refuse(planned)
         expected = estimate(planned, seconds, planned.run(), console.events().reading)

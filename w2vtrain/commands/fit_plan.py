@@ -1,4 +1,4 @@
-"""What a `fit` command will do, decided before it reads the corpus: `plan` refuses all that cannot work.
+"""What a `fit` command will do, decided before it reads the corpus: `plan_fit` refuses all that cannot work.
 
 Nothing is written here. outputs.py checks the outputs once the run folder is locked.
 """
@@ -59,7 +59,7 @@ class FitPlan(Plan):
         return RunFolder(folder, every, wait, cache, request.allow_changed, results=results)
 
 
-def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> FitPlan:
+def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Team) -> FitPlan:
     """Return what a request asks for, the same on all processes of a team.
 
     Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names the first mistake of each kind in
@@ -74,6 +74,7 @@ def plan(request: FitRequest, environment: Mapping[str, str], team: Team) -> Fit
     known = request.origins or origins  # a run folder has those of its command
     grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
     inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, raw=is_raw)
+    objective_class(asked.objective)  # its error is raised alone, not by each of these checks
     _, planned, _ = check_all(
         partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
     )

@@ -220,7 +220,9 @@ def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> Non
 
 
 def words_and_counts(path: str) -> tuple[list[str], Any]:
-    """Return words and their counts (V,) from a vocabulary, a model or vectors; by Zipf's law if it has none.
+    """Return words and their counts (V,) from a vocabulary, a model or vectors. Without counts, they follow Zipf's law.
+
+    `KeyedVectors.load_word2vec_format` makes up the counts V to 1, as gensim does; these are not taken.
 
     Raise InputMissing or DataError if the file is none of these, is damaged, or has only one word.
     """
@@ -234,6 +236,6 @@ def words_and_counts(path: str) -> tuple[list[str], Any]:
     words, counts = list(known.words), known.counts
     if len(words) < 2:
         raise DataError(f"{path}: only one word, but a tree needs at least two")
-    if counts is None:
+    if counts is None or not counts.any() or np.array_equal(counts, np.arange(len(words), 0, -1)):
         counts = 100 * len(words) // np.arange(1, len(words) + 1)
     return words, np.maximum(counts, 1)

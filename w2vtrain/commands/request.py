@@ -36,8 +36,8 @@ RANGES: dict[str, Number] = {
 class FitRequest:
     """The arguments of a `fit` command.
 
-    flags: settings as text; output: may be empty only with print_config. `plan` fills in the last two fields unless the
-    request comes from a run folder. origins: of each setting, as `fit_plan.stated_origins` returns them; command:
+    flags: settings as text; output: may be empty only with print_config. `plan_fit` fills in the last two fields unless
+    the request comes from a run folder. origins: of each setting, as `fit_plan.stated_origins` returns them; command:
     repeats the run in the same working directory.
     """
 

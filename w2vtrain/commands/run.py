@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.fit_plan import FitPlan, plan
+from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.request import FitRequest
@@ -44,7 +44,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
     resumed: the request comes from a run folder, which has all settings, not from the command line.
     """
     with team_for(request) as team:
-        planned = plan(request, {} if resumed else os.environ, team)
+        planned = plan_fit(request, {} if resumed else os.environ, team)
         if request.print_config:
             print_settings(planned)
         elif team.leads:

@@ -995,10 +995,10 @@ class KeyedVectors:
         others = list(other_words or ())
         rows = self[others] if others else self.vectors
         norms = row_norms(rows) if others else self._norms()
-        wide = vector.astype(np.float64)  # the squares of small numbers are 0 in float32
         with np.errstate(all="ignore"):
-            direction = (wide / np.linalg.norm(wide)).astype(rows.dtype)
-        apart: Vector = 1 - row_cosines(rows, norms, direction)
+            if not 1e-15 < np.linalg.norm(vector) < 1e15:  # squares or products might be 0 or infinite in float32
+                vector = unit(vector).astype(np.float32)
+            apart: Vector = 1 - rows @ vector / (np.linalg.norm(vector) * norms)
         return apart
 
     def closer_than(self, key1: Key, key2: Key) -> list[str]:

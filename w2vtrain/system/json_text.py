@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, shown
 
 T = TypeVar("T")
 
@@ -53,7 +53,8 @@ def json_object(text: bytes | str, start: str, remedy: str = "") -> dict[str, An
 
 
 def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
-    """Return parsed JSON as a `kind`; raise DataError, which names the field that does not fit.
+    """Return parsed JSON as a `kind`; raise DataError, which names the field that does not fit, or text with half a
+    character.
 
     kind: a dataclass, which has all fields, or a TypedDict or Struct, which has those that must fit.
 
@@ -66,7 +67,7 @@ def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
     except msgspec.ValidationError as error:
         raise DataError(f"{start}: {error}{remedy}") from error
     except UnicodeEncodeError as error:  # a lone surrogate, such as "\ud800" in JSON
-        raise DataError(f"{start}: {error.object!a} has characters that are not Unicode{remedy}") from error
+        raise DataError(f"{start}: {shown(error.object)} is not valid Unicode{remedy}") from error
     if unknown := next(_unknown(values, converted), None):
         raise DataError(f"{start}: unknown field `{unknown}`{remedy}")
     return converted

@@ -63,11 +63,10 @@ class Inputs:
     raw: bool = False
 
     def check(self, settings: Settings) -> None:
-        """Raise ConfigError if these effective settings do not fit what is read or what the run starts from.
-
-        Raise NoSentences for an empty list of files.
+        """Raise ConfigError if these effective settings do not fit what is read or what the run starts from, and
+        NoSentences for an empty list of files.
         """
-        if not self.sources and isinstance(self.sources, list):
+        if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:

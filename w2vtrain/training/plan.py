@@ -1,15 +1,15 @@
 """What a run will do: `Plan.of` fills in the settings that nobody chose, and refuses what cannot work.
 
-Nothing is read here: fit.py carries out a plan.
+The text is not read here: fit.py carries out a plan.
 """
 
 from dataclasses import dataclass
-from typing import Self
+from functools import partial
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, broken_rules
 from w2vtrain.errors import ConfigError, check_all
-from w2vtrain.objectives import checked_options, objective_defaults
+from w2vtrain.objectives import check_options, checked_options, objective_defaults
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.source import File
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
@@ -18,7 +18,7 @@ from w2vtrain.training.predictor import check_architecture, shrinks
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run reads and learns. Whatever makes a plan has checked it, as `Plan.of` does; nothing checks it again.
+    """What a run reads and learns. `Plan.of` checks that both fit each other; `fit` does not check it again.
 
     inputs: the text, and what the run starts from; settings: all of them, with automatic values filled in.
     """
@@ -26,15 +26,18 @@ class Plan:
     inputs: Inputs
     settings: Settings
 
-    @classmethod
-    def of(cls, inputs: Inputs, asked: Settings) -> Self:
-        """Return the plan of a run on these inputs. Raise the errors of `effective` and of `Inputs.check`."""
+    @staticmethod
+    def of(inputs: Inputs, asked: Settings) -> "Plan":
+        """Return the plan of a run. Raise the errors of `effective`, `Inputs.check` and `check_options`."""
         settings = effective(asked)
-        inputs.check(settings)
-        return cls(inputs, settings)
+        check_all(partial(inputs.check, settings), partial(check_options, settings, files=False))
+        return Plan(inputs, settings)
 
     def files(self) -> list[File]:
-        """Return the text files that the run reads. Raise InputMissing, DataError or UsageError, before it is read."""
+        """Return the text files that the run reads. They are opened, but not read.
+
+        Raise InputMissing, DataError or UsageError for those that cannot be read, and for the table of phrases.
+        """
         corpus, heldout = check_all(
             lambda: corpus_of(self.inputs.sources, self.settings).files,
             lambda: heldout_of(self.inputs.heldout, self.settings).files if self.inputs.heldout else (),

@@ -274,14 +274,19 @@ FILES = {
 
 
 TRIAL = {
-    "name": "softmax seed 1", "sources": ["text"], "heldout": "heldout", "settings": {"alpha": 0.1, "seed": 1},
-    "test": None, "questions": None, "pairs": [],
+    "name": "softmax seed 1", "sources": ["text"], "heldout": "heldout",
+    "settings": {"alpha": 0.1, "seed": 1, "threads": 1, "epochs": 2, "seconds": None},
+    "test": None, "questions": None, "pairs": [], "brief": False,
 }  # fmt: skip
+"""The trial of tests/fuzz.py: results of another one are refused at once."""
 
 
 def run(**changes):
     """Return the config.json of a run, with some changes."""
-    about = {"cwd": "/", "request": {"sources": ["text"], "flags": {}, "output": "vectors.txt"}, "settings": {}}
+    about = {
+        "schema": 1, "run": "0123456789abcdef", "cwd": "/", "digest": "", "outputs": {}, "locks": {}, "complete": False,
+        "request": {"sources": ["text"], "flags": {}, "output": "vectors.txt"}, "settings": {},
+    }  # fmt: skip
     return json.dumps(about | changes).encode()
 
 
@@ -305,7 +310,7 @@ OTHERS = {
     "run/sources-number.json": run(request={"sources": 3, "flags": {}, "output": "vectors.txt"}),
     "run/output-list.json": run(request={"sources": ["text"], "flags": {}, "output": ["vectors.txt"]}),
     "run/cwd-number.json": run(cwd=0),
-    "run/lone-surrogate.json": rb'{"\ud800": 1}',
+    "run/lone-surrogate.json": run(**{"\ud800": 1}),
     "run/deep.json": b'{"cwd":' * 2000,
     "settings/long-key.toml": b"a." * 2000 + b"b = 1",
     "settings/long-inline-key.toml": b"window = {" + b"a." * 2000 + b"b = 1}",
@@ -366,7 +371,7 @@ OTHERS = {
     "result/deep.json": b"[" * 4000,
     "result/no-figures.json": result(test={}),
     "result/curve-without-perplexity.json": result(curve=[{"seconds": 1}], test={}),
-    "result/lone-surrogate.json": rb'{"\ud800": 1}',
+    "result/lone-surrogate.json": result(**{"\ud800": 1}),
     "result/no-failure.json": json.dumps({"job": TRIAL}).encode(),
 }
 

@@ -32,13 +32,13 @@ WAYS_THAT_DO_NOT_FIT = {"keyed": 3, "cells": 1}
 def test_a_seed_of_every_reader_is_what_it_reads(loader, tmp_path):
     """Otherwise the fuzzer would know only inputs that are refused at once."""
     (tmp_path / "seeds").mkdir()
-    refusals = []
     for seed in fuzz.LOADERS[loader].seeds(tmp_path / "seeds"):
         before = fuzz.REFUSED.total()
         (tmp_path / "input").write_bytes(seed)
         fuzz.refused(fuzz.LOADERS[loader].read, tmp_path / "input")
-        refusals.append(fuzz.REFUSED.total() - before)
-    assert min(refusals) == WAYS_THAT_DO_NOT_FIT.get(loader, 0)
+        if fuzz.REFUSED.total() == before + WAYS_THAT_DO_NOT_FIT.get(loader, 0):
+            return
+    pytest.fail("all seeds are refused")
 
 
 @pytest.mark.parametrize("loaders", GROUPS, ids=["even", "odd"])

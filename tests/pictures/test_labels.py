@@ -53,6 +53,18 @@ def test_earlier_labels_have_priority_and_a_free_point_is_always_labeled():
     assert far is not None
 
 
+def test_a_label_may_not_cover_the_point_of_an_earlier_label():
+    """There is room for the second label only on the right of its point, where the first point is."""
+    points = np.array([[100.0, 100], [60, 100]])
+    first, second = place(points, ["first", "mmm"], 12, Box(50, 90, 400, 110))
+    assert first is not None
+    assert first.left > 65 + text_width("mmm", 12) + GAP
+    assert second is None
+    alone = place(points[1:], ["mmm"], 12, Box(50, 90, 400, 110))[0]
+    assert alone is not None
+    assert alone.right > 97
+
+
 def test_a_label_avoids_other_points_if_it_can():
     points = np.array([[100.0, 100], [115, 100]])
     label = place(points, ["word", "x" * 200], 12, BOUNDS)[0]

@@ -34,8 +34,9 @@ PART = [
 ]
 
 
-def test_a_part_of_the_suite_passes_in_a_hostile_environment():
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{name}" for name in PART)]
+def test_a_part_of_the_suite_passes_in_a_hostile_environment(tmp_path):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/inner"]
+    command += [f"tests/{name}" for name in PART]
     about = {"capture_output": True, "text": True, "encoding": "utf-8", "check": False, "umask": 0o077}
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **HOSTILE}, **about)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

@@ -178,8 +178,9 @@ PART = ["tests/system/test_files.py", "tests/training/test_checkpoint.py"]
 POSIX_ONLY = ["keeps_its_mode", "folder]", "synced_before", "killed_at_any_moment", "flipped_bit"]
 
 
-def test_a_part_of_the_suite_passes_on_the_imitation():
-    chosen = ["-k", " and ".join(f"not {name}" for name in POSIX_ONLY)]
+def test_a_part_of_the_suite_passes_on_the_imitation(tmp_path):
+    """With a temporary folder of its own, pytest does not remove those of earlier runs, which the imitation slows."""
+    chosen = [f"--basetemp={tmp_path}/inner", "-k", " and ".join(f"not {name}" for name in POSIX_ONLY)]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.windows", "-p", "no:cacheprovider", *PART, *chosen]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)

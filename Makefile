@@ -42,7 +42,7 @@ demo: install ## Train on data/simplewiki.txt; print neighbors and scores
 	@echo
 	$(BIN)/w2vtrain eval similarity $(DEMO)/vectors.txt data/eval/wordsim353.tsv
 
-test: install ## Run the tests; takes 6 minutes on 2 cores (AMD Zen 4), 7 if no kernel is compiled
+test: install ## Run the tests; takes 5 minutes on 2 cores (AMD Zen 4), 6 if no kernel is compiled
 	$(BIN)/python -m pytest $(PARALLEL)
 
 test-all: install ## Run all tests, including the slow ones
@@ -101,7 +101,7 @@ objectives: install ## Measure docs/objectives.md, in hours: PTB=FOLDER ENWIKI=F
 faults: install ## Show how w2vtrain, gensim and fastText handle faults: FAULTS="--fasttext-python PYTHON"
 	$(BIN)/python tests/faults.py $(FAULTS)
 
-mutants: install ## Show that the tests notice each of a table of bugs, in 7 minutes: MUTANTS="NAMES OR FOLDERS"
+mutants: install ## Show that the tests notice each of a table of bugs, in 6 minutes: MUTANTS="NAMES OR FOLDERS"
 	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 # One lock file serves all platforms and Python versions. uv keeps the locked versions if pyproject.toml allows them.

@@ -18,7 +18,7 @@ from w2vtrain.text.sentences import Sentences
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.perplexity import perplexity
-from w2vtrain.training.plan import Plan, effective
+from w2vtrain.training.plan import Plan
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 RNG = np.random.default_rng(1)
@@ -53,7 +53,7 @@ def double(engine):
 def test_word2vec_trains_the_same_weights_as_train(options, same):
     mine = Word2Vec(SENTENCES, **{**SMALL, **options})
     settings = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0, "min_count": 1, "min_alpha": 1e-4, **same}
-    theirs = fit(Plan.of(Inputs(Sentences(SENTENCES)), effective(validated(settings))), prepare=double)
+    theirs = fit(Plan.of(Inputs(Sentences(SENTENCES)), validated(settings)), prepare=double)
     np.testing.assert_array_equal(mine.wv.vectors, theirs.input)
     np.testing.assert_array_equal(mine.to_model().output, theirs.output)
     losses = [epoch["loss"] * epoch["examples"] for epoch in theirs.record["epochs"]]

@@ -55,7 +55,7 @@ def print_decision_table(among: Sequence[Study]) -> None:
             echo(form(*place, limit(seconds), run.use, result, took, quality(softmax) if softmax else "-"))
 
 
-def name_study(study: Study) -> str:
+def describe_study(study: Study) -> str:
     """Return the vocabulary of a study, its text and the words of one epoch, as text."""
     return f"{study.vocabulary:,} words ({study.text}, {millions(study.words)} per epoch)"
 
@@ -94,10 +94,10 @@ def advise(corpus: str, vocabulary: int | None, need: str, seconds: float, setti
     study = study_for(need, vocabulary, words)
     runs = ranking(study, need, max(seconds, MAX_DURATION_RATIO * shortest(study, need)))
     text = f"{vocabulary:,} words in the vocabulary" + f", which occur {words:,} times" * bool(words)
-    named = dict.fromkeys(map(name_study, studies_for(need, studies())))
-    others = ", ".join(name for name in named if name != name_study(study))
+    named = dict.fromkeys(map(describe_study, studies_for(need, studies())))
+    others = ", ".join(name for name in named if name != describe_study(study))
     echo(f"you want   {NEEDS[need][0]}\ntext       {text}\nCPU time   {limit(seconds)}, on one thread")
-    source = f"measured   with {name_study(study)}"
+    source = f"measured   with {describe_study(study)}"
     if others:
         source += f"; there are runs with {others}"
     echo(textwrap.fill(source, WIDTH, subsequent_indent=" " * 11))

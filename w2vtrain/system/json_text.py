@@ -53,8 +53,9 @@ def json_object(text: bytes | str, start: str, remedy: str = "") -> dict[str, An
 
 
 def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
-    """Return parsed JSON as a `kind`; raise DataError, which names the field that does not fit, or text with half a
-    character.
+    """Return parsed JSON as a `kind`; raise DataError, which names the field that does not fit.
+
+    If text is not valid Unicode, the error names that text, because msgspec does not say which field has it.
 
     kind: a dataclass, which has all fields, or a TypedDict or Struct, which has those that must fit.
 

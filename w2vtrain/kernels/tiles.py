@@ -141,12 +141,12 @@ def _emit_dots(tile: _Tile) -> None:
 
     def multiply(offsets: list[Any]) -> None:
         for k, offset in enumerate(offsets):
-            b = [tile.load(address, offset) for address in tile.b]
-            for q in tile.ni:
-                a = tile.load(tile.a[q], offset)
-                for r in tile.nj:
+            a = [tile.load(address, offset) for address in tile.a]
+            for r in tile.nj:
+                b = tile.load(tile.b[r], offset)
+                for q in tile.ni:
                     cell = sums[k % len(sums)][q][r]
-                    builder.store(multiply_add(builder, a, b[r], builder.load(cell)), cell)
+                    builder.store(multiply_add(builder, a[q], b, builder.load(cell)), cell)
 
     in_blocks(builder, tile.bytes, (4, 1), multiply)
     for q in tile.ni:

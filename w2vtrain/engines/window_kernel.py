@@ -31,7 +31,7 @@ from w2vtrain.kernels.rows import (
     replicas_of,
     synchronize,
 )
-from w2vtrain.kernels.tiles import make_dots, make_update, make_update_one
+from w2vtrain.kernels.tiles import ROWS_AT_ONCE, make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.sampling import draw, draw_below, seed_stream
 
@@ -123,7 +123,7 @@ def words_at_once(size: int) -> int | None:
 
 dots_2x6, dots_2x4, dots_2x3 = make_dots(2, 6), make_dots(2, 4), make_dots(2, 3)
 dots_1x6, dots_1x4, dots_1x3 = make_dots(1, 6), make_dots(1, 4), make_dots(1, 3)
-update_6, update_4, update_3 = make_update(6), make_update(4), make_update(3)
+update_many, update_4, update_3 = make_update(ROWS_AT_ONCE), make_update(4), make_update(3)
 update_one_6, update_one_4, update_one_3 = make_update_one(6), make_update_one(4), make_update_one(3)
 
 
@@ -289,8 +289,8 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
             g[i, j] = float32(0)
     merge_candidates(objective, g, n, outputs, m, scratch.sink)
     one_by_one = objective.in_turn()
-    for j in range(0, sixes, 6):
-        update_6(w_in, inputs, n, w_out, outputs, j, g, one_by_one)
+    for j in range(0, sixes, ROWS_AT_ONCE):
+        update_many(w_in, inputs, n, w_out, outputs, j, g, one_by_one)
         keep_ones(w_in, inputs, n, bias)
     for j in range(sixes, fours, 4):
         update_4(w_in, inputs, n, w_out, outputs, j, g, one_by_one)

@@ -33,9 +33,14 @@ from w2vtrain.kernels.llvm import (
     row_bytes,
     splat,
 )
+from w2vtrain.kernels.rows import ROW
 
-VECTORS_AT_ONCE = 2 if REGISTERS == 32 else 1
-"""Vectors per row updated together. The old and new values of six rows must fit in registers: 24 if two at once."""
+BLOCKS = (2,) if ROW % (2 * LANES) == 0 else (2, 1)
+"""Vectors per block of a row. A row has no odd vector if two of them are no longer than a cache line."""
+
+ROWS_AT_ONCE = 6 if REGISTERS == 32 else 3
+"""Rows of B that the engine updates together: two vectors of each, and two old and two new ones of a row of A, have to
+fit into the registers. With 32, there is room for the old values of B, too."""
 
 
 def make_dots(ni: int, nj: int) -> Callable[..., None]:
@@ -148,7 +153,7 @@ def _emit_dots(tile: _Tile) -> None:
                     cell = sums[k % len(sums)][q][r]
                     builder.store(multiply_add(builder, a[q], b, builder.load(cell)), cell)
 
-    in_blocks(builder, tile.bytes, (4, 1), multiply)
+    in_blocks(builder, tile.bytes, BLOCKS, multiply)
     for q in tile.ni:
         totals = [builder.load(cell) for cell in sums[0][q]]
         if len(sums) > 1:
@@ -179,10 +184,12 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
     (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
-    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(VECTORS_AT_ONCE)]
+    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(BLOCKS[0])]
+    kept = (REGISTERS - 1) // BLOCKS[0] - 2 - nj
 
     def change(offsets: list[Any]) -> None:
-        b_old = [[builder.load(pointer(builder, row, o, VECTOR), align=4) for row in b_rows] for o in offsets]
+        b_at = [[pointer(builder, row, offset, VECTOR) for row in b_rows] for offset in offsets]
+        b_old = [[builder.load(p, align=4) for p in places] for places in b_at]
         for olds, news in zip(b_old, cells, strict=False):
             for old, new in zip(olds, news, strict=True):
                 builder.store(old, new)
@@ -196,18 +203,17 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
                 c = splat(builder, builder.load(pointer(builder, g_row, constant(4 * r), F32), align=4))
                 for k in range(len(offsets)):
                     changed = builder.load(cells[k][r])
-                    seen = builder.select(in_turn, changed, b_old[k][r])
+                    old = b_old[k][r] if r < kept else builder.load(b_at[k][r], align=4)
+                    seen = builder.select(in_turn, changed, old)
                     a_new[k] = multiply_add(builder, c, seen, a_new[k])
                     builder.store(multiply_add(builder, c, a_old[k], changed), cells[k][r])
             for p, new in zip(a_at, a_new, strict=True):
                 builder.store(new, p, align=4)
-        for k, offset in enumerate(offsets):
-            for r, row in enumerate(b_rows):
-                builder.store(builder.load(cells[k][r]), pointer(builder, row, offset, VECTOR), align=4)
+        for places, news in zip(b_at, cells, strict=False):
+            for p, new in zip(places, news, strict=True):
+                builder.store(builder.load(new), p, align=4)
 
-    in_blocks(
-        builder, row_bytes(context, builder, at, a), (VECTORS_AT_ONCE, 1) if VECTORS_AT_ONCE > 1 else (1,), change
-    )
+    in_blocks(builder, row_bytes(context, builder, at, a), BLOCKS, change)
 
 
 def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: int) -> None:
@@ -233,4 +239,4 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
                 builder.store(multiply_add(builder, c[r], old, b_old), b_at, align=4)
             builder.store(change, d_at, align=4)
 
-    in_blocks(builder, row_bytes(context, builder, ht, h), (2, 1), change)
+    in_blocks(builder, row_bytes(context, builder, ht, h), BLOCKS, change)

@@ -191,7 +191,7 @@ def test_omitted_members_get_their_defaults(tmp_path):
     assert built.learned() == built.arrays() == {}
     assert built.initial_bias(problem_of([5, 3, 2])) is None
     assert len(built.hot_rows(3)) == 0
-    assert (built.distinct(), built.in_turn(), built.prefetch_from(np.zeros(3, np.int32), 3)) == (False, False, 0)
+    assert (built.distinct(), built.in_turn(), built.prefetched(np.zeros(3, np.int32), 3)) == (False, False, (0, 3))
 
 
 BARE = '''"""The softmax, without any optional member."""

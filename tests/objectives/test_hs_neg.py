@@ -50,7 +50,8 @@ def test_only_nodes_near_the_root_are_assumed_to_be_in_cache():
     both, alone = HierarchicalNegative.build(big, negative=5), Hierarchical.build(big)
     nodes, words = np.array([2998, 2997, 2500, 1900, 600, 3], np.int32), np.arange(3000, 3006, dtype=np.int32)
     rows = np.concatenate([nodes, words])
-    assert both.prefetch_from(rows, len(rows)) == alone.prefetch_from(nodes, len(nodes)) == 3
+    assert both.prefetched(rows, len(rows)) == (3, len(rows))
+    assert alone.prefetched(nodes, len(nodes)) == (3, len(nodes))
 
 
 def test_hot_rows_are_the_nodes_nearest_the_root():

@@ -49,3 +49,19 @@ def test_neg_gives_up_redrawing_if_nearly_all_noise_is_the_target():
 def test_a_negative_noise_exponent_favors_rare_words():
     assert objective_class("neg").build(problem_of([4, 2, 0]), ns_exponent=-1.0)
     np.testing.assert_allclose(noise_distribution(np.array([4, 2, 0]), -1.0), np.array([1, 2, 4]) / 7)
+
+
+def test_noise_words_are_prefetched_until_the_rows_of_their_pool_are_in_the_cache():
+    negative = objective_class("neg").build(problem_of(np.ones(200)), negative=7, pool=8)
+    rng, rows = np.array([3, 3], np.uint64), np.zeros(8, np.int32)
+    for _ in range(2):  # each chunk has a pool of its own
+        negative.begin(rng)
+        ends = []
+        for _ in range(5):
+            candidates_of(negative, [1, 5, 2], 1, rng)
+            ends.append(negative.prefetched(rows, 8))
+        assert ends == [(0, 8)] * 3 + [(0, 1)] * 2
+    unpooled = objective_class("neg").build(problem_of(np.ones(200)), negative=7, pool=0)
+    for _ in range(9):
+        candidates_of(unpooled, [1, 5, 2], 1, rng)
+    assert unpooled.prefetched(rows, 8) == (0, 8)

@@ -226,7 +226,8 @@ def next_candidates(objective, w_out, scratch, length, position):
     k = position & 1
     rows = scratch.rows[k]
     m = objective.candidates(scratch.sentence, position, scratch.rng, rows, scratch.labels[k], scratch.shifts[k])
-    for j in range(objective.prefetch_from(rows, m), m):
+    first, end = objective.prefetched(rows, m)
+    for j in range(first, end):
         prefetch(w_out, replica_of(scratch.hot_outputs, rows[j]))
     return int64(m)
 

@@ -15,7 +15,7 @@ instead. `emitter_of` links the two:
 
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from llvmlite import ir
@@ -87,19 +87,29 @@ def vector_at(builder: Any, address: Any, j: Any) -> Any:
     return pointer(builder, address, builder.mul(j, constant(4)), VECTOR)
 
 
-def in_blocks(builder: Any, size: Any, blocks: tuple[int, ...], body: Callable[[list[Any]], None]) -> None:
+def adjacent(builder: Any, row: Any, offset: Any, n: int, kind: ir.Type = VECTOR) -> list[Any]:
+    """Return pointers to n adjacent values of type `kind`, the first of them `offset` bytes after the address `row`.
+
+    The order of the additions lets LLVM use one register for all of them.
+    """
+    first = builder.add(row, offset)
+    return [pointer(builder, first, constant(k * (4 * LANES if kind == VECTOR else 4)), kind) for k in range(n)]
+
+
+def in_blocks(builder: Any, size: Any, blocks: Sequence[int], body: Callable[[Any, int], None]) -> None:
     """Emit loops over the `size` bytes of a row, in blocks of vectors.
 
-    blocks: vectors per block, in descending order. Each block size is used as often as it fits into the rest; the
-    last size is 1. `body` receives the byte offsets of a block's vectors. Leaving a loop mispredicts a branch, which
-    costs as much as four vectors, and a row of 200 columns is only 13 vectors of 16 float32.
+    blocks: vectors per block, powers of 2 in descending order. Each size is used as often as it fits into the rest, and
+    the last one must leave none. `body` receives the offset of a block in bytes, and its number of vectors. Leaving a
+    loop mispredicts a branch, which costs as much as four vectors, and a row of 200 columns is only 13 vectors of 16
+    float32.
     """
     first = constant(0)
     for block in blocks:
         step = block * 4 * LANES
-        end = builder.and_(size, constant(-step)) if block > 1 else size
+        end = size if block == blocks[-1] else builder.and_(size, constant(-step))
         with cgutils.for_range_slice(builder, first, end, constant(step), intp=I64) as (offset, _):
-            body([builder.add(offset, constant(4 * LANES * k)) for k in range(block)])
+            body(offset, block)
         first = end
 
 

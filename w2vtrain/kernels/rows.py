@@ -29,6 +29,7 @@ from w2vtrain.kernels.llvm import (
     LANES,
     VECTOR,
     address_of_row,
+    adjacent,
     constant,
     element,
     emitter_of,
@@ -45,8 +46,9 @@ ROW = 16
 CACHE_LINE_PAIR_BYTES = 128
 """Bytes in a pair of cache lines, which processors fetch together."""
 
-VECTORS_PER_BLOCK = (8, 4, 1)
-"""Vectors per block of a row. A block stays in registers during a loop over the other rows."""
+VECTORS_PER_BLOCK = sorted({8, 4, ROW // LANES}, reverse=True)
+"""Vectors per block of a row; the smallest block is a cache line. A block stays in registers during a loop over the
+other rows."""
 
 HOT_INPUTS, HOT_WORDS, HOT_NODES = 128, 256, 1024
 """Maximum numbers of hot rows: input rows, output rows of words, and output rows of tree nodes."""
@@ -72,34 +74,32 @@ def sum_rows(T: Any, A: Any, ai: Any, n: Any, scale: Any) -> None:
 
 @emitter_of(sum_rows)
 def _emit_sum_rows(context: Any, builder: Any, signature: Any, args: Any) -> None:
-    """Emit a loop over whole vectors, then one over the remaining columns; padded rows have none."""
+    """Emit a loop over whole cache lines, then one over the remaining columns; padded rows have none."""
     (tt, at, ait, _, _), (to, a, ai, n, scale) = signature.args, args
     t_row, size = address_of_row(context, builder, tt, to, constant(0)), row_bytes(context, builder, at, a)
     align = 4 if at.aligned else 1
 
-    def adder(factor: Any) -> Callable[[list[Any]], None]:
+    def adder(factor: Any) -> Callable[[Any, int], None]:
         kind = factor.type
         cells = [cgutils.alloca_once(builder, kind) for _ in range(VECTORS_PER_BLOCK[0])]
 
-        def add(offsets: list[Any]) -> None:
-            for _, cell in zip(offsets, cells, strict=False):
+        def add(offset: Any, block: int) -> None:
+            for cell in cells[:block]:
                 builder.store(ir.Constant(kind, None), cell)
             with cgutils.for_range(builder, n, intp=I64) as line:
                 row = address_of_row(context, builder, at, a, element(context, builder, ait, ai, line.index))
-                for offset, cell in zip(offsets, cells, strict=False):
-                    value = builder.load(pointer(builder, row, offset, kind), align=align)
-                    builder.store(builder.fadd(builder.load(cell), value), cell)
-            for offset, cell in zip(offsets, cells, strict=False):
-                total = builder.fmul(builder.load(cell), factor)
-                builder.store(total, pointer(builder, t_row, offset, kind), align=4)
+                for p, cell in zip(adjacent(builder, row, offset, block, kind), cells, strict=False):
+                    builder.store(builder.fadd(builder.load(cell), builder.load(p, align=align)), cell)
+            for p, cell in zip(adjacent(builder, t_row, offset, block, kind), cells, strict=False):
+                builder.store(builder.fmul(builder.load(cell), factor), p, align=4)
 
         return add
 
-    whole = builder.and_(size, constant(-4 * LANES))
+    whole = builder.and_(size, constant(-4 * ROW))
     in_blocks(builder, whole, VECTORS_PER_BLOCK, adder(splat(builder, scale)))
     add_column = adder(scale)
     with cgutils.for_range_slice(builder, whole, size, constant(4), intp=I64) as (offset, _):
-        add_column([offset])
+        add_column(offset, 1)
 
 
 def add_to_rows(A: Any, ai: Any, n: Any, D: Any, scale: Any) -> None:
@@ -115,14 +115,13 @@ def _emit_add_to_rows(context: Any, builder: Any, signature: Any, args: Any) -> 
     (at, ait, _, dt, _), (a, ai, n, d, scale) = signature.args, args
     d_row, factor = address_of_row(context, builder, dt, d, constant(0)), splat(builder, scale)
 
-    def add(offsets: list[Any]) -> None:
-        changes = [builder.load(pointer(builder, d_row, offset, VECTOR), align=4) for offset in offsets]
+    def add(offset: Any, block: int) -> None:
+        changes = [builder.load(p, align=4) for p in adjacent(builder, d_row, offset, block)]
         changes = [builder.fmul(factor, change) for change in changes]
         with cgutils.for_range(builder, n, intp=I64) as line:
             row = address_of_row(context, builder, at, a, element(context, builder, ait, ai, line.index))
-            for offset, change in zip(offsets, changes, strict=True):
-                cell = pointer(builder, row, offset, VECTOR)
-                builder.store(builder.fadd(builder.load(cell, align=4), change), cell, align=4)
+            for p, change in zip(adjacent(builder, row, offset, block), changes, strict=True):
+                builder.store(builder.fadd(builder.load(p, align=4), change), p, align=4)
 
     in_blocks(builder, row_bytes(context, builder, at, a), VECTORS_PER_BLOCK, add)
 

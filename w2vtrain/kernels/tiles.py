@@ -5,7 +5,8 @@ These operations handle only rows and coefficients; architectures and objectives
 A tile combines `ni` rows of A with `nj` rows of B. Index arrays select the rows, so nothing is copied. Rows are float32
 and padded with zeros to a multiple of ROW columns. Each operation has a NumPy reference and an emitter (see llvm.py).
 The emitted code uses vectors as wide as the processor's registers, keeps sums in registers and reads each row once.
-The same loops were half as fast when left to LLVM's auto-vectorizer.
+The same loops were half as fast when left to LLVM's auto-vectorizer. No inner loop may need more registers than there
+are, 16 or 32, because LLVM would keep sums on the stack: benchmarks/tile_loops.py shows the loops, a test checks them.
 """
 
 from collections.abc import Callable
@@ -19,10 +20,12 @@ from w2vtrain.kernels.llvm import (
     F32,
     I32,
     I64,
+    INTEGERS,
     LANES,
     REGISTERS,
     VECTOR,
     address_of_row,
+    adjacent,
     constant,
     element,
     emitter_of,
@@ -35,12 +38,12 @@ from w2vtrain.kernels.llvm import (
 )
 from w2vtrain.kernels.rows import ROW
 
-BLOCKS = (2,) if ROW % (2 * LANES) == 0 else (2, 1)
-"""Vectors per block of a row. A row has no odd vector if two of them are no longer than a cache line."""
+BLOCKS = (2, 1) if LANES == ROW else (2,)
+"""Vectors per block of a row. If a vector is shorter than a cache line, rows have an even number of them."""
 
 ROWS_AT_ONCE = 6 if REGISTERS == 32 else 3
-"""Rows of B that the engine updates together: two vectors of each, and two old and two new ones of a row of A, have to
-fit into the registers. With 32, there is room for the old values of B, too."""
+"""Rows of B that the engine updates together: a block of each, the old and new block of a row of A, and a coefficient
+have to fit in the registers."""
 
 
 def make_dots(ni: int, nj: int) -> Callable[..., None]:
@@ -132,23 +135,22 @@ class _Tile:
     def _index(self, context: Any, kind: Any, array: Any, first: Any, k: int) -> Any:
         return element(context, self.builder, kind, array, self.builder.add(first, constant(k)))
 
-    def load(self, address: Any, offset: Any) -> Any:
-        return self.builder.load(pointer(self.builder, address, offset, VECTOR), align=4)
-
 
 def _emit_dots(tile: _Tile) -> None:
     """Emit the dot products, with one accumulator per pair of rows.
 
+    Only the vectors of A stay in registers, beside the accumulators: those of B, of which there are more, take turns.
     If ni is 1, use two sets of accumulators alternately, because each addition to a register waits for the one before.
     """
     builder, sets = tile.builder, range(2 if len(tile.ni) == 1 else 1)
     sums = [[[cgutils.alloca_once_value(builder, floats(0.0)) for _ in tile.nj] for _ in tile.ni] for _ in sets]
 
-    def multiply(offsets: list[Any]) -> None:
-        for k, offset in enumerate(offsets):
-            a = [tile.load(address, offset) for address in tile.a]
+    def multiply(offset: Any, block: int) -> None:
+        a_at, b_at = ([adjacent(builder, row, offset, block) for row in rows] for rows in (tile.a, tile.b))
+        for k in range(block):
+            a = [builder.load(places[k], align=4) for places in a_at]
             for r in tile.nj:
-                b = tile.load(tile.b[r], offset)
+                b = builder.load(b_at[r][k], align=4)
                 for q in tile.ni:
                     cell = sums[k % len(sums)][q][r]
                     builder.store(multiply_add(builder, a[q], b, builder.load(cell)), cell)
@@ -184,33 +186,33 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
     (at, ait, _, bt, bit, _, gt, _), (a, ai, n, b, bi, j, g, in_turn) = signature.args, args
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
-    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in b_rows] for _ in range(BLOCKS[0])]
-    kept = (REGISTERS - 1) // BLOCKS[0] - 2 - nj
+    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(BLOCKS[0])] for _ in b_rows]
+    kept = (REGISTERS - 1) // BLOCKS[0] - 2 - nj  # rows of B whose old values fit in registers; others are read again
 
-    def change(offsets: list[Any]) -> None:
-        b_at = [[pointer(builder, row, offset, VECTOR) for row in b_rows] for offset in offsets]
+    def change(offset: Any, block: int) -> None:
+        b_at = [adjacent(builder, row, offset, block) for row in b_rows]
         b_old = [[builder.load(p, align=4) for p in places] for places in b_at]
-        for olds, news in zip(b_old, cells, strict=False):
-            for old, new in zip(olds, news, strict=True):
+        for olds, news in zip(b_old, cells, strict=True):
+            for old, new in zip(olds, news, strict=False):
                 builder.store(old, new)
         with cgutils.for_range(builder, n, intp=I64) as line:
             a_row = address_of_row(context, builder, at, a, element(context, builder, ait, ai, line.index))
             g_row = builder.add(address_of_row(context, builder, gt, g, line.index), builder.mul(j, constant(4)))
-            a_at = [pointer(builder, a_row, offset, VECTOR) for offset in offsets]
+            a_at = adjacent(builder, a_row, offset, block)
             a_old = [builder.load(p, align=4) for p in a_at]
             a_new = list(a_old)
             for r in range(nj):
                 c = splat(builder, builder.load(pointer(builder, g_row, constant(4 * r), F32), align=4))
-                for k in range(len(offsets)):
-                    changed = builder.load(cells[k][r])
-                    old = b_old[k][r] if r < kept else builder.load(b_at[k][r], align=4)
+                for k in range(block):
+                    changed = builder.load(cells[r][k])
+                    old = b_old[r][k] if r < kept else builder.load(b_at[r][k], align=4)
                     seen = builder.select(in_turn, changed, old)
                     a_new[k] = multiply_add(builder, c, seen, a_new[k])
-                    builder.store(multiply_add(builder, c, a_old[k], changed), cells[k][r])
+                    builder.store(multiply_add(builder, c, a_old[k], changed), cells[r][k])
             for p, new in zip(a_at, a_new, strict=True):
                 builder.store(new, p, align=4)
-        for places, news in zip(b_at, cells, strict=False):
-            for p, new in zip(places, news, strict=True):
+        for places, news in zip(b_at, cells, strict=True):
+            for p, new in zip(places, news, strict=False):
                 builder.store(builder.load(new), p, align=4)
 
     in_blocks(builder, row_bytes(context, builder, at, a), BLOCKS, change)
@@ -225,18 +227,18 @@ def _emit_update_one(context: Any, builder: Any, signature: Any, args: Any, nj: 
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
     c = [splat(builder, builder.load(pointer(builder, g_row, constant(4 * r), F32), align=4)) for r in range(nj)]
-    fresh = builder.icmp_signed("==", j, first)
+    # A mask instead of a choice, which LLVM would compile to a branch for each vector.
+    later = splat(builder, builder.sext(builder.icmp_signed("!=", j, first), I32), INTEGERS)
 
-    def change(offsets: list[Any]) -> None:
-        for offset in offsets:
-            d_at = pointer(builder, d_row, offset, VECTOR)
-            old, change = (builder.load(p, align=4) for p in (pointer(builder, h_row, offset, VECTOR), d_at))
-            change = builder.select(fresh, floats(0.0), change)
+    def change(offset: Any, block: int) -> None:
+        h_at, d_at, *b_at = (adjacent(builder, row, offset, block) for row in (h_row, d_row, *b_rows))
+        for k in range(block):
+            old, bits = (builder.load(p, align=4) for p in (h_at[k], builder.bitcast(d_at[k], INTEGERS.as_pointer())))
+            change = builder.bitcast(builder.and_(bits, later), VECTOR)
             for r in range(nj):
-                b_at = pointer(builder, b_rows[r], offset, VECTOR)
-                b_old = builder.load(b_at, align=4)
+                b_old = builder.load(b_at[r][k], align=4)
                 change = multiply_add(builder, c[r], b_old, change)
-                builder.store(multiply_add(builder, c[r], old, b_old), b_at, align=4)
-            builder.store(change, d_at, align=4)
+                builder.store(multiply_add(builder, c[r], old, b_old), b_at[r][k], align=4)
+            builder.store(change, d_at[k], align=4)
 
     in_blocks(builder, row_bytes(context, builder, ht, h), BLOCKS, change)

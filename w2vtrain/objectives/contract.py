@@ -230,9 +230,12 @@ class WindowObjective(Objective, Protocol):
         """
         return False
 
-    def prefetch_from(self, rows, m):
-        """Compiled. Return the index in rows (m,) from which on candidates are worth prefetching. Default: 0."""
-        return 0
+    def prefetched(self, rows, m):
+        """Compiled. Return (first, end): rows[first:end] of the candidates' rows (m,) are worth prefetching.
+
+        Default: all of them.
+        """
+        return 0, m
 
     def begin(self, rng):
         """Compiled. Draw what the targets of a chunk share. rng: as for `candidates`. Default: nothing."""
@@ -304,7 +307,7 @@ class Scorer(Protocol):
 
 
 SCORER = Contract(Scorer)
-COMPILED = ("candidates", "errors", "distinct", "in_turn", "prefetch_from", "begin")
+COMPILED = ("candidates", "errors", "distinct", "in_turn", "prefetched", "begin")
 CONTRACTS = {
     "windows": Contract(WindowObjective, COMPILED, named_tuple=True),
     "blocks": Contract(BlockObjective),

@@ -153,12 +153,12 @@ class Hierarchical(NamedTuple):
         nodes = self.path[: self.start[-1]] >> 1
         return np.bincount(nodes, np.repeat(targets, lengths), len(targets) - 1)
 
-    def prefetch_from(self, rows, m):
-        """Return the index of the first of the last six nodes that is not near the root, and so may not be in cache."""
+    def prefetched(self, rows, m):
+        """Return those of the last six nodes that are not near the root, and so may not be in the cache."""
         first, near = max(0, m - 6), len(self.start) - 2 - CACHED_NODES
         while first < m and rows[first] >= near:
             first += 1
-        return first
+        return first, m
 
     def errors(self, logits, window, candidates, lr):
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)

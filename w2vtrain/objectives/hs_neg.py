@@ -102,8 +102,9 @@ class HierarchicalNegative(NamedTuple):
     def in_turn(self):
         return True
 
-    def prefetch_from(self, rows, m):
-        return self.tree.prefetch_from(rows, m - self.noise.negative - 1)
+    def prefetched(self, rows, m):
+        nodes = m - self.noise.negative - 1
+        return self.tree.prefetched(rows, nodes)[0], nodes + self.noise.prefetched(rows, m - nodes)[1]
 
     def errors(self, logits, window, candidates, lr):
         return logistic_errors(logits, len(logits), candidates.m, candidates.labels, candidates.shifts, lr)

@@ -187,7 +187,9 @@ def _emit_update(context: Any, builder: Any, signature: Any, args: Any, nj: int)
     rows = [element(context, builder, bit, bi, builder.add(j, constant(r))) for r in range(nj)]
     b_rows = [address_of_row(context, builder, bt, b, row) for row in rows]
     cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(BLOCKS[0])] for _ in b_rows]
-    kept = (REGISTERS - 1) // BLOCKS[0] - 2 - nj  # rows of B whose old values fit in registers; others are read again
+    # Rows of B whose old values fit in registers; others are read again. For NEON, LLVM loads all coefficients ahead.
+    coefficients = nj if REGISTERS == 32 and LANES == 4 else 1
+    kept = (REGISTERS - coefficients) // BLOCKS[0] - 2 - nj
 
     def change(offset: Any, block: int) -> None:
         b_at = [adjacent(builder, row, offset, block) for row in b_rows]

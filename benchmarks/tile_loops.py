@@ -1,4 +1,4 @@
-"""Show the inner loops of tiles.py and rows.py as compiled for a processor, and how often each reads or writes the stack.
+"""Show the inner loops of tiles.py and rows.py as compiled for a processor, and how often they read or write the stack.
 
     python benchmarks/tile_loops.py avx2
 

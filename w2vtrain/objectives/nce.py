@@ -129,7 +129,7 @@ class NoiseContrastive(NamedTuple):
         learn_z: learn log Z. share_noise: neighboring targets that share their noise words. z_table: with learn_z, the
         number of entries, 4 bytes each, for the log Z of whole contexts; 0 learns one log Z per context word. pool: the
         number of words that a chunk draws its noise words from, a power of 2; 0 means all words, as pools make
-        skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 512 or more words, but 0 for a small
+        skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 256 or more words, but 0 for a small
         vocabulary.
         """
         noise = noise_distribution(problem.counts, ns_exponent)

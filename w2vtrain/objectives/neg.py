@@ -73,7 +73,7 @@ class Negative(NamedTuple):
         """negative: noise words per target. ns_exponent: Q is proportional to the counts to this power.
 
         pool: the number of words that a chunk draws its noise words from, a power of 2; 0 means all words; -1 chooses
-        by `negative` and the vocabulary: 512 or more words, but 0 for a small vocabulary.
+        by `negative` and the vocabulary: 256 or more words, but 0 for a small vocabulary.
         """
         check_noise("neg", negative, ns_exponent, pool)
         table = alias_table(noise_distribution(problem.counts, ns_exponent))

@@ -23,12 +23,13 @@ _MIX_2 = uint64(0x94D049BB133111EB)
 _30, _27, _31, _32 = uint64(30), uint64(27), uint64(31), uint64(32)
 _LOW = uint64(0xFFFFFFFF)
 
-MIN_POOL_WORDS, MAX_POOL_WORDS = 512, 4096
-"""Bounds of the size that is chosen. 4,096 rows of 200 dimensions take 3.4 MB."""
+MIN_POOL_WORDS, MAX_POOL_WORDS = 256, 4096
+"""Bounds of the size that is chosen. 256 rows of 200 dimensions take 213 kB, less than half of a second-level cache
+of 512 KiB; 4,096 take 3.4 MB."""
 
-POOL_WORDS_PER_NOISE_WORD = 64
-"""Pool words per noise word of a target. A chunk of 1,000 words then draws each pool word about 15 times at most, and
-after subsampling about 7 times; with several times as many, word vectors get worse."""
+POOL_WORDS_PER_NOISE_WORD = 48
+"""Pool words per noise word of a target. A chunk of 1,000 words then draws each pool word about 20 times at most, and
+after subsampling about 12 times; with several times as many, word vectors get worse."""
 
 MIN_WORDS_PER_POOL_WORD = 16
 """Words of the vocabulary per pool word, below which there is no pool: all rows are in the cache without one."""

@@ -15,7 +15,7 @@ unexport PYTHONWARNINGS
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-install: .venv/installed ## Install the package and its tools into .venv
+install: .venv/tools ## Install the package and its tools into .venv
 
 # If PYTHON is given and .venv has another Python version, create .venv again from scratch.
 ifneq ($(origin PYTHON),file)
@@ -26,13 +26,18 @@ CLEAR := --clear
 endif
 endif
 
-.venv/installed: pyproject.toml requirements.lock
+# What a user needs, and the build backend.
+.venv/installed: pyproject.toml requirements-user.lock
 	$(PYTHON) -m venv $(CLEAR) .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-user.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: install ## Train on data/simplewiki.txt; print neighbors and scores
+.venv/tools: .venv/installed requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $@
+
+demo: .venv/installed ## Train on data/simplewiki.txt; print neighbors and scores
 	@mkdir -p $(DEMO)
 	$(BIN)/w2vtrain fit data/simplewiki.txt --config configs/small-corpus.toml -o $(DEMO)/vectors.txt --force
 	@echo
@@ -104,12 +109,15 @@ faults: install ## Show how w2vtrain, gensim and fastText handle faults: FAULTS=
 mutants: install ## Show that the tests notice each of a table of bugs, in 6 minutes: MUTANTS="NAMES OR FOLDERS"
 	$(BIN)/python tests/mutants.py $(MUTANTS)
 
-# One lock file serves all platforms and Python versions. uv keeps the locked versions if pyproject.toml allows them.
-lock: ## Rewrite requirements.lock from pyproject.toml; LOCK=--upgrade selects the newest versions
+# A lock serves all platforms and Python versions. uv keeps the locked versions if pyproject.toml allows them. The lock
+# of `make demo` is a part of the other: what the package needs, and its build backend.
+COMPILE := .venv/lock/bin/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command 'make lock' --quiet
+lock: ## Rewrite requirements*.lock from pyproject.toml; LOCK=--upgrade selects the newest versions
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
 	.venv/lock/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
-	.venv/lock/bin/python -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-		--generate-hashes --no-annotate --custom-compile-command 'make lock' --quiet --output-file requirements.lock $(LOCK)
+	$(COMPILE) --extra dev --output-file requirements.lock $(LOCK)
+	printf '%s\n' hatchling editables | $(COMPILE) - --constraints requirements.lock --output-file requirements-user.lock
 	rm -rf .venv/lock
 
 # --strict: fail if a package cannot be looked up, instead of skipping it.

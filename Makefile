@@ -10,10 +10,10 @@ PARALLEL := -n 3 --dist worksteal
 unexport PYTHONWARNINGS
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all emulated lint docs man reference format bench objectives faults mutants lock audit clean
+.PHONY: help install demo test test-all test-processors emulated lint docs man reference format bench objectives faults mutants lock audit clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
 
 install: .venv/tools ## Install the package and its tools into .venv
 
@@ -52,6 +52,24 @@ test: install ## Run the tests; takes 5 minutes on 2 cores (AMD Zen 4), 6 if no 
 
 test-all: install ## Run all tests, including the slow ones
 	$(BIN)/python -m pytest $(PARALLEL) -m ''
+
+# Kernels and the order of their sums depend on the vectors of the processor: of 4 float32 with SSE, 8 with AVX2, 16 with
+# AVX-512. Given only a name, Numba keeps the features of this processor. W2V_LANES is what a test expects.
+LANES_4 := W2V_LANES=4 NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES=
+LANES_8 := W2V_LANES=8 NUMBA_CPU_NAME=haswell
+LANES_8 := $(LANES_8) NUMBA_CPU_FEATURES=+sse4.2,+popcnt,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe
+COMPILED := tests/kernels tests/engines tests/architectures tests/objectives tests/probability/test_dense.py
+
+ifeq ($(shell uname -m),x86_64)
+test-processors: export W2V_KEEP := NUMBA_CPU_NAME NUMBA_CPU_FEATURES
+test-processors: export NUMBA_CACHE_DIR := $(CURDIR)/build/processors
+test-processors: install ## Run the tests of kernels as compiled for x86-64 without AVX, and without AVX-512
+	$(LANES_4) $(BIN)/python -m pytest $(PARALLEL) $(COMPILED)
+	$(LANES_8) $(BIN)/python -m pytest $(PARALLEL) $(COMPILED)
+else
+test-processors:
+	@echo "make test-processors is for x86-64"
+endif
 
 # An ARM Python of Debian, extracted without running its scripts, and wheels in the locked versions. What it emulates
 # cannot start processes of its own, as one of the tests does.

@@ -10,12 +10,12 @@ PARALLEL := -n 3 --dist worksteal
 unexport PYTHONWARNINGS
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all emulated lint docs man reference format bench objectives faults mutants lock audit clean
+.PHONY: help install demo test test-all test-processors emulated lint docs man reference format bench objectives faults mutants lock audit clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
 
-install: .venv/installed ## Install the package and its tools into .venv
+install: .venv/tools ## Install the package and its tools into .venv
 
 # If PYTHON is given and .venv has another Python version, create .venv again from scratch.
 ifneq ($(origin PYTHON),file)
@@ -26,13 +26,18 @@ CLEAR := --clear
 endif
 endif
 
-.venv/installed: pyproject.toml requirements.lock
+# What a user needs, and the build backend.
+.venv/installed: pyproject.toml requirements-user.lock
 	$(PYTHON) -m venv $(CLEAR) .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-user.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-demo: install ## Train on data/simplewiki.txt; print neighbors and scores
+.venv/tools: .venv/installed requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $@
+
+demo: .venv/installed ## Train on data/simplewiki.txt; print neighbors and scores
 	@mkdir -p $(DEMO)
 	$(BIN)/w2vtrain fit data/simplewiki.txt --config configs/small-corpus.toml -o $(DEMO)/vectors.txt --force
 	@echo
@@ -47,6 +52,24 @@ test: install ## Run the tests; takes 5 minutes on 2 cores (AMD Zen 4), 6 if no 
 
 test-all: install ## Run all tests, including the slow ones
 	$(BIN)/python -m pytest $(PARALLEL) -m ''
+
+# Kernels and the order of their sums depend on the vectors of the processor: of 4 float32 with SSE, 8 with AVX2, 16 with
+# AVX-512. Given only a name, Numba keeps the features of this processor. W2V_LANES is what a test expects.
+LANES_4 := W2V_LANES=4 NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES=
+LANES_8 := W2V_LANES=8 NUMBA_CPU_NAME=haswell
+LANES_8 := $(LANES_8) NUMBA_CPU_FEATURES=+sse4.2,+popcnt,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe
+COMPILED := tests/kernels tests/engines tests/architectures tests/objectives tests/probability/test_dense.py
+
+ifeq ($(shell uname -m),x86_64)
+test-processors: export W2V_KEEP := NUMBA_CPU_NAME NUMBA_CPU_FEATURES
+test-processors: export NUMBA_CACHE_DIR := $(CURDIR)/build/processors
+test-processors: install ## Run the tests of kernels as compiled for x86-64 without AVX, and without AVX-512
+	$(LANES_4) $(BIN)/python -m pytest $(PARALLEL) $(COMPILED)
+	$(LANES_8) $(BIN)/python -m pytest $(PARALLEL) $(COMPILED)
+else
+test-processors:
+	@echo "make test-processors is for x86-64"
+endif
 
 # An ARM Python of Debian, extracted without running its scripts, and wheels in the locked versions. What it emulates
 # cannot start processes of its own, as one of the tests does.
@@ -104,12 +127,15 @@ faults: install ## Show how w2vtrain, gensim and fastText handle faults: FAULTS=
 mutants: install ## Show that the tests notice each of a table of bugs, in 6 minutes: MUTANTS="NAMES OR FOLDERS"
 	$(BIN)/python tests/mutants.py $(MUTANTS)
 
-# One lock file serves all platforms and Python versions. uv keeps the locked versions if pyproject.toml allows them.
-lock: ## Rewrite requirements.lock from pyproject.toml; LOCK=--upgrade selects the newest versions
+# A lock serves all platforms and Python versions. uv keeps the locked versions if pyproject.toml allows them. The lock
+# of `make demo` is a part of the other: what the package needs, and its build backend.
+COMPILE := .venv/lock/bin/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command 'make lock' --quiet
+lock: ## Rewrite requirements*.lock from pyproject.toml; LOCK=--upgrade selects the newest versions
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
 	.venv/lock/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
-	.venv/lock/bin/python -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-		--generate-hashes --no-annotate --custom-compile-command 'make lock' --quiet --output-file requirements.lock $(LOCK)
+	$(COMPILE) --extra dev --output-file requirements.lock $(LOCK)
+	printf '%s\n' hatchling editables | $(COMPILE) - --constraints requirements.lock --output-file requirements-user.lock
 	rm -rf .venv/lock
 
 # --strict: fail if a package cannot be looked up, instead of skipping it.

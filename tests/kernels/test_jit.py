@@ -109,7 +109,7 @@ def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path):
         f.write("# another file that kernels depend on\n")
     run_small(copy, cache)
     assert len(list(cache.glob("*.machine"))) == 2, "stale code ran after an edit to another file"
-    run_small(copy, cache, NUMBA_CPU_NAME="generic")
+    run_small(copy, cache, NUMBA_CPU_NAME="x86-64" if os.environ.get("NUMBA_CPU_NAME") == "generic" else "generic")
     assert len(list(cache.glob("*.machine"))) == 3, "code for this processor ran on another one"
     run_small(copy, cache, NUMBA_BOUNDSCHECK="1")
     assert len(list(cache.glob("*.machine"))) == 4, "kernels without bounds checks ran although they were requested"

@@ -11,7 +11,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.kernels.llvm import I64, emitter_of
+from w2vtrain.kernels.llvm import I64, LANES, emitter_of
 
 
 def make_add(more):
@@ -25,6 +25,10 @@ def make_add(more):
         return builder.add(args[0], ir.Constant(I64, 1000 + more))
 
     return add
+
+
+def test_kernels_are_compiled_for_the_processor_that_make_test_processors_names():
+    assert int(os.environ.get("W2V_LANES", LANES)) == LANES
 
 
 def test_python_runs_the_reference_and_kernels_run_the_emitted_code():

@@ -1,10 +1,4 @@
-"""Products and gradient steps on tiles of rows, compared with reference implementations, also for other processors."""
-
-import os
-import platform
-import subprocess
-import sys
-from pathlib import Path
+"""Products and gradient steps on tiles of rows, compared with reference implementations."""
 
 import numpy as np
 import pytest
@@ -134,38 +128,3 @@ def test_update_gives_the_same_bytes_whatever_fits_in_registers(rng, monkeypatch
 )
 def test_processors_with_avx_512_and_neon_have_32_vector_registers(triple, lanes, expected):
     assert registers(triple, lanes) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the processors are of x86-64")
-@pytest.mark.parametrize(("cpu", "lanes"), [("generic", 4), ("haswell", None)])
-def test_kernels_pass_their_tests_when_compiled_for_other_processors(tmp_path, cpu, lanes):
-    """Run tests of the kernels and the window engine, compiled for processors without AVX-512 or without FMA."""
-    if os.environ.get("NUMBA_CPU_NAME"):
-        pytest.skip("already running inside this test")
-    features = "" if cpu == "generic" else "+avx,+avx2,+fma"
-    environment = {
-        **os.environ,
-        "NUMBA_CPU_NAME": cpu,
-        "NUMBA_CPU_FEATURES": features,
-        "W2V_KEEP": "NUMBA_CPU_NAME NUMBA_CPU_FEATURES",
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
-    code = "from w2vtrain.kernels.llvm import LANES; print(LANES)"
-    printed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert int(printed.stdout) == (lanes or 8)
-    tests = Path(__file__).parents[1]
-    named = [
-        f"{tests}/kernels/test_tiles.py",
-        f"{tests}/kernels/test_rows.py",
-        f"{tests}/probability/test_dense.py",
-        f"{tests}/kernels/test_logistic.py",
-        f"{tests}/engines/test_window_engine.py::test_kernel_agrees_with_the_naive_trainer",
-    ]
-    # Each pair of architecture and objective takes seconds to compile: these have all operations on rows and indices.
-    selected = "" if cpu == "generic" else "not naive_trainer or skipgram-neg or cbow-hs"
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", selected, *named],
-        env=environment, capture_output=True, text=True, check=False, cwd=tests.parent,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-2000:]

@@ -191,7 +191,7 @@ def test_output_and_hidden_vectors_may_be_strided_views(rng):
     targets = np.arange(5)
     a = hs.TreeScorer(huffman(COUNTS), wide[:, :6]).log_prob(H[:, ::2], targets)
     b = hs.TreeScorer(huffman(COUNTS), wide[:, :6].copy()).log_prob(H[:, ::2].copy(), targets)
-    np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(a, b, rtol=1e-12)  # compiled for each layout, so that sums may round differently
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tests of requirements.lock: it pins every dependency by version and hash, and `make install` installs from it."""
+"""Tests of the locks: they pin every dependency by version and hash, and `make install` and `make demo` use them."""
 
 import re
 import tomllib
@@ -10,21 +10,29 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+LOCK, USER_LOCK = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-user.lock")
+)
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-DEPENDENCIES = [Requirement(line) for line in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]]
-# One line per version of a package: pip joins lines that end with a backslash.
-ENTRIES = [line for line in LOCK.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
+USER_DEPENDENCIES = [Requirement(line) for line in PROJECT["dependencies"]]
+TOOLS = [Requirement(line) for line in PROJECT["optional-dependencies"]["dev"]]
+DEPENDENCIES = [*USER_DEPENDENCIES, *TOOLS]
 ABSOLUTE = re.compile(r"(?:^|[\s=@:'\"])(?:[/~]|[A-Za-z]:[\\/]|\\\\)", re.M)
+
+
+def entries(lock):
+    """Return one line per version of a package: pip joins lines that end with a backslash."""
+    return [line for line in lock.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
 
 
 def requirement(entry):
     return Requirement(entry.split(" --hash=", 1)[0].strip())
 
 
-PINNED = [requirement(entry) for entry in ENTRIES]
+ENTRIES, USER_ENTRIES = entries(LOCK), entries(USER_LOCK)
+PINNED, USER_PINNED = (list(map(requirement, found)) for found in (ENTRIES, USER_ENTRIES))
 SYSTEMS = [("linux", "x86_64"), ("linux", "aarch64"), ("win32", "AMD64")]
 PYTHONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
 
@@ -83,12 +91,29 @@ def test_no_environment_gets_two_versions_of_a_package(environment):
 
 
 @each_environment
-def test_the_lock_installs_the_dependencies_of_pyproject_in_each_environment(environment):
-    wanted, locked = installed(DEPENDENCIES, environment), dict(installed(PINNED, environment))
-    direct = {canonicalize_name(dependency.name) for dependency in DEPENDENCIES}
+@pytest.mark.parametrize(
+    ("dependencies", "pinned"), [(DEPENDENCIES, PINNED), (USER_DEPENDENCIES, USER_PINNED)], ids=["all", "user"]
+)
+def test_a_lock_installs_the_dependencies_of_pyproject_in_each_environment(environment, dependencies, pinned):
+    wanted, locked = installed(dependencies, environment), dict(installed(pinned, environment))
+    direct = {canonicalize_name(dependency.name) for dependency in dependencies}
     assert direct & set(locked) == {name for name, _ in wanted}
     for name, allowed in wanted:
         assert allowed.contains(next(iter(locked[name])).version), name
+
+
+@each_environment
+def test_users_get_the_locked_versions_and_no_tool_but_the_build_backend(environment):
+    user, everything = (dict(installed(pinned, environment)) for pinned in (USER_PINNED, PINNED))
+    assert user.items() < everything.items()
+    assert user.keys() & dict(installed(TOOLS, environment)).keys() == {"hatchling", "editables"}
+
+
+def test_both_locks_have_the_same_hashes_of_a_package():
+    user, everything = (
+        {entry.split()[0]: entry.split(" --hash=")[1:] for entry in found} for found in (USER_ENTRIES, ENTRIES)
+    )
+    assert user.items() < everything.items()
 
 
 def test_packages_without_wheels_for_a_python_version_are_omitted_for_it():
@@ -105,10 +130,11 @@ def test_the_lock_covers_other_platforms_than_this_one():
     assert wheels[0] > 20  # wheels for several Python versions on at least seven platforms
 
 
-def test_the_lock_contains_no_host_and_no_path():
-    assert "://" not in LOCK
-    assert not ABSOLUTE.search(LOCK)
-    options = {line.split("=")[0].strip() for line in LOCK.splitlines() if line.lstrip().startswith("-")}
+@pytest.mark.parametrize("lock", [LOCK, USER_LOCK], ids=["all", "user"])
+def test_a_lock_contains_no_host_and_no_path(lock):
+    assert "://" not in lock
+    assert not ABSOLUTE.search(lock)
+    options = {line.split("=")[0].strip() for line in lock.splitlines() if line.lstrip().startswith("-")}
     assert options == {"--hash"}  # no --index-url, no --find-links
 
 
@@ -117,18 +143,24 @@ def test_absolute_paths_are_detected(text):
     assert ABSOLUTE.search(text)
 
 
-def test_make_install_accepts_only_files_whose_hash_is_in_the_lock():
-    lock, package = (line for line in recipe(".venv/installed") if " pip install " in line)
-    assert "--require-hashes -r requirements.lock" in lock
+def test_make_accepts_only_files_whose_hash_is_in_the_lock():
+    lock, package, tools = (
+        line for target in (".venv/installed", ".venv/tools") for line in recipe(target) if " pip install " in line
+    )
+    assert "--require-hashes -r requirements-user.lock" in lock
     assert "--no-deps --no-build-isolation --editable ." in package
+    assert "--require-hashes -r requirements.lock" in tools
 
 
 def test_make_lock_resolves_for_all_platforms_and_the_oldest_python():
-    command = next(line for line in recipe("lock") if "uv pip compile" in line)
+    command = re.search(r"^COMPILE := (.*)$", MAKEFILE.replace("\\\n", " "), re.M)[1]
     oldest = min(s.version for s in SpecifierSet(PROJECT["requires-python"]) if s.operator == ">=")
-    for option in ("--universal", "--generate-hashes", "--extra dev", f"--python-version {oldest} "):
+    for option in ("--universal", "--generate-hashes", f"--python-version {oldest} "):
         assert option in command
-    assert "index-url" not in command
+    everything, user = (line for line in recipe("lock") if "$(COMPILE)" in line)
+    assert "--extra dev --output-file requirements.lock" in everything
+    assert "--constraints requirements.lock --output-file requirements-user.lock" in user
+    assert not any("index-url" in line for line in (command, everything, user))
 
 
 def test_make_audit_fails_if_a_package_cannot_be_looked_up():
@@ -151,7 +183,11 @@ def test_make_targets_of_the_lock_are_phony_and_have_help(target):
 
 
 @pytest.mark.parametrize(
-    "name", ["SECURITY.md", "CONTRIBUTING.md", "docs", "examples", "requirements.lock", "Makefile", "LICENSE"]
+    "name",
+    [
+        *("SECURITY.md", "CONTRIBUTING.md", "docs", "examples", "requirements.lock", "requirements-user.lock"),
+        *("Makefile", "LICENSE"),
+    ],
 )
 def test_the_source_distribution_includes_the_file(name):
     assert name in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]

@@ -37,6 +37,9 @@ ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {"AVX2": AVX2, "own": {}}
 """Vector widths that are measured, and the variables that select them."""
 
 LINE_WORDS, SHORT_LINE_WORDS, LONG_LINE_WORDS, COMMON_WORDS, RARE_WORDS = 50, 5, 2000, 1_000, 1_000_000
+ONCE = ("word2vec.c", "fasttext")
+"""Systems that take minutes, and do not use wide vectors: they are measured once."""
+
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "dimensions": [{"vector_size": n} for n in (64, 100, 128, 200, 300, 512)],
     "noise words": [{"negative": n} for n in (10, 20)],
@@ -119,10 +122,10 @@ class Table:
 
 def by_system(table: Table, base: Job, systems: list[str], rounds: int) -> None:
     """Measure the four jobs that all systems know; pWord2Vec has only one."""
-    for _, width, (architecture, objective) in product(range(rounds), ENVIRONMENTS, sorted(COMMON, reverse=True)):
+    for turn, width, (architecture, objective) in product(range(rounds), ENVIRONMENTS, sorted(COMMON, reverse=True)):
         for system in systems:
             job = replace(base, system=system, architecture=architecture, objective=objective)
-            if table.bench.supports(job):
+            if table.bench.supports(job) and (system not in ONCE or (turn == 0 and width == "own")):
                 table.add(width, f"{architecture} {objective}", job)
 
 

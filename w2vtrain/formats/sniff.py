@@ -11,6 +11,7 @@ from w2vtrain.formats.fasttext_file import READER as FASTTEXT
 from w2vtrain.formats.fasttext_file import read_parts
 from w2vtrain.formats.model_file import KEYED, MODEL, read_model
 from w2vtrain.formats.vector_formats import formats
+from w2vtrain.formats.vector_formats._word2vec import HEADER, SPARSE
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, VectorReader
 from w2vtrain.system.reading import open_input, regular_size
 
@@ -88,6 +89,9 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     for magic, note in STRANGERS.items():
         if head.startswith(magic):
             return _unknown(size, compression, note)
+    header = HEADER.match(head)
+    if SPARSE.match(head, header.end() if header else start):
+        return _unknown(size, compression, "text with sparse rows (index:value): write every value of each row")
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     return _unknown(size, compression, note)
 

@@ -6,6 +6,7 @@ Importing the package is cheap: Numba and NumPy are imported on first use.
 import sys
 
 from w2vtrain.successors import Missing, missing
+from w2vtrain.system.numba_settings import ignore_file
 
 TYPE_CHECKING = False  # importing typing would delay the point from which a signal prints one line
 if TYPE_CHECKING:
@@ -76,3 +77,4 @@ def __dir__() -> list[str]:
 
 
 sys.meta_path.append(Missing)
+ignore_file()  # here, because many modules, and packages that they import, import Numba

@@ -768,7 +768,7 @@ def test_help_imports_nothing_heavy():
 )
 def test_queries_import_only_what_they_need(tmp_path, arguments):
     """A query takes milliseconds, so the user waits mainly for its imports."""
-    words, matrix = ["king", "man", "woman", "queen"], np.eye(4, 3, dtype=np.float32)
+    words, matrix = ["king", "man", "woman", "queen"], np.eye(4, dtype=np.float32)
     write_vectors(tmp_path / "v.bin", words, matrix)
     save_model(tmp_path / "model.safetensors", Model(words, np.array([4, 3, 2, 1]), matrix, matrix))
     (tmp_path / "questions").write_text(": family\nking man queen woman\n")

@@ -56,6 +56,27 @@ def test_similarity_names_what_has_no_answer_and_goes_on(run):
     assert json.loads(run("similarity", "v.bin", "--json", stdin="king nobody\n")[1])["similarity"] is None
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("neighbors v.bin nothing", "no answer for nothing: the vector of 'nothing' is zero"),
+        ("analogy v.bin nothing nothing nothing", "the vector of 'nothing' is zero"),
+        ("analogy v.bin king king nothing", "the vector of 'nothing' is zero"),
+        ("analogy v.bin king king nothing --method 3cosmul", "the vector of 'nothing' is zero"),
+        ("neighbors one.bin a", "no answer for a: the query is zero, or no other word has a vector that is not"),
+        ("neighbors v.bin king nothing", "1 of 2 lookups failed"),
+    ],
+)
+def test_a_query_without_an_answer_says_why(run, tmp_path, command, message):
+    write_vectors(tmp_path / "one.bin", ["a"], np.ones((1, 2), np.float32))
+    code, _, err = run(*command.split())
+    assert (code, err.splitlines()[-1].endswith(message) or message in err) == (65, True)
+    *query, name = command.split()[:3]
+    code, out, err = run(*query, stdin=f"{' '.join([name] * (3 if query[0] == 'analogy' else 1))}\n")
+    if "king" not in command:
+        assert (code, out.endswith("\t\n"), "warning: line 1: no answer for" in err) == (0, True, True)
+
+
 def test_vector_prints_lines_that_are_a_file_of_vectors(run, tmp_path):
     code, out, err = run("vector", "v.bin", "é", "king")
     assert (code, err) == (0, "")

@@ -26,8 +26,9 @@ def model():
 
 
 def composed(wv):
+    own = wv.vectors_vocab
     subwords = Subwords.of(wv.index_to_key, Ngrams(wv.min_n, wv.max_n, wv.bucket), wv.ngrams.buckets)
-    return subwords.vectors(np.concatenate([wv.vectors_vocab, wv.ngrams.matrix]))
+    return subwords.vectors(np.concatenate([own, wv.ngrams.matrix]))
 
 
 @pytest.mark.parametrize("about", [{}, {"sg": 0}, {"hs": 1, "negative": 0}], ids=["skip-gram", "CBOW", "hs"])
@@ -71,6 +72,82 @@ def test_new_words_join_with_their_ngrams_and_train(model):
     model.train(NEW, total_examples=len(NEW), epochs=2)
     np.testing.assert_allclose(model.wv.vectors, composed(model.wv), atol=1e-6)
     assert np.isfinite(model.wv["birds"]).all()
+
+
+def replaced(wv):
+    wv.vectors = np.arange(wv.vectors.size, dtype=np.float32).reshape(wv.vectors.shape)
+
+
+def with_rows(wv):
+    wv.add_vector("brandxyz", np.ones(8))
+    wv.vectors_vocab[0] = 4
+    wv.adjust_vectors()
+
+
+def without_first(wv):
+    wv.vectors, wv.index_to_key = wv.vectors[1:].copy(), wv.index_to_key[1:]
+    wv.key_to_index = {word: row for row, word in enumerate(wv.index_to_key)}
+    wv.vectors[0] = 3
+
+
+CHANGES = {
+    "added": lambda wv: wv.add_vector("brandxyz", np.ones(8)),
+    "set": lambda wv: wv.add_vectors(["cat", "brandxyz"], np.ones((2, 8)), replace=True),
+    "in place": lambda wv: wv.vectors.__setitem__(1, 5),
+    "replaced": replaced,
+    "zero": lambda wv: wv.vectors.fill(0),
+    "unit": lambda wv: wv.unit_normalize_all(),
+    "rows": with_rows,
+    "removed": without_first,
+}
+"""Changes of vectors that n-grams do not yield."""
+
+
+def after_save(model, path):
+    model.save(path)
+    return FastText.load(path)
+
+
+def after_facebook_format(model, path):
+    w2vtrain.save_facebook_model(model, path)
+    return w2vtrain.load_facebook_model(path)
+
+
+def after_update(model, _):
+    model.build_vocab(NEW, update=True)
+    return model
+
+
+def after_training(model, _):
+    model.train([["no", "such"]], total_examples=1, epochs=1)
+    return model
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("after", [after_save, after_facebook_format, after_update, after_training])
+def test_vectors_that_ngrams_do_not_yield_are_kept(model, tmp_path, change, after):
+    change(model.wv)
+    expected = {word: np.array(model.wv[word]) for word in model.wv.index_to_key}
+    for found in (after(model, tmp_path / "m"), model):
+        for word, vector in expected.items():
+            np.testing.assert_allclose(found.wv[word], vector, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(found.wv.vectors, composed(found.wv), rtol=1e-4, atol=1e-4)
+
+
+def test_a_word_that_was_added_is_trained_from_its_vector(model):
+    model.sample = 1e-3  # the word has no count
+    model.wv.add_vector("brandxyz", np.ones(8))
+    assert model.wv.vectors_vocab.shape == (16, 8)
+    model.train([["brandxyz", "cat"]] * 9, total_examples=9, epochs=1, start_alpha=1e-4, end_alpha=1e-4)
+    np.testing.assert_allclose(model.wv["brandxyz"], 1, atol=0.1)
+    assert (model.wv["brandxyz"] != 1).all()
+
+
+def test_initial_weights_replace_those_of_ngrams_too(model):
+    fresh = FastText(**ABOUT)
+    fresh.build_vocab(SENTENCES)
+    model.init_weights()
+    np.testing.assert_array_equal(model.wv["greenish"], fresh.wv["greenish"])
 
 
 def test_rows_of_ngrams_are_found_by_their_bucket_as_in_gensim(model):

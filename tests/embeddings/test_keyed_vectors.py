@@ -7,6 +7,7 @@ import copy
 import doctest
 import inspect
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -172,12 +173,22 @@ def test_attributes_of_a_wrong_type_or_no_keys_add_nothing(keyed):
     assert (len(keyed), keyed.vectors.shape) == (5, (5, 4))
 
 
-def test_a_key_that_is_added_twice_has_one_row_and_its_last_vector(keyed):
+def test_a_key_that_is_added_twice_at_once_has_one_row_and_its_last_vector(keyed):
     keyed.add_vectors(["x", "x"], [[1] * 4, [2] * 4])
-    keyed.add_vector("x", [3] * 4)
     keyed["a"] = [4] * 4
     assert keyed.index_to_key == list("abcdex")
-    np.testing.assert_array_equal(keyed[["x", "a"]], [[3] * 4, [4] * 4])
+    np.testing.assert_array_equal(keyed[["x", "a"]], [[2] * 4, [4] * 4])
+
+
+def test_a_key_that_exists_keeps_its_vector_when_it_is_added_as_in_gensim():
+    theirs = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python").KeyedVectors
+    for kind in (KeyedVectors, theirs):
+        keyed = kind(2)
+        keyed.add_vectors(["cat", "dog"], np.eye(2, dtype=np.float32))
+        with warnings.catch_warnings(action="ignore"):  # of gensim: adding one vector is slow
+            row = keyed.add_vector("cat", np.array([9, 9], np.float32))
+        assert keyed["cat"].tolist() == [1, 0]
+        assert (row == 0) == (kind is KeyedVectors)  # gensim returns a row that does not exist
 
 
 def test_free_rows_are_filled_before_rows_are_added():

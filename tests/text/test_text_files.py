@@ -7,6 +7,7 @@ import lzma
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -168,6 +169,34 @@ def test_a_skippable_zstd_frame_at_the_start_is_skipped(tmp_path):
 def test_data_that_are_not_text_are_refused(tmp_path, data, message, pack):
     with pytest.raises(DataError, match="^.*x: " + message):
         text_of(write(tmp_path / "x", pack(data)))
+
+
+ARCHIVES = {
+    "zip": lambda text: shutil.make_archive(str(text), "zip", text.parent, text.name),
+    "tar": lambda text: shutil.make_archive(str(text), "tar", text.parent, text.name),
+    "tar.gz": lambda text: shutil.make_archive(str(text), "gztar", text.parent, text.name),
+    "7z": lambda text: write(text.with_suffix(".7z"), b"7z\xbc\xaf\x27\x1c" + TEXT),
+    "rar": lambda text: write(text.with_suffix(".rar"), b"Rar!\x1a\x07" + TEXT),
+}
+READS = {
+    "a corpus": ("vocab", "ARCHIVE", "-o", "-", "--allow-nul"),
+    "a range": ("fit", "ARCHIVE", "-o", "v.txt", "--threads", "2", "--allow-nul"),
+    "a table": ("vocab", "ARCHIVE", "-o", "-", "--column", "text"),
+    "a CSV": ("vocab", "ARCHIVE.csv", "-o", "-", "--column", "text"),
+    "words": ("fit", "text", "-o", "v.txt", "--read-vocab", "ARCHIVE"),
+    "vectors": ("neighbors", "ARCHIVE", "a"),
+}
+
+
+@pytest.mark.parametrize("pack", ARCHIVES.values(), ids=ARCHIVES)
+@pytest.mark.parametrize("command", READS.values(), ids=READS)
+def test_archives_are_recognized_by_content_and_never_read_as_text(w2vtrain_here, tmp_path, pack, command):
+    path = Path(pack(write(tmp_path / "text", TEXT[:9000])))
+    path.rename(tmp_path / "ARCHIVE")
+    (tmp_path / "ARCHIVE.csv").symlink_to("ARCHIVE")
+    code, _, said = w2vtrain_here(command, tmp_path)
+    assert code == 65
+    assert re.search(r"ARCHIVE(\.csv)?:? (is )?a (zip|tar|7z|rar) archive.*: unpack it", said)
 
 
 @pytest.mark.parametrize("tokenizer", ["whitespace", *REWRITING])

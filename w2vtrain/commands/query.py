@@ -191,7 +191,10 @@ def _ranked(count: int, answer: Callable[[KeyedVectors, list[str]], Answers]) ->
     """Return the lookup whose answers are words, each with a cosine."""
 
     def finite(keyed: KeyedVectors, words: list[str]) -> Answers:
-        return [pair for pair in answer(keyed, words) if not math.isnan(pair[1])]  # NaN: a zero vector
+        answers = [pair for pair in answer(keyed, words) if not math.isnan(pair[1])]  # NaN: a zero vector
+        if not answers:
+            raise _without_answer(keyed, words)
+        return answers
 
     def value(answers: Answers) -> list[list[Any]]:
         return [[word, round(cosine, 6)] for word, cosine in answers]
@@ -202,10 +205,17 @@ def _ranked(count: int, answer: Callable[[KeyedVectors, list[str]], Answers]) ->
     return Lookup(count, "answers", finite, value, line, none=[], blank="{}\t")
 
 
+def _without_answer(keyed: KeyedVectors, words: list[str]) -> DataError:
+    """Return the error for a query of known words whose cosines are all undefined."""
+    zero = next((repr(word) for word in words if not keyed[word].any()), None)
+    reason = f"the vector of {zero} is zero" if zero else "the query is zero, or no other word has a vector that is not"
+    return DataError(f"no answer for {' '.join(words)}: {reason}")
+
+
 def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json: bool, strict: bool) -> None:
     """Print one line per query as soon as its answer is known. The queries are `words`, or else lines of stdin.
 
-    A query with an unknown word, or without exactly `lookup.size` words, gives a warning and an empty answer; with
+    A query without an answer, or without exactly `lookup.size` words, gives a warning and an empty answer; with
     `strict`, or if it is the only one in `words`, it is an error. Raise DataError at the end if one of `words` failed.
     """
     asked = asked_words(words, lookup.size or len(words), vectors)
@@ -234,7 +244,7 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
         elif lookup.blank is not None:
             echo(lookup.blank.format(" ".join(query)))
     if failed and asked:
-        raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: their words are not in the vocabulary")
+        raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: the warnings say why")
 
 
 def known_phrase(word: str, keyed: KeyedVectors) -> str:

@@ -162,6 +162,8 @@ class TrainableVocabulary(WordMatrices):
         }
         logger.info("words kept by min_count=%d: %d of %d", choice.min_count, kept, len(self.raw_vocab))
         if not dry_run:
+            if update and self.matrices:
+                self.fit_matrices()
             self._join(choice) if update else self._replace(choice)
             self.sample, self.min_count, self.effective_min_count = sample, min_count, choice.min_count
             if not keep_raw_vocab:

@@ -15,7 +15,7 @@ from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.matrices import initial_vectors
 from w2vtrain.compat.parameters import PARAMETERS, SEED_COUNT, checked
 from w2vtrain.compat.word2vec import Word2Vec
-from w2vtrain.compat.word_choice import Rule
+from w2vtrain.compat.word_choice import Rule, WordChoice
 from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.successors import refuse_arguments
@@ -93,14 +93,21 @@ class FastText(Word2Vec):
     @claiming
     def prepare_weights(self, update: bool = False) -> None:
         """Give every word and every n-gram an initial row or, with `update`, those that are new."""
-        old = np.empty((0, self.vector_size), np.float32)
-        if update and self.wv.own is not None:  # if words were removed, their own rows follow from the vectors
-            old = self.wv.own if len(self.wv.own) <= len(self.wv) else self.wv.vectors_vocab
         super().prepare_weights(update)
+        if self.bucket and not update:
+            self.wv.ngrams = NgramVectors.empty(self.wv.ngrams.ngrams, self.vector_size)
+            self._grow(0)
+
+    def _join(self, choice: WordChoice) -> None:
+        """Add words to the model, and their n-grams, with initial rows."""
+        known = len(self.wv.vectors_vocab)  # which now fit the vectors
+        super()._join(choice)
         if self.bucket:
-            own = np.concatenate([old, np.asarray(self.wv.vectors, np.float32)[len(old) :]])
-            seed = (self.seed + 1 + len(self.wv)) % SEED_COUNT
-            self.wv.grow(own, lambda rows: initial_vectors(rows, self.vector_size, seed))
+            self._grow(known)
+
+    def _grow(self, known: int) -> None:
+        seed = (self.seed + 1 + len(self.wv)) % SEED_COUNT
+        self.wv.grow(known, lambda rows: initial_vectors(rows, self.vector_size, seed))
 
     def locked(self) -> Any:
         """Return the words that `wv.vectors_lockf` locks, which must be none if words have n-grams."""

@@ -209,7 +209,7 @@ class WordMatrices(Claimable):
 
         matrices.words = left(matrices.words)
         self.wv.expandos = {name: left(values) for name, values in self.wv.expandos.items()}
-        for name in ("own", "vectors_lockf"):  # own: with subwords, the rows of words
+        for name in ("own", "_settled", "vectors_lockf"):  # own: with subwords, the rows of words, and their state
             if hasattr(self.wv, name):
                 setattr(self.wv, name, left(getattr(self.wv, name)))
 

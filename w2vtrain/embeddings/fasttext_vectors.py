@@ -69,13 +69,16 @@ class FastTextKeyedVectors(KeyedVectors):
     buckets_word : list of ndarray of int32
         For each key, the buckets of its n-grams.
     own : ndarray or None
-        The keys' own rows, if they are known: `vectors_vocab` computes them otherwise.
+        The keys' own rows, if they are known: `vectors_vocab` computes those that are missing or outdated.
     vectors_vocab_lockf, vectors_ngrams_lockf, compatible_hash
         Constants for programs written for gensim: rows cannot be locked, and hashes are those of fastText.
 
     Notes
     -----
     ``word in vectors`` says whether a word is a key; in gensim, it is always True.
+
+    A vector that is added or changed is kept: the key's own row follows. After a change of `vectors_vocab` or
+    ``ngrams.matrix``, call `adjust_vectors`.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class FastTextKeyedVectors(KeyedVectors):
         super().__init__(vector_size, count, dtype)
         self.ngrams: NgramVectors = NgramVectors.empty(Ngrams(min_n, max_n, bucket), vector_size)
         self.own: NDArray[np.float32] | None = None
+        self._settled = np.empty(0, np.uint64)  # digests of the vectors that `own` and the n-grams yield
         self.vectors_vocab_lockf = self.vectors_ngrams_lockf = np.ones(1, np.float32)
         self.compatible_hash = True
 
@@ -118,16 +122,26 @@ class FastTextKeyedVectors(KeyedVectors):
 
     @property
     def vectors_vocab(self) -> NDArray[np.float32]:
-        """The keys' own rows (V, d); if these are not known, what the vectors and n-grams imply."""
-        if self.own is None or len(self.own) != len(self):
-            subwords, rows = self._subwords(), np.zeros((len(self), self.vector_size), np.float32)
+        """The keys' own rows (V, d), with which the n-grams yield the vectors."""
+        digests, old = _digests(self.vectors), self.own
+        known = 0 if old is None or len(old) > len(self) else len(old)
+        changed = np.ones(len(self), bool)
+        changed[:known] = digests[:known] != self._settled[:known]
+        if changed.any():
+            self._add_ngrams(lambda rows: np.zeros((rows, self.vector_size), np.float32))
+            subwords = self._subwords(changed)
+            rows = np.zeros((subwords.words, self.vector_size), np.float32)
             sums = subwords.vectors(np.concatenate([rows, self.ngrams.matrix]))  # divided by the number of rows
-            self.own = (self.vectors - sums) * np.diff(subwords.starts)[:, None].astype(np.float32)
+            own = np.empty((len(self), self.vector_size), np.float32)
+            own[:known] = 0 if old is None else old[:known]
+            own[changed] = (self.vectors[changed] - sums) * np.diff(subwords.starts)[:, None].astype(np.float32)
+            self.own, self._settled = own, digests
+        assert self.own is not None
         return self.own
 
     @vectors_vocab.setter
     def vectors_vocab(self, rows: NDArray[np.float32]) -> None:
-        self.own = rows
+        self.own, self._settled = rows, _digests(self.vectors)
 
     @property
     def buckets_word(self) -> list[NDArray[np.int32]]:
@@ -137,26 +151,48 @@ class FastTextKeyedVectors(KeyedVectors):
 
     def adjust_vectors(self) -> None:
         """Compose `vectors` again, after a change of `vectors_vocab` or `ngrams.matrix`."""
-        self.vectors = self._subwords().vectors(np.concatenate([self.vectors_vocab, self.ngrams.matrix]))
-        self.norms = None
+        own = self.vectors_vocab
+        self.vectors = self._subwords().vectors(np.concatenate([own, self.ngrams.matrix]))
+        self.norms, self.vectors_vocab = None, own
 
     def sort_by_descending_frequency(self) -> None:
         """Sort the keys by falling count, with their rows, as `KeyedVectors.sort_by_descending_frequency` does."""
-        before, own = self.key_to_index, self.own
+        before, own = self.key_to_index, None if self.own is None else self.vectors_vocab
         super().sort_by_descending_frequency()
-        if own is not None and len(own) == len(self):
-            self.own = own[[before[key] for key in self.index_to_key]]
+        if own is not None:
+            self.vectors_vocab = own[[before[key] for key in self.index_to_key]]
 
-    def grow(self, own: NDArray[np.float32], initial: Any) -> None:
-        """Set the keys' own rows (V, d), and add rows for their n-grams; initial(n) returns n rows for new buckets."""
+    def grow(self, known: int, initial: Any) -> None:
+        """Let the vectors of the keys from row `known` on be their own rows, and compose their vectors anew.
+
+        initial(n) returns n rows for the new buckets of their n-grams.
+        """
+        before = self.vectors
+        own = before.copy()
+        own[:known] = self.own[:known] if self.own is not None else 0
+        self._add_ngrams(initial)
+        self.vectors_vocab = own
+        self.adjust_vectors()
+        self.vectors[:known] = before[:known]
+        self.vectors_vocab = own
+
+    def _add_ngrams(self, initial: Any) -> None:
+        """Give the n-grams of all keys a row; initial(n) returns n rows for new buckets."""
         old, needed = self.ngrams, Subwords.of(list(map(str, self.index_to_key)), self.ngrams.ngrams).buckets
         new = np.setdiff1d(needed, old.row_buckets, assume_unique=True)
         if len(new):
             buckets = np.concatenate([old.row_buckets, new])
             matrix = np.concatenate([old.matrix, initial(len(new))])
             self.ngrams = NgramVectors(old.ngrams, matrix, buckets.astype(np.int32))
-        self.vectors_vocab = own
-        self.adjust_vectors()
 
-    def _subwords(self) -> Subwords:
-        return Subwords.of(list(map(str, self.index_to_key)), self.ngrams.ngrams, self.ngrams.row_buckets)
+    def _subwords(self, chosen: Any = slice(None)) -> Subwords:
+        """Return the rows of the chosen keys."""
+        keys = np.array(self.index_to_key, object)[chosen]
+        return Subwords.of(list(map(str, keys)), self.ngrams.ngrams, self.ngrams.row_buckets)
+
+
+def _digests(vectors: Any) -> NDArray[np.uint64]:
+    """Return a digest (V,) of each vector's bits."""
+    bits = np.asarray(vectors, np.float32).view(np.uint32)
+    weights = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
+    return np.einsum("vd,d->v", bits, weights, dtype=np.uint64)  # type: ignore[no-any-return]

@@ -481,10 +481,10 @@ class KeyedVectors:
         self.add_vectors(keys, weights, replace=True)
 
     def add_vector(self, key: Key, vector: ArrayLike) -> int:
-        """Add a key with its vector, or replace the vector of a key that exists; return its row.
+        """Add a key with its vector, and return its row. A key that exists keeps its vector, as in `add_vectors`.
 
         Each new key costs a copy of all vectors, unless there are free rows (see `count` of the constructor):
-        `add_vectors` adds many at once.
+        `add_vectors` adds many at once. ``vectors[key] = vector`` also replaces.
 
         Examples
         --------
@@ -492,7 +492,7 @@ class KeyedVectors:
         4
 
         """
-        self.add_vectors(key, vector, replace=True)
+        self.add_vectors(key, vector)
         return self.key_to_index[key]  # type: ignore[index]
 
     def add_vectors(

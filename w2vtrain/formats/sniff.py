@@ -11,7 +11,9 @@ from w2vtrain.formats.fasttext_file import READER as FASTTEXT
 from w2vtrain.formats.fasttext_file import read_parts
 from w2vtrain.formats.model_file import KEYED, MODEL, read_model
 from w2vtrain.formats.vector_formats import formats
+from w2vtrain.formats.vector_formats._word2vec import HEADER, SPARSE
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, VectorReader
+from w2vtrain.system.compression import archive
 from w2vtrain.system.reading import open_input, regular_size
 
 SNIFFED_BYTES = 1 << 16
@@ -19,13 +21,10 @@ SNIFFED_BYTES = 1 << 16
 VOCABULARY_LINE = re.compile(rb"[^ \t\n\r\v\f]+[ \t]+\d{1,18}[ \t]*\r?")
 # Files that are often mistaken for vectors, by their first bytes.
 STRANGERS = {
-    b"PK\x03\x04": "a zip archive: unpack it first",
-    **{
-        bytes([0x80, protocol]): "a pickle, as written by gensim's save(): pickles are never opened, because they can "
-        "run any code; in gensim, load it and write the vectors with save_word2vec_format, or pass the model to "
-        "w2vtrain.Word2Vec.from_gensim"
-        for protocol in range(2, 6)
-    },
+    bytes([0x80, protocol]): "a pickle, as written by gensim's save(): pickles are never opened, because they can "
+    "run any code; in gensim, load it and write the vectors with save_word2vec_format, or pass the model to "
+    "w2vtrain.Word2Vec.from_gensim"
+    for protocol in range(2, 6)
 }
 MODEL_READERS = {MODEL.name: read_model, FASTTEXT.name: read_parts}
 """What reads a whole model, by the kind that `sniff` returns."""
@@ -88,6 +87,11 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     for magic, note in STRANGERS.items():
         if head.startswith(magic):
             return _unknown(size, compression, note)
+    if kind := archive(head):
+        return _unknown(size, compression, f"{kind}: unpack it first")
+    header = HEADER.match(head)
+    if SPARSE.match(head, header.end() if header else start):
+        return _unknown(size, compression, "text with sparse rows (index:value): write every value of each row")
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     return _unknown(size, compression, note)
 

@@ -199,7 +199,8 @@ def keep_probabilities(counts: np.ndarray, sample: float) -> np.ndarray:
     if sample == 0:
         return np.ones(len(counts))
     share = counts / counts.sum() / sample
-    return np.asarray(np.minimum(1.0, (np.sqrt(share) + 1) / share))
+    with np.errstate(divide="ignore"):  # a word that was added to the vectors of a model has the count 0: it is kept
+        return np.asarray(np.minimum(1.0, (np.sqrt(share) + 1) / share))
 
 
 def pool_size(size: int, negative: int, words: int) -> int:

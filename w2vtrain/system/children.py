@@ -23,7 +23,10 @@ from w2vtrain.system.json_text import json_text
 T = TypeVar("T")
 R = TypeVar("R")
 
-CODE = "from w2vtrain.system.children import follow, serve; serve(follow(), {module!r}, {name!r})"
+CODE = """import sys
+sys.path = {path!r}
+from w2vtrain.system.children import follow, serve
+serve(follow(), {module!r}, {name!r})"""
 GRACE_SECONDS = 5.0
 """Time that a child gets to end, after its result or an error here, before it is killed."""
 MARK = b"\0w2vtrain\0"
@@ -50,9 +53,9 @@ def run_child(
     Raise Relayed for a W2VError there, which names options of the command line, and ChildEnded if there is no result.
     How the process ends after its result does not matter.
     """
-    code = CODE.format(module=function.__module__, name=function.__name__)
+    code = CODE.format(path=sys.path, module=function.__module__, name=function.__name__)
     environment = {**os.environ, "TMPDIR": folder}
-    command = [sys.executable, "-c", code, folder]
+    command = [sys.executable, "-P", "-c", code, folder]  # -P: no module of the working folder, unless it is ours
     result: tuple[str, Any] | None = None
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as child:
         assert child.stdin

@@ -186,6 +186,28 @@ def recognize(head: bytes) -> Compression | None:
     return next((known for known in COMPRESSIONS if head.startswith(known.magic)), None)
 
 
+ARCHIVES = (
+    ("zip", 0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")),
+    ("tar", 257, (b"ustar",)),
+    ("7z", 0, (b"7z\xbc\xaf\x27\x1c",)),
+    ("rar", 0, (b"Rar!\x1a\x07",)),
+)
+"""Files that contain files: what each is called, and the bytes that it has at an offset."""
+ARCHIVE_BYTES = 512
+"""Number of bytes that `archive` needs."""
+
+
+def archive(head: bytes) -> str | None:
+    """Return what data are called that begin with `head`, decompressed, and contain files; None for other data."""
+    return next((f"a {kind} archive" for kind, at, magic in ARCHIVES if head.startswith(magic, at)), None)
+
+
+def refuse_archive(head: bytes, name: str) -> None:
+    """Raise DataError, with the file's `name`, if text that begins with `head` is an archive."""
+    if kind := archive(head):
+        raise DataError(f"{name}: {kind}, not text: unpack it, and name the files that were in it")
+
+
 def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Yield the contents of a file, decompressed if it is compressed. The first piece needs MIN_HEAD_BYTES or more.
 

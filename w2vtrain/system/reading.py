@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
-from w2vtrain.system.compression import MAX_EXPANSION, decompressed, recognize
+from w2vtrain.system.compression import ARCHIVE_BYTES, MAX_EXPANSION, decompressed, recognize, refuse_archive
 
 ALLOWED_BYTES = 1 << 26
 """What any compressed file may contain, even if that is more than MAX_EXPANSION times its size. Vectors of zeros and
@@ -131,9 +131,10 @@ def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, 
 def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line) for each line of a file, decompressed.
 
-    Raises the errors of `open_input`, and DataError for a longer line and for a longer text.
+    Raises the errors of `open_input`, and DataError for an archive, a longer line and a longer text.
     """
     with open_input(path, ALLOWED_LINES_BYTES) as (file, _):
+        refuse_archive(cast(io.BufferedReader, file).peek(ARCHIVE_BYTES), str(path))
         number = taken = 0
         while line := file.readline(max_line_bytes + 3):
             number += 1

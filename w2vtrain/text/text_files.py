@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
-from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
+from w2vtrain.system.compression import ARCHIVE_BYTES, MIN_HEAD_BYTES, decompressed, recognize, refuse_archive
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE_BYTES, Blocks, File
 
@@ -156,7 +156,7 @@ class Reader(Blocks):
 
     def raw(self, file: File) -> Iterator[bytes]:
         """Return the bytes of a file or of a range of one, decompressed if necessary."""
-        return self._raw(file) if file.first else decompressed(self._raw(file), file.path)
+        return self._raw(file) if file.first else _unpacked(self._raw(file), file.path)
 
     def _without_nul(self, piece: bytes, where: str) -> bytes:
         if not self._corpus.allow_nul:
@@ -199,7 +199,9 @@ def line_ends(file: File, places: Sequence[int]) -> set[int]:
     """
     try:
         with Path(file.path).open("rb", buffering=0) as stream:
-            if recognize(stream.read(MIN_HEAD_BYTES)):
+            head = stream.read(ARCHIVE_BYTES)
+            refuse_archive(head, file.path)
+            if recognize(head):
                 return set()
             return {_line_end(stream, place, file.size or 0) for place in places}
     except OSError as error:
@@ -216,12 +218,23 @@ def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
     return whole
 
 
-def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Return the text of a file, decompressed if necessary, from its first byte on. The first piece has 3 or more."""
+def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Return the content of a file, decompressed if necessary, from its first byte on. Raise DataError for an archive.
+
+    The first piece has ARCHIVE_BYTES or all.
+    """
     pieces = decompressed(pieces, name)
     head = b""
-    while len(head) < 3 and (piece := next(pieces, b"")):
+    while len(head) < ARCHIVE_BYTES and (piece := next(pieces, b"")):
         head += piece
+    refuse_archive(head, name)
+    return chain([head], pieces)
+
+
+def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Return the text of a file as `_unpacked` does. Raise DataError if it is no text."""
+    pieces = _unpacked(pieces, name)
+    head = next(pieces)
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
     if head.startswith((b"PAR1", b"ARROW1")):

@@ -20,6 +20,8 @@ CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
 DECIMAL = rb"-?\d+(\.\d+|(\.\d+)?e[-+]?\d+)"
 """A number that is not written as an integer, as `text.write` writes all of them."""
 FIRST_LINES = 5
+SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
+"""How rows of a word and pairs "index:value" begin. Those without values have only a word."""
 
 
 def first_lines_are(form: re.Pattern[bytes], head: bytes, whole: bool) -> bool:
@@ -39,23 +41,20 @@ def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
     if header is None:
         return None
     rows, dim, start = int(header[1]), int(header[2]), header.end()
-    return Promise(rows, dim, start), _is_text(head[start:], rows, dim, whole)
+    return Promise(rows, dim, start), _is_text(head[start:], dim, whole)
 
 
-def _is_text(data: bytes, rows: int, dim: int, whole: bool) -> bool:
+def _is_text(data: bytes, dim: int, whole: bool) -> bool:
     """Return whether the bytes after a header are rows of text rather than binary rows.
 
-    Text with an error in its first row still counts as text, so that the text reader can report the line.
+    Text with errors still counts as text, so that the text reader can report the line. Only the vectors of a few words
+    with rare values could have nothing but bytes of text.
     """
     if not 0 < dim <= MAX_DIM:
         return True
     row, newline, _ = data.partition(b"\n")
     if (newline or whole) and row_values(row, dim) is not None:
         return True
-    if whole:
-        names, _, _, used = split_binary(data, 4 * dim, rows)
-        if len(names) == rows and data[used:] in (b"", b"\n"):
-            return False  # binary, although its bytes may look like text: four printable bytes can be a float
     return _looks_like_text(data)
 
 

@@ -19,6 +19,7 @@ from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import (
     DECIMAL,
+    SPARSE,
     first_lines_are,
     numbers,
     only_numbers,
@@ -42,7 +43,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
     """
     if header := promise_of(head, whole):
         promise, is_text = header
-        return promise if is_text else None
+        return promise if is_text and not SPARSE.match(head, promise.start) else None
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     row, newline, _ = head[start:].partition(b"\n")
     dim = len(row.split()) - 1

@@ -6,7 +6,7 @@ A format says what type a column has, and yields its rows as text; columns.py ha
 from pathlib import Path
 
 from w2vtrain.errors import W2VError
-from w2vtrain.system.compression import decompressed, unpacked
+from w2vtrain.system.compression import decompressed, refuse_archive, unpacked
 from w2vtrain.text.table_formats.arrow import ARROW, PARQUET
 from w2vtrain.text.table_formats.contract import Format
 from w2vtrain.text.table_formats.delimited import CSV, TSV
@@ -24,7 +24,7 @@ def by_suffix(path: str) -> Format | None:
 def format_of(path: str) -> Format | None:
     """Return the format of a file by its suffix or, failing that, by its first bytes; None for any other file.
 
-    CSV and TSV begin like any text.
+    CSV and TSV begin like any text. Raise DataError for an archive.
     """
     if known := by_suffix(path):
         return known
@@ -34,6 +34,7 @@ def format_of(path: str) -> Format | None:
             head = next(pieces, b"")
     except (OSError, W2VError):
         return None
+    refuse_archive(head, path)
     if head[:4] == b"PAR1":
         return PARQUET
     if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":

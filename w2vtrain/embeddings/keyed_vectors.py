@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from w2vtrain.embeddings.analogies import COSMUL_EPSILON, GENSIM_CONSIDERS, Section, answer_sections, log_section
-from w2vtrain.embeddings.datasets import read_pairs, read_questions
+from w2vtrain.embeddings.datasets import read_plain_pairs, read_questions
 from w2vtrain.embeddings.neighbors import (
     Answers,
     Index,
@@ -1274,7 +1274,7 @@ class KeyedVectors:
 
         """
         words = [str(word) for word in self.index_to_key[:restrict_vocab]]
-        rated = read_pairs(pairs, False, delimiter, encoding)
+        rated = read_plain_pairs(pairs, delimiter, encoding)
         results = correlate_pairs(words, self.vectors, rated, case_insensitive, dummy4unknown)
         if results is None:
             raise MalformedFile(f"{pairs}: no pair can be compared: the format is wrong, or all words are unknown")

@@ -26,7 +26,7 @@ from w2vtrain.embeddings.neighbors import (
     build_index,
     centrality,
     close_words,
-    cosines,
+    cosine,
     largest,
     nearest_rows,
     row_cosines,
@@ -969,7 +969,7 @@ class KeyedVectors:
         0.873
 
         """
-        return np.float32(cosines(self[w1], self[w2]))
+        return np.float32(cosine(self[w1], self[w2]))
 
     def distance(self, w1: Key, w2: Key) -> np.float32:
         """Return 1 minus the cosine of two keys, as `similarity` computes it.
@@ -1057,7 +1057,7 @@ class KeyedVectors:
         """
         if not (len(ws1) and len(ws2)):
             raise ZeroDivisionError("cannot compare an empty list of keys: each list needs at least one key")
-        return np.float32(cosines(*(self.get_mean_vector(keys, pre_normalize=False) for keys in (ws1, ws2))))
+        return np.float32(cosine(*(self.get_mean_vector(keys, pre_normalize=False) for keys in (ws1, ws2))))
 
     def relative_cosine_similarity(self, wa: Key, wb: Key, topn: int = 10) -> float:
         """Return the cosine of two keys, divided by the sum of cosines of the `topn` keys nearest to `wa`.

@@ -272,11 +272,12 @@ def test_eval_analogies_reports_coverage_as_text_and_json(trained, tmp_path):
     assert (report["total"]["answered"], report["total"]["asked"]) == (1, 2)
 
 
-def test_eval_similarity_fails_below_fail_under(trained):
+def test_eval_similarity_uses_wordsim353_by_default_and_fails_below_fail_under(trained):
     arguments = ["eval", "similarity", trained / "vectors.txt", DATA / "eval/wordsim353.tsv"]
     out, _ = w2vtrain(*arguments, "--json", "--fail-under", "-1")
     report = json.loads(out)
     assert report["asked"] == 353
+    assert json.loads(w2vtrain(*arguments[:3], "--json")[0])["spearman"] == report["spearman"]
     out, err = w2vtrain(*arguments, "--fail-under", "0.99", code=1)
     assert f"Spearman {report['spearman']:.4f}" in out
     assert "is below --fail-under 0.99" in err

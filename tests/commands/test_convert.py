@@ -156,3 +156,35 @@ def test_too_little_memory_is_reported_with_the_option_that_helps(folder, w2vtra
     monkeypatch.setattr("w2vtrain.formats.transforms.transform", fails)
     code, _, said = w2vtrain_here(["convert", "v.txt", "-o", "new.txt"], folder[0])
     assert (code, "--restrict-vocab N" in said) == (71, True), said
+
+
+def test_repair_writes_a_clean_copy_and_reports_what_it_changed(folder, convert, w2vtrain_here):
+    path = folder[0]
+    (path / "bad.glove").write_bytes(b"new york 1 2\nthe 3 4\n" + b"the 5 6\n" * 20 + b"of inf 1\ncaf\xe9 7 8\n\n")
+    code, _, said = w2vtrain_here(["convert", "bad.glove", "-o", "new.bin"], path)
+    assert (code, said.count("\n")) == (65, 1)
+    assert "bad.glove:1: the word 'new york' contains white space" in said
+    assert "`w2vtrain convert --repair` writes a clean copy" in said
+    words, matrix, said = convert("bad.glove", "--repair")
+    assert words == ["new_york", "the", "caf\ufffd"]
+    assert matrix.tolist() == [[1, 2], [3, 4], [7, 8]]
+    first, *repeated, last = said.splitlines()
+    assert first == "bad.glove:1: the word 'new york' contains white space: now 'new_york'"
+    assert repeated == [f"bad.glove:{line}: the word 'the' occurs a second time: left out" for line in range(3, 12)]
+    assert last == "new.bin: 3 vectors of 2 dimensions, 21 rows left out, 2 words mended"
+
+
+def test_repair_reports_a_file_that_was_cut_off(folder, convert):
+    text = (folder[0] / "v.txt").read_text("utf-8").splitlines(keepends=True)
+    (folder[0] / "cut.txt").write_text("".join(text[:4]), "utf-8")
+    words, _, said = convert("cut.txt", "--repair")
+    assert words == WORDS[:3]
+    assert said == "cut.txt: the header promises 6 vectors, the file has 3\nnew.bin: 3 vectors of 4 dimensions\n"
+
+
+def test_repair_reads_standard_input_and_leaves_valid_files_as_they_are(folder, convert, w2vtrain_here, monkeypatch):
+    assert convert("v.txt", "--repair")[2] == convert("v.txt")[2]
+    with (folder[0] / "nan.txt").open("rb") as file:
+        monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": file}))
+        code, _, said = w2vtrain_here(["convert", "-", "--repair", "-o", "repaired.txt"], folder[0])
+    assert (code, said.splitlines()[0]) == (0, "standard input:1: a value is not a finite number: left out")

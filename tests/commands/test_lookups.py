@@ -107,3 +107,21 @@ def test_analogy_adds_the_first_and_the_third_word_and_subtracts_the_second(tmp_
     write_vectors(tmp_path / "v.bin", words, matrix)
     code, out, _ = w2vtrain_here(["analogy", "v.bin", "king", "man", "woman", "-n", "1"], tmp_path)
     assert (code, out.split()[:-1]) == (0, ["king", "man", "woman", "queen"])
+
+
+def test_many_words_from_stdin_are_answered_as_one_by_one(tmp_path, w2vtrain_here, monkeypatch, rng):
+    words = [f"w{i}" for i in range(600)]
+    write_vectors(tmp_path / "v.txt", words, rng.normal(size=(600, 8)).astype(np.float32))
+    asked = [*words[::-1], "nobody", "", "two words", "w3"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(asked).encode()), encoding="utf-8"))
+    code, out, err = w2vtrain_here(["neighbors", "v.txt", "-n", "3"], tmp_path)
+    assert code == 0
+    assert [line.partition(":")[0] for line in err.replace("w2vtrain: warning: ", "").splitlines()] == [
+        "line 601", "line 602", "line 603",
+    ]  # fmt: skip
+    lines = out.splitlines()
+    assert [line.partition("\t")[0] for line in lines] == asked
+    assert lines[600:603] == ["nobody\t", "\t", "two words\t"]
+    for line in (*lines[:3], lines[-1]):
+        code, alone, _ = w2vtrain_here(["neighbors", "v.txt", line.partition("\t")[0], "-n", "3"], tmp_path)
+        assert (code, alone) == (0, f"{line}\n")

@@ -1,8 +1,11 @@
 """Tests of Word2Vec: it trains what `train` trains, and behaves as gensim's users expect."""
 
 import copy
+import importlib.metadata
 import logging
 import pickle
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -716,3 +719,41 @@ def test_a_pickle_is_named_when_it_is_loaded(tmp_path):
 def test_parameters_out_of_range_are_named(wrong):
     with pytest.raises((ValueError, TypeError), match=f"^{next(iter(wrong))} must be"):
         Word2Vec(**wrong)
+
+
+@pytest.mark.parametrize("nothing", [[], (), [[]], [[], []]], ids=["list", "tuple", "sentence", "sentences"])
+@pytest.mark.parametrize("hs", [0, 1])
+def test_an_empty_batch_changes_nothing(nothing, hs):
+    model = Word2Vec(SENTENCES, **SMALL, hs=hs)
+    before, outputs = vectors_by_word(model), model.to_model().output.tolist()
+    model.build_vocab(nothing, update=True)
+    assert (model.corpus_count, model.corpus_total_words) == (len(nothing), 0)
+    assert model.train(nothing, total_examples=1, epochs=2) == (0, 0)
+    assert (vectors_by_word(model), model.to_model().output.tolist()) == (before, outputs)
+    assert model.train(SENTENCES, total_examples=900, epochs=1)[1] == sum(map(len, SENTENCES))
+    with pytest.raises(RuntimeError, match="no vocabulary to update"):
+        Word2Vec(**SMALL).build_vocab(nothing, update=True)
+
+
+def test_an_empty_file_changes_nothing(model, tmp_path):
+    (tmp_path / "empty.txt").write_text("\n\n")
+    before = vectors_by_word(model)
+    model.build_vocab(corpus_file=str(tmp_path / "empty.txt"), update=True)
+    assert model.train(corpus_file=str(tmp_path / "empty.txt"), total_words=1, epochs=1) == (0, 0)
+    assert vectors_by_word(model) == before
+
+
+def test_unknown_words_are_counted_as_in_gensim(model):
+    assert model.train([["nowhere", "seen"]], total_examples=1, epochs=3) == (0, 6)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_small_batch_starts_no_thread_and_looks_nothing_up_twice(monkeypatch, workers):
+    model = Word2Vec(SENTENCES, **{**SMALL, "workers": workers})
+    model.train(SENTENCES[:10], total_examples=10, epochs=1)
+    before = model.wv.vectors.copy()
+    with monkeypatch.context() as patch:
+        for place, name in ((threading.Thread, "start"), (importlib.metadata, "version"), (Path, "iterdir")):
+            patch.setattr(place, name, lambda *_: pytest.fail("a small batch needs none of this"))
+        model.train(SENTENCES[:10], total_examples=10, epochs=1)
+    assert (model.wv.vectors != before).any()

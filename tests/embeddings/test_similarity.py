@@ -9,8 +9,9 @@ from scipy import stats
 from word_vectors import DATA, in_gensim, put, vectors_of
 
 from w2vtrain.embeddings import similarity
+from w2vtrain.embeddings.datasets import read_pairs
 from w2vtrain.embeddings.similarity import evaluate_similarity, pearson, spearman
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, UsageError
 
 
 @pytest.fixture(params=["wordsim353.tsv", "simlex999.tsv"])
@@ -73,7 +74,11 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
         ("a b 1\na c\n", "file.txt:2: expected two words and a score, got 'a c'"),
         ("a b 1\na c x\n", "file.txt:2: expected two words and a score"),
         ("a b nan\n", "file.txt:1: expected two words and a score"),
-        ("a b 1 2\n", "file.txt:1: expected two words and a score"),
+        ("a\tb\t\na\tc\t1\n", "file.txt:1: expected two words and a score"),
+        ("a b 1,5\n", "file.txt:1: the score 1,5 has a decimal comma: write 1.5"),
+        ("a;b;1\na;c;,5\n", "file.txt:2: the score ,5 has a decimal comma: write .5"),
+        ("a,b,1,5\n", "file.txt:1: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
+        ("w,v,score\na,b,1,5\n", "file.txt:2: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
         (b"a b 1\n\xff b 2\n", "file.txt:2: not UTF-8"),
     ],
     ids=by_text,
@@ -81,6 +86,59 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
 def test_pairs_without_a_correlation_are_an_error(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         evaluate_similarity(vectors_of("abcd", np.eye(4)), put(tmp_path, text))
+
+
+PAIRS = [("old", "new", 1.5), ("water", "river", 8.0), ("book", "a paper", 7.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "old\tnew\t1.5\nwater\triver\t8\nbook\ta paper\t7\n",
+        "word1\tword2\tPOS\tSimLex999\tconc(w1)\tSD(SimLex)\nold\tnew\tA\t1.5\t2\t3\nwater\triver\tN\t8\t3\t1\n"
+        "book\ta paper\tN\t7\t1\t2\n",
+        "Word 1,Word 2,Human (mean)\r\nold,new,1.5\r\nwater,river,8\r\nbook,a paper,7\r\n",
+        "\ufeffWord 1,Word 2,Human (Mean),1,2\nold,new,1.5,1,2\nwater,river,8,9,7\nbook,a paper,7,7,7\n",
+        '"word1","word2","score"\n"old","new","1.5"\n"water","river","8"\n"book","a paper","7"\n',
+        'old  new 1.5\nwater river 8\nbook "a paper" 7\n',
+        "# type, words, mean\nold\tnew\t1.5\t1\t2\nwater\triver\t8\t8\t8\nbook\ta paper\t7\t6\t8\n",
+        "old\tnew\tA\t1.50\tANTONYMS\nwater\triver\tN\t8.00\tNONE\nbook\ta paper\tN\t7.00\tNONE\n",
+        "old;new;1.5\nwater;river;8\nbook;a paper;7\n",
+        ",word2,word1,sd,rating\n0,new,old,3,1.5\n1,river,water,2,8\n2,a paper,book,1,7\n",
+    ],
+    ids=[
+        "plain",
+        "simlex",
+        "wordsim",
+        "wordsim-raters",
+        "quoted",
+        "spaces",
+        "rw",
+        "simverb",
+        "semicolons",
+        "by-header",
+    ],
+)
+def test_sets_are_read_in_the_layouts_in_which_they_are_published(tmp_path, text):
+    assert list(read_pairs(put(tmp_path, text))) == PAIRS
+
+
+@pytest.mark.parametrize("columns", ["w1,w2,human", "2, 4, 5", "2,w2,human"])
+def test_columns_are_chosen_by_name_or_number(tmp_path, columns):
+    text = "id\tw1\tp1\tw2\thuman\n1\told\tA\tnew\t1.5\n2\twater\tN\triver\t8\n3\tbook\tN\ta paper\t7\n"
+    assert list(read_pairs(put(tmp_path, text), columns)) == PAIRS
+    assert list(read_pairs(put(tmp_path, text.partition("\n")[2]), "2,4,5")) == PAIRS
+
+
+@pytest.mark.parametrize("columns", ["1,2", "0,1,2", "w1,w2,nothing", ","])
+def test_columns_that_do_not_exist_are_refused(tmp_path, columns):
+    with pytest.raises(UsageError, match="by number or by the names of the header, w1, w2, human"):
+        list(read_pairs(put(tmp_path, "w1\tw2\thuman\na\tb\t1\n"), columns))
+
+
+def test_a_score_with_a_comma_is_an_integer_if_the_columns_say_so(tmp_path):
+    path = put(tmp_path, "old,new,1,5\nwater,river,8,2\n")
+    assert list(read_pairs(path, "1,2,4")) == [("old", "new", 5), ("water", "river", 2)]
 
 
 def test_block_size_does_not_change_the_correlations(tmp_path, monkeypatch):

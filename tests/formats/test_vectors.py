@@ -349,7 +349,7 @@ def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
         (b"2000000000 1000\nthe 1 2\n", "file:1: the header promises 2,000,000,000 vectors of 1,000 values"),
         (b"-1 2\nthe 1 2\n", "file:1: the header promises -1 vectors"),
         (b"2 2\nthe 1 2\nof 3\n", "file:3: 1 values after the word, expected 2"),
-        (b"2 2\nNew York 1 2\nof 3 4\n", "file:2: 3 values after the word, expected 2"),
+        (b"2 2\nNew York 1 2\nof 3 4\n", "file:2: the word 'New York' contains white space, or there are more"),
         (b"3 2\nthe 1 2\nof 5 6\nthe 3 4\n", "file:4: the word 'the' occurs a second time"),
         (b"2 2\nthe 1 2\nof 3 nan\n", "file:3: a value is not a finite number"),
         (b"2 2\nthe 1 2\nof 3 4,5\n", "file:3: '4,5' is not a number"),
@@ -360,7 +360,7 @@ def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
         (b"2 2\nthe 1 2\n" + b"x" * 70_000, "file:3: a line of more than"),
         (b"2 2\nthe " + ROW + b"\nof " + ROW[:-1], "byte 16: the file ends inside row 2"),
         (b"1 2\nthe " + ROW + b"\nof " + ROW, "byte 16: more bytes than the 1 vectors"),
-        (b"2 2\nthe " + ROW + b"\nthe " + ROW, "byte 17: the word 'the' occurs a second time"),
+        (b"2 2\nthe " + ROW + b"\nthe " + ROW, "row 2, byte 17: the word 'the' occurs a second time"),
         (b"2 1\nthe " + ROW[:4] + b"\nof \0\0\xc0\x7f", "byte 13: a value is not a finite number"),
         (b"2 2\nthe " + ROW + b"\n " + ROW, "byte 17: the word is empty"),
         (b"\x80\x04\x95", "a pickle"),
@@ -381,7 +381,9 @@ def test_strict_reading_reports_the_line_or_byte(tmp_path, content, message):
     [
         (b"9 2\nthe 1 2\nof 3 4\n", ["the", "of"], 0),
         (b"1 2\nthe 1 2\nof 3 4\n", ["the", "of"], 0),
-        (b"5 2\nthe 1 2\nNew York 1 2\nthe 5 6\ncaf\xe9 1 2\nof 3 4\n", ["the", "of"], 3),
+        (b"3 2\nthe 1 2\nthe 5 6\nof 3 4\n", ["the", "of"], 1),
+        (b"4 2\nthe 1 2\nof 3\n\nof 3 4\n", ["the", "of"], 2),
+        (b"the 1 2\n 3 4\nof x 4\nof 3 4\n", ["the", "of"], 2),
         (b"3 2\nthe 1 2\nand nan 2\nof 3 4\n", ["the", "of"], 1),
         (b"3 2\nthe " + ROW + b"\nof " + ROW + b"\nand " + ROW[:-1], ["the", "of"], 1),
         (b"2 2\nthe " + ROW + b"\nthe " + ROW + b"\nof " + ROW, ["the", "of"], 1),
@@ -396,6 +398,70 @@ def test_lenient_reading_skips_and_counts_bad_rows(tmp_path, content, words, ski
     assert (found.words, found.skipped) == (words, skipped)
     assert found.matrix.shape == (2, 2)
     assert read_vectors(path, lenient=True, limit=1).words == ["the"]
+
+
+@pytest.mark.parametrize("format", ["text", "glove", "binary"])
+def test_lenient_reading_mends_words_and_says_which(tmp_path, format):
+    rows = [b"the", b"caf\xe9", b"new\tyork", b"new_york", b""]
+    if format == "binary":
+        content = b"6 2\n" + b"".join(row + b" " + ROW for row in [*rows, b"the"])
+        places = [f", row {row}, byte {byte}" for row, byte in ((2, 16), (3, 29), (4, 46), (5, 63), (6, 72))]
+    else:
+        content = b"6 2\n" * (format == "text") + b"".join(row + b" 1 2\n" for row in [*rows, b"the"])
+        places = [f":{n + (format == 'text')}" for n in range(2, 7)]
+    problems = [
+        "the word b'caf\\xe9' is not UTF-8: now 'caf\ufffd'",
+        r"the word 'new\tyork' contains white space: now 'new_york'",
+        "the word 'new_york' occurs a second time: left out",
+        "the word is empty: left out",
+        "the word 'the' occurs a second time: left out",
+    ]
+    path = put(tmp_path, content)
+    with pytest.raises(DataError, match="`w2vtrain convert --repair` writes a clean copy"):
+        read_vectors(path)
+    found = read_vectors(path, lenient=True)
+    assert found.words == ["the", "caf\ufffd", "new_york"]
+    assert (found.skipped, found.mended) == (3, 2)
+    assert found.flaws == [f"{path}{place}: {problem}" for place, problem in zip(places, problems, strict=True)]
+
+
+@pytest.mark.parametrize("first", ["new york 1 2\n", ". . . 1 2\n", "1 2 1 2\n", " 1 2\n"], ids=by_text)
+def test_a_file_of_glove_whose_first_word_has_spaces_or_is_missing_is_recognized(tmp_path, first):
+    path = put(tmp_path, (first + "the 3 4\nof 5 6\n").encode())
+    with pytest.raises(DataError, match=r"file:1: the word .*--repair"):
+        read_vectors(path)
+    found = read_vectors(path, lenient=True)
+    assert found.words == ["_".join(first.split()[:-2])] * (len(first.split()) > 2) + ["the", "of"]
+    assert found.matrix[-2:].tolist() == [[3, 4], [5, 6]]
+
+
+def test_a_file_of_glove_may_have_spaces_in_all_words(tmp_path):
+    found = read_vectors(put(tmp_path, b"new york 1 2\nlos angeles 3 4\n"), lenient=True)
+    assert (found.words, found.matrix.tolist()) == (["new_york", "los_angeles"], [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("content", [b"2 2\nthe 1 2\nof 3 4\n", b"the 1 2\nof 3 4\n"], ids=["text", "glove"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n \t\n\n", b" "], ids=["one", "many", "no-newline"])
+def test_blank_lines_at_the_end_are_ignored(tmp_path, content, end, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK_BYTES", 4)
+    found = read_vectors(put(tmp_path, content + end))
+    assert (found.words, found.skipped) == (["the", "of"], 0)
+    with pytest.raises(DataError, match=f":{content.count(10) + 1}: the line is empty"):
+        read_vectors(put(tmp_path, content.replace(b"2 2\n", b"5 2\n") + b"\n\nand 5.0 6.0\n"))
+
+
+def test_blank_lines_at_the_end_of_other_formats_are_ignored(tmp_path):
+    put(tmp_path, b"2 2\nthe " + ROW + b"\nof " + ROW + b"\n\n\n")
+    assert read_vectors(tmp_path / "file").words == ["the", "of"]
+    for format, name in (("npy", "words.txt"), ("tensorboard", "metadata.tsv")):
+        file = tmp_path / f"v.{format}"
+        write_vectors(file, WORDS, MATRIX, format)
+        with (tmp_path / f"v.{name}").open("ab") as beside:
+            beside.write(b"\n\n")
+        if format == "tensorboard":
+            with file.open("ab") as values:
+                values.write(b"\n\n")
+        assert read_vectors(file).words == WORDS
 
 
 def test_missing_files_and_folders_raise_input_missing(tmp_path):

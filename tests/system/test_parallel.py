@@ -10,7 +10,7 @@ import pytest
 
 from w2vtrain.errors import Stalled
 from w2vtrain.system import parallel as module
-from w2vtrain.system.parallel import Silence, parallel
+from w2vtrain.system.parallel import Silence, in_order, parallel
 
 
 @pytest.mark.skipif(os.name == "nt", reason="os.kill ends a process there")
@@ -93,8 +93,16 @@ def test_threads_are_named_daemons_and_none_is_left_at_the_end():
     assert threading.active_count() == before
 
 
-def test_zero_threads_report_nothing():
-    assert reports_of(counting, 0) == []
+def test_without_threads_the_caller_does_the_work():
+    here = []
+
+    def work(number, ended):
+        here.append(threading.current_thread())
+        yield from counting(number, ended)
+
+    assert reports_of(work, 0) == reports_of(counting, 1)
+    assert here == [threading.current_thread()]
+    assert list(in_order(lambda i: (i, threading.current_thread()), 3, 0, "x")) == [(i, here[0]) for i in range(3)]
 
 
 def test_the_first_error_of_a_thread_is_raised_once_and_ends_the_others(let):

@@ -36,7 +36,7 @@ def test_matrices_that_do_not_fit_in_memory_are_refused_with_sizes_that_fit(monk
 def test_training_checks_free_memory_first(monkeypatch):
     monkeypatch.setattr(space, "available_memory", lambda: 10_000)
     with pytest.raises(ResourceError, match="are free"):
-        train(ROOT / "data/simplewiki.txt", epochs=1, vector_size=10)
+        train(ROOT / "data/simplewiki.txt", epochs=1, vector_size=1000)
 
 
 def test_checkpoints_that_do_not_fit_on_the_disk_are_refused(monkeypatch, tmp_path):

@@ -235,7 +235,7 @@ def test_the_longest_sentence_is_found_in_chunks_that_end_anywhere(rng):
 def test_memory_that_a_window_needs_is_checked_before_it_is_taken(sessions, monkeypatch):
     monkeypatch.setattr(space, "available_memory", lambda: 1 << 20)
     with pytest.raises(ResourceError, match=r"a smaller window or fewer threads would fit"):
-        train(sessions, architecture="vlbl", window=100_000, **{**SMALL, "max_sentence": 1_000_000})
+        train(sessions, architecture="vlbl", window=1_000_000, **{**SMALL, "max_sentence": 1_000_000})
 
 
 def test_position_weights_count_once_per_thread():

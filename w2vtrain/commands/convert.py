@@ -19,11 +19,10 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError
 from w2vtrain.registry import is_code
 from w2vtrain.system.files import STDOUT
-from w2vtrain.system.terminal import echo
+from w2vtrain.system.terminal import echo, one_line
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from w2vtrain.formats.vectors import Vectors
 
 EXPORTED = {
     "in": "input vectors",
@@ -43,15 +42,23 @@ EXPORTED = {
     help="Center, and remove the N largest principal components.",
 )  # fmt: skip
 @click.option("--normalize", is_flag=True, help="Scale each vector to unit length; zero vectors stay zero.")
+@click.option(
+    "--repair", is_flag=True,
+    help="Mend words with white space or invalid UTF-8, leave out other invalid rows, and say which.",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def convert(
     vectors: str, output: str, format_: str | None, dtype: str, export: Export, restrict_vocab: int, center: bool,
-    remove_top: int, normalize: bool, force: bool,
+    remove_top: int, normalize: bool, repair: bool, force: bool,
 ) -> None:  # fmt: skip
     """Read VECTORS in any format, or from a model, change them as requested, and write them.
 
     The changes are made in the order of the options below, from --export to --normalize. --export needs a model, as
     `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
+
+    --repair takes the last values of a line of text as the vector and joins what precedes them with "_"; invalid UTF-8
+    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, and rows with other values than finite
+    numbers. It reports the first 10 invalid rows, by line or row, and counts the others.
     """
     with imports():
         from w2vtrain.formats.precision import mean_cosine
@@ -62,24 +69,29 @@ def convert(
     check_different(written.names, files_read(vectors))
     written.check_writable(lambda _: force)
     if written.is_model:
-        is_changed = bool(export != "auto" or restrict_vocab or center or remove_top or normalize)
+        is_changed = bool(export != "auto" or restrict_vocab or center or remove_top or normalize or repair)
         _convert_model(vectors, output, written.form, force, is_changed)
         return
     with readable(vectors) as path:
         try:
-            words, matrix, counts, described = read(path, export, restrict_vocab or None)
+            loaded, described = read(path, export, restrict_vocab or None, repair)
+            words, matrix = loaded.words, loaded.matrix
             transform(matrix, path, center, remove_top, normalize)
         except MemoryError as error:
             raise ResourceError(
                 f"{path}: not enough memory to convert its vectors; --restrict-vocab N converts the first N"
             ) from error
-    written.write(words, matrix, lambda _: force, counts=counts)
+    written.write(words, matrix, lambda _: force, counts=loaded.counts)
+    for flaw in loaded.flaws:
+        echo(one_line(flaw.replace(path, "standard input") if vectors == STDOUT else flaw), err=True)
     facts = [
         f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions",
         *described,
         *["centered"] * (center or remove_top > 0),
         *[f"without {remove_top} principal component{'s' * (remove_top != 1)}"] * (remove_top > 0),
         *["of unit length"] * normalize,
+        *[f"{loaded.skipped:,} row{'s' * (loaded.skipped != 1)} left out"] * (loaded.skipped > 0),
+        *[f"{loaded.mended:,} word{'s' * (loaded.mended != 1)} mended"] * (loaded.mended > 0),
     ]
     if dtype != "float32":
         facts.append(f"as {dtype} (mean cosine with float32: {mean_cosine(matrix, dtype):.6f})")
@@ -112,11 +124,8 @@ def files_read(path: str) -> list[str]:
     return [path, *(str(file) for file in beside if file.exists())]
 
 
-def read(
-    path: str, which: Export, limit: int | None
-) -> tuple[list[str], NDArray[np.float32], NDArray[np.int64] | None, list[str]]:
-    """Return the first `limit` words of a file, the requested vectors, the counts of the words, or None, and what the
-    vectors are if a model has several.
+def read(path: str, which: Export, limit: int | None, repair: bool) -> tuple[Vectors, list[str]]:
+    """Return the first `limit` words of a file with the requested vectors, and what these are if a model has several.
 
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
@@ -124,17 +133,16 @@ def read(
     from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import sniff
     from w2vtrain.formats.transforms import exported
-    from w2vtrain.formats.vectors import read_vectors
+    from w2vtrain.formats.vectors import Vectors, read_vectors
 
     if sniff(path).kind != MODEL.name:
         if which != "auto":
             raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
-        loaded = read_vectors(path, limit=limit)
-        return loaded.words, loaded.matrix, loaded.counts, []
+        return read_vectors(path, lenient=repair, limit=limit), []
     model = load_model(path)
     kind, share = choose_vectors(model.record, which)
     vectors = exported(model.input, model.output, kind, share, path)
-    return model.words[:limit], vectors[:limit], model.counts[:limit], [EXPORTED[kind]]
+    return Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit]), [EXPORTED[kind]]
 
 
 @command(epilog=CODES)

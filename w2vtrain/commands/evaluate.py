@@ -145,14 +145,23 @@ def analogies(vectors: str, questions: str, **options: Any) -> None:
 
 @evaluate.command(epilog=CODES, short_help="Score vectors on human similarity judgments.")
 @click.argument("vectors")
-@click.argument("pairs")
+@click.argument("pairs", default="wordsim353")
+@click.option(
+    "--columns", metavar="WORD,WORD,SCORE",
+    help="Columns of the two words and the score, by their numbers from 1 or their names in the header.  [default: the"
+    " first two, or those that a header calls word1 and word2; the one that it calls score, mean or the like, or the"
+    " next that has numbers]",
+)  # fmt: skip
 @restrict_option(0)
 @protocol_option("gensim", "full")
 @unseen_option
 @scoring_options
 def similarity(vectors: str, pairs: str, **options: Any) -> None:
-    """Correlate cosines of VECTORS with the human scores in the file PAIRS, one `word word score` per line. The names
-    wordsim353 and simlex999 stand for the sets that come with the package.
+    """Correlate cosines of VECTORS with the human scores in the file PAIRS. The names wordsim353, the default, and
+    simlex999 stand for the sets that come with the package.
+
+    Each line of PAIRS has two words and a score, as evaluation sets are published: separated by tabs, semicolons,
+    commas or spaces, perhaps quoted, with a header or without, and perhaps with more columns.
     """
 
     def lines(report: Any) -> Iterator[str]:
@@ -258,7 +267,8 @@ def _print_score(
     loaded = vectors_in(vectors)
     with readable(dataset) as path:
         if unseen:
-            loaded, counts = _extended(loaded, _words_of_rows(kind, path), limit, not case_sensitive)
+            words = _words_of_rows(kind, path, options.get("columns"))
+            loaded, counts = _extended(loaded, words, limit, not case_sensitive)
             facts, limit = {**facts, "restrict_vocab": limit, **counts}, None
         report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
@@ -274,13 +284,13 @@ def _print_score(
         raise BelowThreshold(f"{name} {score:.4f} is below --fail-under {fail_under:g}")
 
 
-def _words_of_rows(kind: Kind, path: str) -> list[Sequence[str]]:
-    """Return the words of each question or pair in a file."""
+def _words_of_rows(kind: Kind, path: str, columns: str | None) -> list[Sequence[str]]:
+    """Return the words of each question or pair in a file; columns: see `read_pairs`."""
     from w2vtrain.embeddings.datasets import read_pairs, read_questions
 
     if kind == "analogies":
         return [question for _, question in read_questions(path) if question]
-    return [(left, right) for left, right, _ in read_pairs(path)]
+    return [(left, right) for left, right, _ in read_pairs(path, columns)]
 
 
 def _extended(

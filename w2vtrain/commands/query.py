@@ -10,7 +10,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -26,12 +27,21 @@ if TYPE_CHECKING:
     from w2vtrain.embeddings.neighbors import Answers
 
 
+Query = tuple[str, list[str]]
+"""Where the words of a query are, for messages, and the words."""
+QUERIES_AT_ONCE = 256
+"""Queries that are answered in one batch."""
+READ_BYTES = 1 << 16
+"""Most bytes of standard input that are read at a time."""
+
+
 class Lookup(NamedTuple):
     """How a command answers a query of `size` words, or of one or more if that is 0.
 
     name: of the answer in JSON; answer: returns it, or None if there is none; value: returns an answer's value in JSON;
     line: returns the text of a query and its answer; none: the value in JSON without an answer; blank: the text without
-    an answer, in which {} stands for the words, or None to print nothing.
+    an answer, in which {} stands for the words, or None to print nothing; batch: returns the answers of many queries at
+    once, which is faster, None for those that it leaves to `answer`.
     """
 
     size: int
@@ -41,6 +51,7 @@ class Lookup(NamedTuple):
     line: Callable[[list[str], Any], str]
     none: list[Any] | None = None
     blank: str | None = None
+    batch: Callable[[KeyedVectors, list[list[str]]], list[Any]] | None = None
 
 
 @command()
@@ -60,7 +71,13 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
         return keyed.nearest_ngrams(words[0], topn) if ngrams else keyed.most_similar(words[0], topn=topn)
 
-    _print_answers(vectors, words, _ranked(1, answer), as_json, strict)
+    def batch(keyed: KeyedVectors, queries: list[list[str]]) -> list[Answers | None]:
+        known = [words[0] if len(words) == 1 and words[0] in keyed else None for words in queries]
+        answers = iter(keyed.most_similar_batch([word for word in known if word is not None], topn=topn))
+        return [(next(answers) or None) if word is not None else None for word in known]  # none: a zero vector
+
+    lookup = _ranked(1, answer)
+    _print_answers(vectors, words, lookup if ngrams else lookup._replace(batch=batch), as_json, strict)
 
 
 @command()
@@ -220,29 +237,33 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
     """
     asked = asked_words(words, lookup.size or len(words), vectors)
     with imports():
+        from threadpoolctl import threadpool_limits
+
         from w2vtrain.embeddings.keyed_vectors import KeyedVectors
     loaded = vectors_in(vectors)
     keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
-    failed = 0
-    for where, given in _lines() if asked is None else [("", query) for query in asked]:
-        query, answer = [known_phrase(word, keyed) for word in given], None
-        try:
-            if len(query) != (lookup.size or max(1, len(query))):
-                raise UsageError(f"expected {_words(lookup.size)}, got {len(query)}")
-            answer = lookup.answer(keyed, query)
-        except (DataError, UsageError) as error:
-            if strict or (asked and len(asked) == 1):
-                raise (DataError if where else type(error))(f"{where}{error}") from error
-            failed += 1
-            warning(f"{where}{error}")
-        if as_json:
-            echo_json({"query": query, lookup.name: lookup.none if answer is None else lookup.value(answer)})
-        elif answer is not None:
-            echo(lookup.line(query, answer))
-        elif lookup.blank is not None:
-            echo(lookup.blank.format(" ".join(query)))
+    failed, queries = 0, _lines() if asked is None else [[("", query) for query in asked]]
+    one_by_one = asked is None and lookup.batch is None
+    with threadpool_limits(1 if one_by_one else None, user_api="blas"):  # or threads mostly wait for each other
+        for where, query, answer in _answered(keyed, lookup, queries):
+            try:
+                if len(query) != (lookup.size or max(1, len(query))):
+                    raise UsageError(f"expected {_words(lookup.size)}, got {len(query)}")
+                if answer is None:
+                    answer = lookup.answer(keyed, query)
+            except (DataError, UsageError) as error:
+                if strict or (asked and len(asked) == 1):
+                    raise (DataError if where else type(error))(f"{where}{error}") from error
+                failed += 1
+                warning(f"{where}{error}")
+            if as_json:
+                echo_json({"query": query, lookup.name: lookup.none if answer is None else lookup.value(answer)})
+            elif answer is not None:
+                echo(lookup.line(query, answer))
+            elif lookup.blank is not None:
+                echo(lookup.blank.format(" ".join(query)))
     if failed and asked:
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: the warnings say why")
 
@@ -267,10 +288,40 @@ def _words(count: int) -> str:
     return f"{count} word{'s' * (count > 1)}" if count else "one or more words"
 
 
-def _lines() -> Iterator[tuple[str, list[str]]]:
+def _answered(
+    keyed: KeyedVectors, lookup: Lookup, queries: Iterable[list[Query]]
+) -> Iterator[tuple[str, list[str], Any]]:
+    """Yield the position, the words and the answer of each query; None if the answer is not known yet."""
+    for available in queries:
+        for start in range(0, len(available), QUERIES_AT_ONCE):
+            some = available[start : start + QUERIES_AT_ONCE]
+            phrases = [[known_phrase(word, keyed) for word in words] for _, words in some]
+            answers = lookup.batch(keyed, phrases) if lookup.batch and len(some) > 1 else [None] * len(some)
+            yield from zip([where for where, _ in some], phrases, answers, strict=True)
+
+
+def _lines() -> Iterator[list[Query]]:
     """Yield the position and the words of each line of standard input, including empty lines.
 
     Lines end at newlines and words at ASCII white space, as in vector files: other separators may be part of a word.
     """
-    for number, line in enumerate(from_stdin(sys.stdin.buffer.readline), 1):
-        yield f"line {number}: ", [word.decode(errors="surrogateescape") for word in line.split()]
+    number = count(1)
+    for lines in _available_lines():
+        yield [
+            (f"line {next(number)}: ", [word.decode(errors="surrogateescape") for word in line.split()])
+            for line in lines
+        ]
+
+
+def _available_lines() -> Iterator[list[bytes]]:
+    """Yield the lines of standard input, as many at a time as are there without waiting."""
+    stdin: Any = sys.stdin.buffer
+    begun: list[bytes] = []
+    for block in from_stdin(lambda: stdin.read1(READ_BYTES)):
+        lines, newline, rest = block.rpartition(b"\n")
+        if newline:
+            yield b"".join([*begun, lines]).split(b"\n")
+            begun = []
+        begun.append(rest)
+    if last := b"".join(begun):
+        yield [last]

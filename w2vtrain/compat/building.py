@@ -5,6 +5,7 @@ Nothing is trained here; word2vec.py has the constructor, training and queries.
 
 import logging
 from collections.abc import Mapping
+from functools import cache
 from os import PathLike
 from typing import Any
 
@@ -17,7 +18,7 @@ from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.compat.matrices import WordMatrices, initial_vectors
 from w2vtrain.compat.parameters import SEED_COUNT
 from w2vtrain.compat.word_choice import Pruned, Rule, WordChoice, chosen, nothing_kept, share, thinning
-from w2vtrain.errors import InvalidType, NoKnownWords, shown
+from w2vtrain.errors import InvalidType, NoKnownWords, NoSentences, shown
 from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
@@ -72,9 +73,15 @@ class TrainableVocabulary(WordMatrices):
         """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
         self._is_building = True
         try:
-            total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)  # a subclass may have its own
+            try:
+                total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)  # a subclass may have its own
+            except NoSentences:
+                if not (update and repeats(sentences)):  # a generator may have been read before
+                    raise
+                self.raw_vocab, total, count = {}, 0, 0
             self.prepare_vocab(update, keep_raw_vocab, trim_rule)
-            self.prepare_weights(update)
+            if total or not update:
+                self.prepare_weights(update)
             self.corpus_count, self.corpus_total_words = count, total
             if keep and len(self.wv) and self._counted:
                 source, counted = self._counted
@@ -86,6 +93,8 @@ class TrainableVocabulary(WordMatrices):
             self._counted = None
 
     def _encode(self, counted: Counted) -> EncodedCorpus | None:
+        if not counted.token_count:
+            return None
         try:
             return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH)
         except NoKnownWords as error:
@@ -210,7 +219,13 @@ class TrainableVocabulary(WordMatrices):
 
     def threads(self) -> int:
         """Return the number of threads: `workers`, but not more than this process has cores."""
-        return max(1, min(self.workers, automatic_threads()[0]))
+        return max(1, min(self.workers, cores()))
+
+
+@cache
+def cores() -> int:
+    """Return how many cores this process may use, looked up once: it takes a third of a millisecond."""
+    return automatic_threads()[0]
 
 
 def _cannot_be_saved(word: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.errors import InvalidValue, MissingFile
-from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.sentences import Sentences, is_tiny
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.text_files import Corpus
 
@@ -43,7 +43,9 @@ def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
         source = sentences.as_source(MAX_SENTENCE_LENGTH)
         if not isinstance(source, Sentences):
             return source
-    return Sentences(Listed(sentences))
+    source = Sentences(Listed(sentences))
+    source.is_tiny = is_tiny(sentences)
+    return source
 
 
 def repeats(sentences: Any) -> bool:

@@ -144,7 +144,6 @@ class Learner:
     def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
         """Train on a corpus. Whatever ends the training, the model has the weights learned so far."""
         self.done, self.epochs = self.epochs, self.epochs + settings.epochs
-        self.tokens += encoded.stats.token_count * settings.epochs
         events = Events(
             kept=self.on_kept,
             warning=logger.warning,

@@ -218,7 +218,9 @@ class WordMatrices(Claimable):
 
         Raise NotImplementedError for values other than 0 and 1, and ValueError if there is not one value per word.
         """
-        locks = np.asarray(getattr(self.wv, "vectors_lockf", 1.0))
+        if not hasattr(self.wv, "vectors_lockf"):
+            return np.empty(0, np.int64)
+        locks = np.asarray(self.wv.vectors_lockf)
         if not np.isin(locks, (0, 1)).all():
             raise NotImplementedError("vectors_lockf: values must be 0 (locked) or 1, other values are not supported")
         if locks.size == 1:

@@ -14,13 +14,13 @@ from w2vtrain.compat.building import Path, TrainableVocabulary
 from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.conversion import take_over
-from w2vtrain.compat.corpora import may_differ, refuse_iterator, source_of
+from w2vtrain.compat.corpora import may_differ, refuse_iterator, repeats, source_of
 from w2vtrain.compat.learning import Learner, TrainCall, default_rate, refuse_totals
 from w2vtrain.compat.parameters import PARAMETERS, check, checked
 from w2vtrain.compat.scoring import Predictions
 from w2vtrain.compat.word_choice import Rule
 from w2vtrain.embeddings.model import Model, save_model
-from w2vtrain.errors import InvalidType, shown
+from w2vtrain.errors import InvalidType, NoSentences, shown
 from w2vtrain.successors import refuse_arguments, with_successors
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import EncodedCorpus, read
@@ -224,7 +224,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         if reread is None and passes > 1 and may_differ(corpus_iterable):
             logger.warning(READ_ONCE, passes)
         train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
-        source, encoded = self._encoded(corpus_iterable, corpus_file)
+        source, encoded, tokens = self._encoded(corpus_iterable, corpus_file)
         settings = train_call.settings(self, encoded)
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
         self._begin(passes, start, end, bool(compute_loss))
@@ -233,8 +233,9 @@ class Word2Vec(TrainableVocabulary, Predictions):
             call(callbacks, "on_train_begin", self)
             for reading in range(train_call.readings):
                 if reading:
-                    source, encoded = self._encoded(corpus_iterable, corpus_file)
+                    source, encoded, tokens = self._encoded(corpus_iterable, corpus_file)
                     settings = train_call.settings(self, encoded, reading)
+                learner.tokens += tokens * settings.epochs
                 if encoded and len(self.wv) > 1:
                     learner.run(source, encoded, settings)
             call(callbacks, "on_train_end", self)
@@ -253,17 +254,22 @@ class Word2Vec(TrainableVocabulary, Predictions):
         self.compute_loss = self.compute_loss or compute_loss
         self.running_training_loss, self.is_training = 0.0, True
 
-    def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None]:
-        """Return a corpus as ids; None, with a warning, if it has none of the model's words."""
+    def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None, int]:
+        """Return a corpus as ids, None if it has none of the model's words, and the number of its words."""
         if self._read and self._read[0] is (sentences if file is None else file):
             (_, source, encoded), self._read = self._read, None  # it may be different when it is read again
+            tokens = encoded.stats.token_count if encoded else 0
         else:
-            source = source_of(sentences, file)
-            with read(source, threads=self.threads()) as counted:
-                encoded = self._encode(counted)
+            source, encoded, tokens = source_of(sentences, file), None, 0
+            try:
+                with read(source, threads=self.threads()) as counted:
+                    encoded, tokens = self._encode(counted), counted.token_count
+            except NoSentences:
+                if not repeats(sentences):  # a generator may have been read before
+                    raise
         if encoded and encoded.stats.overlong:
             logger.warning("%d words of more than 1,000 bytes are left out", encoded.stats.overlong)
-        return source, encoded
+        return source, encoded, tokens
 
     def to_model(self) -> Model:
         """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""

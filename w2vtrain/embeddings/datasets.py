@@ -3,18 +3,26 @@
 analogies.py and similarity.py score them.
 """
 
+import csv
 import logging
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError, UsageError, spelled
 from w2vtrain.system.reading import read_lines
 
 logger = logging.getLogger(__name__)
 # Maximum size in bytes of the text of an evaluation set and of each of its lines. The largest known set has 4 MB.
 MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
 MAX_SECTIONS = 1 << 16
+SCORES = ("score", "simlex999", "humanmean", "mean", "rating", "similarity", "relatedness")
+"""Names of columns of scores, as published, in lower case and with letters and digits only."""
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
+UNCLEAR = re.compile(r"[^,;\t]+,[^,;\t]+, ?[-+]?\d+,\d+(,|$)")
+"""A line whose score is an integer, and another number follows, unless the comma between them is a decimal comma."""
 
 
 def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -> Iterator[tuple[int, str]]:
@@ -63,28 +71,94 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
             logger.info("%s:%d: skipped, because it does not have 4 words", path, number)
 
 
-def read_pairs(
-    path: str | Path, strict: bool = True, delimiter: str | None = None, encoding: str = "utf-8"
-) -> Iterator[tuple[str, str, float]]:
-    """Yield the two words and the rating of each line that does not begin with "#".
+def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[str, str, float]]:
+    """Yield the two words and the score of each line, in the layouts in which evaluation sets are published.
 
-    strict: fields are separated by tabs or, without any, by white space, and any other line is a DataError. If False,
-    they are separated by `delimiter`, ratings may be infinite, and any other line is logged and skipped.
+    Lines that begin with "#" are left out. The words are in the columns that a header calls word1 and word2, otherwise
+    in the first two; the score is in the one whose name is among SCORES, otherwise in the first that has a number after
+    the words.
+
+    columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
+    naming the line, for any other line, and UsageError for columns that do not exist.
+    """
+    lines = ((number, line, _cells(line)) for number, line in text_lines(path) if not line.startswith("#"))
+    start = list(islice(lines, 2))
+    if not start:
+        return
+    first = start[0][2]
+    places, has_header = _layout(first, start[-1][2], columns, path)
+    for number, line, cells in chain(start[has_header:], lines):
+        left, right, score = (cells[place] if place < len(cells) else "" for place in places)
+        if DECIMAL_COMMA.fullmatch(score):
+            problem = f"the score {score} has a decimal comma: write {score.replace(',', '.')}"
+        elif not columns and (len(cells) > len(first) if has_header else UNCLEAR.match(line)):
+            problem = (
+                f"a decimal comma, or a cell too many, in {line[:60]!r}: write a point, or add {spelled('columns')}"
+            )
+        elif left and right and (rating := _number(score)) is not None and math.isfinite(rating):
+            yield left, right, rating
+            continue
+        else:
+            problem = f"expected two words and a score, got {line[:60]!r}; {spelled('columns')} names the columns"
+        raise DataError(f"{path}:{number}: {problem}")
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line, which may be quoted.
+
+    Tabs separate them or, without any, semicolons or commas if there are two or more, otherwise white space.
+    """
+    delimiter = "\t" if "\t" in line else next((mark for mark in ";," if line.count(mark) > 1), None)
+    if '"' in line:
+        quoted = csv.reader([line.replace("\r", " ")], delimiter=delimiter or " ", skipinitialspace=True)
+        return [cell.strip() for cell in next(quoted)]
+    return [cell.strip() for cell in line.split(delimiter)]
+
+
+def _layout(first: list[str], second: list[str], columns: str | None, path: str | Path) -> tuple[list[int], bool]:
+    """Return the places of two words and a score, by the cells of the first two lines, and whether one is a header."""
+    names = [re.sub(r"[\W_]", "", cell).lower() for cell in first]
+    if columns:
+        chosen = [column.strip() for column in columns.split(",")]
+        if len(chosen) != 3 or not all(int(column) if column.isdecimal() else column in first for column in chosen):
+            raise UsageError(
+                f"{path}: {spelled('columns', columns)}: expected two words and a score, by number or by the names of"
+                f" the header, {', '.join(first)[:200]}"
+            )
+        places = [int(column) - 1 if column.isdecimal() else first.index(column) for column in chosen]
+    else:
+        places = [names.index(name) if name in names else place for place, name in enumerate(("word1", "word2"))]
+        after = max(places) + 1
+        named = (names.index(name) for name in SCORES if name in names)
+        numbers = (place for place, cell in enumerate(second) if place >= after and _is_number(cell))
+        places.append(next(chain(named, numbers), after))
+    name = first[places[2]] if places[2] < len(first) else ""
+    return places, name[:1].isalpha() and not _is_number(name)
+
+
+def _is_number(cell: str) -> bool:
+    return DECIMAL_COMMA.fullmatch(cell) is not None or _number(cell) is not None
+
+
+def _number(cell: str) -> float | None:
+    """Return a number, None for anything else."""
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def read_plain_pairs(path: str | Path, delimiter: str | None, encoding: str) -> Iterator[tuple[str, str, float]]:
+    """Yield the two words and the rating of each line of two words and a number, as gensim does.
+
+    Other lines are logged and skipped, except for those that begin with "#".
     """
     for number, line in text_lines(path, encoding):
-        if line.startswith("#"):
-            continue
-        fields = fields_of(line) if strict else line.split(delimiter)
-        try:
-            left, right, score = fields
-            rating = float(score)
-        except ValueError:
-            rating = math.nan
-        if math.isfinite(rating) or (math.isinf(rating) and not strict):
-            yield left, right, rating
-        elif strict:
-            raise DataError(f"{path}:{number}: expected two words and a score, got {line[:60]!r}")
-        else:
+        fields = line.split(delimiter)
+        rating = _number(fields[2]) if len(fields) == 3 else None
+        if rating is not None and not math.isnan(rating) and not line.startswith("#"):
+            yield fields[0], fields[1], rating
+        elif not line.startswith("#"):
             logger.info("%s:%d: skipped, because it is not two words and a number", path, number)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from w2vtrain.embeddings.analogies import COSMUL_EPSILON, GENSIM_CONSIDERS, Section, answer_sections, log_section
-from w2vtrain.embeddings.datasets import read_pairs, read_questions
+from w2vtrain.embeddings.datasets import read_plain_pairs, read_questions
 from w2vtrain.embeddings.neighbors import (
     Answers,
     Index,
@@ -26,7 +26,7 @@ from w2vtrain.embeddings.neighbors import (
     build_index,
     centrality,
     close_words,
-    cosines,
+    cosine,
     largest,
     nearest_rows,
     row_cosines,
@@ -969,7 +969,7 @@ class KeyedVectors:
         0.873
 
         """
-        return np.float32(cosines(self[w1], self[w2]))
+        return np.float32(cosine(self[w1], self[w2]))
 
     def distance(self, w1: Key, w2: Key) -> np.float32:
         """Return 1 minus the cosine of two keys, as `similarity` computes it.
@@ -1057,7 +1057,7 @@ class KeyedVectors:
         """
         if not (len(ws1) and len(ws2)):
             raise ZeroDivisionError("cannot compare an empty list of keys: each list needs at least one key")
-        return np.float32(cosines(*(self.get_mean_vector(keys, pre_normalize=False) for keys in (ws1, ws2))))
+        return np.float32(cosine(*(self.get_mean_vector(keys, pre_normalize=False) for keys in (ws1, ws2))))
 
     def relative_cosine_similarity(self, wa: Key, wb: Key, topn: int = 10) -> float:
         """Return the cosine of two keys, divided by the sum of cosines of the `topn` keys nearest to `wa`.
@@ -1274,7 +1274,7 @@ class KeyedVectors:
 
         """
         words = [str(word) for word in self.index_to_key[:restrict_vocab]]
-        rated = read_pairs(pairs, False, delimiter, encoding)
+        rated = read_plain_pairs(pairs, delimiter, encoding)
         results = correlate_pairs(words, self.vectors, rated, case_insensitive, dummy4unknown)
         if results is None:
             raise MalformedFile(f"{pairs}: no pair can be compared: the format is wrong, or all words are unknown")

@@ -59,19 +59,19 @@ def evaluate_similarity(
     restrict_vocab: int | None = 300_000,
     case_insensitive: bool = True,
     protocol: Rules = PLAIN,
+    columns: str | None = None,
 ) -> SimilarityReport:
     """Return Spearman's and Pearson's correlation of cosines with the scores in a file of word pairs.
 
-    Each line has two words and a score, separated by tabs or other white space. Blank lines and lines that begin with
-    "#" are skipped. Words are looked up as in gensim's `evaluate_word_pairs`. protocol: its rules replace gensim's,
-    except for `restrict_vocab`.
+    The layout of the file and `columns` are those of `read_pairs`. Words are looked up as in gensim's
+    `evaluate_word_pairs`. protocol: its rules replace gensim's, except for `restrict_vocab`.
 
-    Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed; NoKnownWords if
-    no pair is in the vocabulary; and UndefinedScore if all cosines or all scores are equal.
+    Raise InputMissing if the file cannot be opened; the errors of `read_pairs`; NoKnownWords if no pair is in the
+    vocabulary; and UndefinedScore if all cosines or all scores are equal.
     """
     fold = protocol.fold if case_insensitive else str
     words = frequent_words(vectors.words, restrict_vocab)
-    gold, similar, known = _compared(read_pairs(path), words, vectors.matrix, fold)
+    gold, similar, known = _compared(read_pairs(path, columns), words, vectors.matrix, fold)
     if not known.any():
         raise NoKnownWords(f"{path}: none of its {len(gold):,} pairs has both words in the vocabulary")
     counted = known | protocol.unknown
@@ -94,7 +94,7 @@ def correlate_pairs(
 ) -> tuple[Any, Any, float] | None:
     """Return what gensim's `evaluate_word_pairs` does: SciPy's two correlations, and the percentage of unknown pairs.
 
-    Return None if there is no pair to compare. pairs: as `read_pairs` yields them; dummy4unknown: give pairs with
+    Return None if there is no pair to compare. pairs: as `read_plain_pairs` yields them; dummy4unknown: give pairs with
     unknown words the cosine 0 instead of leaving them out.
     """
     ratings, similar, known = _compared(pairs, words, matrix, case_folding(case_insensitive))

@@ -253,8 +253,9 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
     path : str or Path
         The file to read.
     lenient : bool, default False
-        Leave out invalid rows and count them in `Vectors.skipped`; accept a file with fewer or more rows than its
-        header says.
+        Mend words: white space becomes "_", and invalid UTF-8 becomes U+FFFD. Leave out other invalid rows, among them
+        rows with a word that occurred before. Accept a file with fewer or more rows than its header says. `skipped`,
+        `mended` and `flaws` of the result describe what was done.
     limit : int, optional
         Read only this many rows, from the first.
 

@@ -12,6 +12,7 @@ mounted there are visible.
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 PROC = Path("/proc/self")
@@ -69,7 +70,7 @@ def _groups(controller: str, proc: Path) -> Iterator[Path]:
         if hierarchy not in own:
             continue
         path = _parts(own[hierarchy])
-        mounts = _mounts(hierarchy, proc)
+        mounts = _mounts(hierarchy, _text(proc / "mountinfo"))
         inside = [(point, path[len(root) :]) for point, root in mounts if path[: len(root)] == root]
         inside = [(point, names) for point, names in inside if ".." not in names]
         # A container may mount a different part of the hierarchy than the one that /proc names. The mounted group is
@@ -79,10 +80,11 @@ def _groups(controller: str, proc: Path) -> Iterator[Path]:
                 yield point.joinpath(*names[:depth])
 
 
-def _mounts(hierarchy: str, proc: Path) -> list[tuple[Path, list[str]]]:
+@lru_cache
+def _mounts(hierarchy: str, mountinfo: str) -> list[tuple[Path, list[str]]]:
     """Return (mount point, path of the mounted group) for every mount of a hierarchy; "" means version 2."""
     roots: dict[str, str] = {}
-    for line in _text(proc / "mountinfo").split("\n"):
+    for line in mountinfo.split("\n"):
         mount, _, filesystem = line.partition(" - ")
         fields, options = mount.split(" "), filesystem.split(" ")
         if len(fields) < 6 or len(options) < 3:

@@ -173,6 +173,7 @@ def memory_in_use() -> int:
     return int(psutil.Process().memory_info().rss)
 
 
+@cache
 def machine() -> dict[str, Any]:
     """Return the processor's name, the cores that the process may use, and the machine's bytes of memory, or None."""
     import psutil
@@ -183,6 +184,7 @@ def machine() -> dict[str, Any]:
     return {"processor": processor_name(), "cores": automatic_threads()[0], "memory_bytes": memory}
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the platform and the versions of Python and of the packages that affect the results."""
     from importlib import metadata

@@ -81,7 +81,12 @@ def parallel(
     when all threads have ended. It raises the first exception of any thread, and Stalled if a thread was silent for too
     long. Leaving the context for any reason ends the work: each thread ends after its current step, or is abandoned
     after GRACE_SECONDS seconds.
+
+    With 0 threads, the caller's thread does the work while it iterates: to start one takes a fifth of a millisecond.
     """
+    if not threads:
+        yield work(0, threading.Event())
+        return
     messages: queue.SimpleQueue[_Message[T]] = queue.SimpleQueue()
     ended = threading.Event()
 
@@ -150,8 +155,11 @@ def _reports(
 def in_order(work: Callable[[int], T], count: int, threads: int, name: str) -> Iterator[T]:
     """Yield work(0), ..., work(count - 1), computed on several threads, of which none is far ahead of the caller.
 
-    At most two results per thread wait. It raises the first exception of any thread.
+    At most two results per thread wait. It raises the first exception of any thread. threads: see `parallel`.
     """
+    if not threads:
+        yield from map(work, range(count))
+        return
     turn, ready, done = threading.Condition(), dict[int, T](), 0
 
     def follow(thread: int, ended: threading.Event) -> Iterator[int]:

@@ -18,6 +18,7 @@ import numpy as np
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import word_table
+from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64, WordTable
@@ -25,6 +26,8 @@ from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64, WordTable
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
 Look = Callable[[bytes], object]  # called with each block of text
 PROGRESS_SECONDS = 0.2  # between calls of OnRead
+TINY_TABLE = 1 << 10, 1 << 14
+"""Words, and bytes of words, for which the table of a tiny source has room at first."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,8 @@ class SpooledBlock(NamedTuple):
 class Worker:
     """The hash table, counters and spool of one thread."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.table = word_table.empty()
+    def __init__(self, folder: Path | None, is_tiny: bool) -> None:
+        self.table = word_table.empty(*TINY_TABLE) if is_tiny else word_table.empty()
         self.state = np.zeros(word_table.STATES, np.int64)
         self.totals = np.zeros(word_table.STATES, np.int64)
         self.out = np.empty(0, np.int32)
@@ -102,11 +105,12 @@ class Counting:
     def __init__(self, source: Source, threads: int, folder: Path | None, look: Look | None = None) -> None:
         self.source, self.folder, self.reader = source, folder, source.read()
         self.workers: list[Worker] = []
+        self.threads = threads
         self.spooled: dict[int, SpooledBlock] = {}
         self._turn, self._next, self._look = threading.Lock(), 0, look
         try:
             for _ in range(max(1, threads)):
-                self.workers.append(Worker(folder))
+                self.workers.append(Worker(folder, not threads))
         except OutputError:
             self.close()
             raise
@@ -124,7 +128,7 @@ class Counting:
             if progress:
                 progress(self.reader.bytes_read, self.source.size, self.total(word_table.TOKENS))
 
-        with parallel(self._work, len(self.workers), "w2vtrain reader", PROGRESS_SECONDS) as reports:
+        with parallel(self._work, self.threads, "w2vtrain reader", PROGRESS_SECONDS) as reports:
             try:
                 for spooled in reports:
                     if spooled is None:
@@ -230,6 +234,10 @@ class MergedWords:
 
         Raise DataError if the vocabulary contains a word twice, or one that the source cannot contain.
         """
+        if isinstance(self._source, Sentences) and self._source.is_tiny:  # which has fewer words than the vocabulary
+            texts = self.texts(np.arange(self._table.types))
+            ids = np.array([vocabulary.index.get(text, LEFT_OUT) for text in texts], np.int32)
+            return [ids[merged] for merged in self.numbers]
         tokens = self._source.tokens_of(vocabulary.words)
         self._table, numbers = word_table.merge(word_table.listed(tokens), self._table)
         ids = np.full(self._table.types, LEFT_OUT, np.int32)

@@ -23,6 +23,7 @@ from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, Look, OnRead, append, temporary
 from w2vtrain.text.joining import Lines, join_counted
+from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
@@ -208,10 +209,11 @@ class Counted:
         hangs. Raise WriteError if the disk is full.
         """
         state, ids_of_words = np.zeros(4, np.int64), self._merged.ids(vocabulary)
+        threads = self._counting.threads
 
         def write(thread: int, ended: threading.Event) -> Iterator[int]:
             out = np.empty(0, np.int32)
-            for ids in self._text.mapped(ids_of_words, len(self._counting.workers)):
+            for ids in self._text.mapped(ids_of_words, threads):
                 if out.size < 2 * ids.size:
                     out = np.empty(2 * ids.size, np.int32)
                 sentences = out[: word_table.cut_sentences(ids, max_sentence, out, state)]
@@ -219,7 +221,7 @@ class Counted:
                 yield sentences.size
 
         entries = 0
-        with parallel(write, 1, "w2vtrain writer") as written:
+        with parallel(write, min(1, threads), "w2vtrain writer") as written:
             for size in written:
                 entries += size or 0
                 tick()
@@ -247,7 +249,8 @@ def read(
     created, WriteError if the disk is full, and whatever an iterable of the user raises.
     """
     place = folder or Path(tempfile.gettempdir()) if encodes or source.phrases else None
-    counting = Counting(source, threads, place, look)
+    is_tiny = isinstance(source, Sentences) and source.is_tiny
+    counting = Counting(source, 0 if is_tiny else threads, place, look)
     try:
         with naming(place):
             counting.run(progress)

@@ -33,6 +33,8 @@ ESCAPES: dict[int, str] = {
 WAKE_SECONDS = 0.2  # after which a waiting thread looks whether it has to end
 REMEMBERED_WORDS = 1 << 16  # whose escaped form is remembered
 BATCH_CHARACTERS, BATCH_SENTENCES = 1 << 16, 1 << 12  # a batch ends when it has this many
+TINY = 1 << 12
+"""Words of a corpus that is read and trained on so quickly that no thread is started for it."""
 
 _ODD = re.compile("[\x10\x1f\ud800-\udfff]")
 _MARKS = (b"\t", b"\v", b"\f", b"\r", ESCAPE.encode(), SPACE.encode(), b"  ", b" \n", b"\n ")
@@ -66,10 +68,11 @@ class Sentences:
         if not _is_iterable(sentences):
             raise TokenError(f"expected an iterable of sentences, each of them a list of words, got {shown(sentences)}")
         self.sentences, self.name, self.block_bytes = sentences, name, max(1, block_bytes)
+        self.is_tiny = is_tiny(sentences)
 
     def read(self) -> "JoinedSentences":
         """Start a pass. If the iterable is an iterator, such as a generator, there can be only one."""
-        return JoinedSentences(self.sentences, self.block_bytes)
+        return JoinedSentences(self.sentences, self.block_bytes, not self.is_tiny)
 
     def tokens_of(self, words: Sequence[str]) -> list[bytes]:
         """Return the words as blocks contain them: escaped if necessary, in UTF-8."""
@@ -133,15 +136,17 @@ class OneThread(Iterator[bytes]):
 class JoinedSentences(BlocksInMemory):
     """One pass over sentences, which raises what the iterable raises, TokenError, or NoSentences."""
 
-    def __init__(self, sentences: TokenLists, block_bytes: int) -> None:
+    def __init__(self, sentences: TokenLists, block_bytes: int, has_thread: bool) -> None:
         self._escape = lru_cache(REMEMBERED_WORDS)(escaped)  # of this pass, because words may be long
         pieces = self._joined(sentences, min(block_bytes, BATCH_CHARACTERS))
-        self._thread = OneThread(blocks(pieces, block_bytes))
-        super().__init__(self._thread)
+        joined = blocks(pieces, block_bytes)
+        self._thread = OneThread(joined) if has_thread else None
+        super().__init__(self._thread or joined)
 
     def close(self) -> None:
         """End the thread that iterates, as soon as the iterable returns from its work on a sentence."""
-        self._thread.close()
+        if self._thread:
+            self._thread.close()
 
     def _joined(self, sentences: TokenLists, size: int) -> Iterator[bytes]:
         """Yield batches of sentences of at least `size` characters as bytes. Only one batch of words is in memory."""
@@ -167,6 +172,13 @@ class JoinedSentences(BlocksInMemory):
             )
         if lines:
             yield encoded(batch, lines, self._escape)
+
+
+def is_tiny(sentences: object) -> bool:
+    """Return whether sentences are lists in a list, and have at most TINY words."""
+    if not isinstance(sentences, list | tuple) or len(sentences) > TINY:
+        return False
+    return all(isinstance(words, list | tuple) for words in sentences) and sum(map(len, sentences)) <= TINY
 
 
 def escaped(word: str) -> str:

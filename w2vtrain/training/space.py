@@ -27,6 +27,8 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
 from w2vtrain.training.predictor import window_size
 
+UNCHECKED_BYTES = 1 << 24
+"""Bytes of matrices up to which the free memory is not looked up, which takes half a millisecond."""
 SMALL_BYTES = 64 << 10
 """Bytes of the small files of a checkpoint or a run folder: manifest, request, records of epochs, lock."""
 TEXT_NEEDS, RESULTS_NEED = "the encoded text needs", "checkpoints and vectors need"
@@ -107,8 +109,8 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     more: the number of input rows of an architecture whose rows are not the word vectors themselves; once: the number
     of rows that are not copied, such as replicas.
     """
-    needed, free = copies * matrices(words, width, more) + matrices(0, width, once), available_memory()
-    if needed <= free:
+    needed = copies * matrices(words, width, more) + matrices(0, width, once)
+    if needed <= UNCHECKED_BYTES or needed <= (free := available_memory()):
         return
     fewer = int(words * free / needed * 0.9) // 1000 * 1000
     narrower = int(width * free / needed * 0.9) // ROW * ROW

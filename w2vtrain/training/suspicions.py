@@ -163,7 +163,7 @@ def thinned(counts: Int64, sample: float) -> Thinning:
     in which most words are above the threshold.
     """
     kept = (keep_thresholds(counts, sample) + 1.0) / 2.0**32  # a word is kept if 32 random bits <= threshold
-    share = float(counts @ kept) / int(counts.sum())
+    share = float((counts * kept).sum()) / int(counts.sum())
     rarer = int(np.count_nonzero(kept < 1))
     warning = None
     if share < KEPT_SHARE and 2 * rarer > len(counts):

@@ -23,6 +23,7 @@ from w2vtrain.errors import Diverged, spelled
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.system.parallel import Silence, parallel
+from w2vtrain.text.sentences import TINY
 from w2vtrain.training.state import Epoch, Progress, State
 
 TOLERATED_ALPHA = 0.1
@@ -231,7 +232,8 @@ class Course:
                 yield self.train_slice(order, part, thread)
 
         silence = Silence(self.schedule.stall_timeout, STALLED)
-        with parallel(work, self.schedule.threads, "w2vtrain learner", silence=silence) as reports:
+        threads = 0 if self.total <= TINY and isinstance(self.engine, WindowEngine) else self.schedule.threads
+        with parallel(work, threads, "w2vtrain learner", silence=silence) as reports:
             yield from filter(None, reports)
 
     def slices(self, order: Order, pause: Callable[[], bool]) -> Iterator[slice]:

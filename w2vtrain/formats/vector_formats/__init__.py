@@ -5,6 +5,7 @@ To add a format, add a module with a `FORMAT` (see contract.py). The choice by s
 model; model_file.py reads their vectors.
 """
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
@@ -26,7 +27,12 @@ DTYPES = ("float32", "float16", "int8")
 
 def names() -> list[str]:
     """Return the names of all formats, DEFAULT first, without importing their modules."""
-    modules = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")} - {"contract"}
+    return list(_names(tuple(__path__)))
+
+
+@cache
+def _names(folders: tuple[str, ...]) -> list[str]:
+    modules = {module.name for module in iter_modules(folders) if not module.name.startswith("_")} - {"contract"}
     return sorted(modules, key=lambda name: (name != DEFAULT, name))
 
 

@@ -178,4 +178,5 @@ def collected(
     if not kept:
         raise DataError(f"{path} contains no vectors")
     known = None if counts is None or collector.skipped else counts[: len(kept)]
-    return Vectors(kept, matrix, sniffed.kind, skipped=collector.skipped, counts=known)
+    skipped, mended, flaws = collector.skipped, collector.mended, collector.flaws
+    return Vectors(kept, matrix, sniffed.kind, skipped=skipped, counts=known, mended=mended, flaws=flaws)

@@ -1,5 +1,7 @@
 """Strict or lenient reading of rows, each a word and its values, and comparison with what the header promises.
 
+Lenient reading mends words that are not UTF-8 or contain white space, and leaves out all other invalid rows.
+
 How a format stores a row, and how it is recognized, is up to the modules of vector_formats.
 """
 
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
-from w2vtrain.formats.safetensors import ASCII_SPACE, row_blocks
+from w2vtrain.formats.safetensors import row_blocks
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Vectors
 from w2vtrain.system.compression import MAX_EXPANSION
 from w2vtrain.system.machine import available_memory
@@ -31,6 +33,10 @@ UNCHECKED_BYTES = 1 << 26
 """Bytes of words and vectors up to which the free memory is not asked for."""
 BYTES_PER_WORD = 100
 """Bytes that a word takes in a list and a set, besides its string."""
+REPAIR = "`w2vtrain convert --repair` writes a clean copy"
+"""The end of the message about an invalid row."""
+REPORTED = 10
+"""Invalid rows that lenient reading describes; the others are only counted."""
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
 """parse(file, rows, promised, start): adds rows to the Collector `rows` until the file ends or the Collector needs no
 more. file: the file, positioned at its first row; promised: the number of rows in the header, or None; start: the byte
@@ -38,7 +44,7 @@ offset of the first row."""
 
 
 class Collector:
-    """The rows read so far. An invalid row is an error in strict reading, and is skipped in lenient reading.
+    """The rows read so far. An invalid row is an error in strict reading; lenient reading mends or skips it.
 
     name: the file's name, for messages; capacity: the number of rows if it is known and trusted, so that the matrix is
     allocated at once, or None; lenient and limit: see `vectors.read_vectors`; size: the file's size in bytes, which
@@ -54,7 +60,8 @@ class Collector:
         self.step = max(1, min(ROWS_AT_ONCE, VALUES_AT_ONCE // dim))  # rows to parse at a time
         self.is_large = size >= LARGE_BYTES
         self.words: list[str] = []
-        self.skipped = 0
+        self.skipped = self.mended = 0
+        self.flaws: list[str] = []  # of the first REPORTED rows that were skipped or mended
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
         self._bytes, self._free = 0, 0  # bytes of words and vectors so far; bytes that fit, once it matters
@@ -87,11 +94,16 @@ class Collector:
         used = len(self.words) + (self.skipped if self.coding else 0)
         return rows if self.limit is None else min(rows, self.limit - used)
 
-    def refuse(self, place: str, problem: str, kind: type[DataError] = DataError) -> None:
-        """Raise an error of class `kind` or, when reading leniently, count one row as skipped."""
+    def refuse(self, place: str, problem: str, kind: type[DataError] = DataError, mended: str | None = None) -> None:
+        """Raise an error of class `kind` or, when reading leniently, count one row as skipped or as mended.
+
+        mended: the word of a row that is kept.
+        """
         if not self.lenient:
-            raise kind(f"{self.name}{place}: {problem}")
-        self.skipped += 1
+            raise kind(f"{self.name}{place}: {problem}; {REPAIR}")
+        if self.skipped + self.mended < REPORTED:
+            self.flaws.append(f"{self.name}{place}: {problem}: {f'now {mended[:60]!r}' if mended else 'left out'}")
+        self.skipped, self.mended = self.skipped + (not mended), self.mended + bool(mended)
 
     def add(self, names: list[bytes], block: NDArray[np.float32], place: Callable[[int], str]) -> None:
         """Add n rows. names: the words as bytes; block: their (n, d) values; place: where row i is, for messages."""
@@ -125,36 +137,37 @@ class Collector:
         return True
 
     def _kept(self, names: list[bytes], finite: list[bool], place: Callable[[int], str]) -> list[int]:
-        """Add the valid words one by one, refuse the others, and return the numbers of those that were added."""
+        """Add words one by one, refuse those that are invalid, and return the numbers of those that were added."""
         keep = []
         for i, name in enumerate(names):
-            problem = self._add_word(name) if finite[i] else "a value is not a finite number"
-            if problem is None:
+            word, problem = self._decoded(name)
+            if not finite[i]:
+                word, problem = None, "a value is not a finite number"
+            elif word in self._seen:
+                if self.coding:
+                    self.skipped += 1
+                    continue
+                problem += f"{'; ' * bool(problem)}the word {word[:60]!r} occurs a second time"
+                word = None
+            if problem:
+                self.refuse(place(i), problem, mended=word)
+            if word is not None:
+                self._seen.add(word)
+                self.words.append(word)
                 keep.append(i)
-            elif problem:
-                self.refuse(place(i), problem)
-            else:
-                self.skipped += 1
         return keep
 
-    def _add_word(self, name: bytes) -> str | None:
-        """Return None if the word was added, what is wrong with it, or "" if it is left out."""
+    def _decoded(self, name: bytes) -> tuple[str | None, str]:
+        """Return a word, mended if it is invalid, or None if that is impossible, and what is wrong with it."""
         if self.coding:
-            word = self.coding.word(name, self.name)
-        elif not name:
-            return "the word is empty"
-        elif ASCII_SPACE.search(name):
-            return f"the word {name[:60]!r} contains white space"
-        else:
-            try:
-                word = name.decode()
-            except UnicodeDecodeError:
-                return f"the word {name[:60]!r} is not UTF-8"
-        if word in self._seen:
-            return "" if self.coding else f"the word {word[:60]!r} occurs a second time"
-        self._seen.add(word)
-        self.words.append(word)
-        return None
+            return self.coding.word(name, self.name), ""
+        mended = b"_".join(name.split())
+        word = mended.decode(errors="replace")
+        if not word:
+            return None, "the word is empty"
+        if mended != name:
+            return word, f"the word {name[:60].decode(errors='replace')!r} contains white space"
+        return word, "" if word.encode() == name else f"the word {name[:60]!r} is not UTF-8"
 
     def result(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return the words and the (V, d) float32 matrix."""
@@ -178,11 +191,18 @@ def read_rows(
     """
     rows = collect_rows(path, sniffed, lenient, limit, parse, smallest)
     words, matrix = rows.result()
-    if not lenient and sniffed.rows is not None and len(words) != min(sniffed.rows, limit or sniffed.rows):
-        raise TruncatedFile(f"{path}: the header promises {sniffed.rows:,} vectors, the file has {len(words):,}")
+    if sniffed.rows is not None and len(words) + rows.skipped != min(sniffed.rows, limit or sniffed.rows):
+        problem = f"{path}: the header promises {sniffed.rows:,} vectors, the file has {len(words) + rows.skipped:,}"
+        if not lenient:
+            raise TruncatedFile(problem)
+        if limit is None:
+            rows.flaws.append(problem)
     if not words:
         raise DataError(f"{path} contains no vectors: name a file with a line or record per word")
-    return Vectors(words, matrix, sniffed.kind, sniffed.rows is not None, sniffed.compression, rows.skipped)
+    header = sniffed.rows is not None
+    return Vectors(
+        words, matrix, sniffed.kind, header, sniffed.compression, rows.skipped, mended=rows.mended, flaws=rows.flaws
+    )
 
 
 def collect_rows(

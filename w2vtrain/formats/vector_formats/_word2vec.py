@@ -6,6 +6,7 @@ The formats themselves are in text.py and binary.py.
 
 import re
 import warnings
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
 
 DECIMAL = rb"-?\d+(\.\d+|(\.\d+)?e[-+]?\d+)"
 """A number that is not written as an integer, as `text.write` writes all of them."""
+NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf(inity)?)", re.IGNORECASE)
 FIRST_LINES = 5
 SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
 """How rows of a word and pairs "index:value" begin. Those without values have only a word."""
@@ -76,6 +78,11 @@ def numbers(text: bytes) -> NDArray[np.float32] | None:
             return np.fromstring(text, dtype=np.float32, sep=" ")
     except (ValueError, DeprecationWarning):
         return None
+
+
+def numbers_at_end(fields: list[bytes]) -> int:
+    """Return how many fields are numbers, up to the last."""
+    return sum(1 for _ in takewhile(NUMBER.fullmatch, reversed(fields)))
 
 
 def only_numbers(line: bytes) -> bool:

@@ -57,7 +57,11 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
         names, starts, values, used = split_binary(data, width, most)
         if names:
             block = np.frombuffer(b"".join(values), "<f4").astype(np.float32, copy=False).reshape(-1, rows.dim)
-            rows.add(names, block, lambda i, at=start, offsets=starts: f", byte {at + offsets[i]:,}")  # type: ignore[misc]
+
+            def place(i: int, row: int = total + 1, at: int = start, offsets: list[int] = starts) -> str:
+                return f", row {row + i:,}, byte {at + offsets[i]:,}"
+
+            rows.add(names, block, place)
         total, start, data = total + len(names), start + used, data[used:]
         if not names and len(data) > MAX_WORD_BYTES + width:
             raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD_BYTES:,} bytes")
@@ -66,7 +70,7 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
     if rows.missing(1) == 0:
         return
     data += file.read(2 + MAX_WORD_BYTES)
-    if data not in (b"", b"\n"):
+    if data.strip(b"\n"):
         if promised is not None and total == promised:
             rows.refuse(f", byte {start:,}", f"more bytes than the {promised:,} vectors that the header promises")
         else:

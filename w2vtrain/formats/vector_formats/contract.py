@@ -4,7 +4,7 @@ This module reads and writes nothing.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -36,6 +36,10 @@ class Vectors:
         Occurrences of the words in the corpus, if the file has them.
     ngrams : NgramVectors or None
         The vectors of n-grams, from which those of other words follow, if the file has them.
+    mended : int
+        Words changed by ``lenient=True``.
+    flaws : list of str
+        What was wrong with the first rows that were left out or changed, and where.
 
     Examples
     --------
@@ -55,6 +59,8 @@ class Vectors:
     skipped: int = 0
     counts: NDArray[np.int64] | None = None
     ngrams: NgramVectors | None = None
+    mended: int = 0
+    flaws: list[str] = field(default_factory=list)
 
 
 class Promise(NamedTuple):

@@ -31,7 +31,10 @@ def write_words(file: BinaryIO, table: Table) -> None:
 
 
 def companion_lines(path: str | Path, companion: Companion, rows: int) -> list[bytes]:
-    """Return the lines of the file beside a file of `rows` vectors; DataError if it is missing or has too many."""
+    """Return the lines of the file beside a file of vectors, at most `rows`, without blank lines at the end.
+
+    Raise DataError if the file is missing.
+    """
     beside = companion.beside(path)
     try:
         regular_size(beside)
@@ -42,6 +45,8 @@ def companion_lines(path: str | Path, companion: Companion, rows: int) -> list[b
         if number > rows:
             break
         lines.append(line.rstrip(b"\r\n"))
+    while lines and not lines[-1]:
+        lines.pop()
     return lines
 
 

@@ -6,6 +6,7 @@ and then a first line that names them; a single column has no such line, as the 
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +15,7 @@ import numpy as np
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.safetensors import ASCII_SPACE
 from w2vtrain.formats.vector_formats import text
-from w2vtrain.formats.vector_formats._rows import Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats._rows import REPAIR, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import DECIMAL, first_lines_are, only_numbers
 from w2vtrain.formats.vector_formats.contract import Companion, Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.formats.vector_formats.npy import companion_lines
@@ -72,7 +73,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
     for number, word in enumerate(words, 1 + named):
         if not lenient and (not word or ASCII_SPACE.search(word)):
             problem = "contains white space" if word else "is empty"
-            raise DataError(f"{METADATA.beside(path)}:{number}: the word {word[:60]!r} {problem}")
+            raise DataError(f"{METADATA.beside(path)}:{number}: the word {word[:60]!r} {problem}; {REPAIR}")
 
     def parse(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
         with stream_of(_with_words(file, path, words, lenient, MAX_NUMBER_BYTES * rows.dim)) as stream:
@@ -82,7 +83,7 @@ def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> 
 
     vectors = read_rows(path, sniffed, lenient, limit, parse, lambda dim: 2 * dim)
     kept = None if counts is None else counts[: len(vectors.words)]
-    return Vectors(vectors.words, vectors.matrix, "tensorboard", skipped=vectors.skipped, counts=kept)
+    return replace(vectors, header=True, counts=kept)
 
 
 def _with_words(file: BinaryIO, path: str | Path, given: list[bytes], lenient: bool, longest: int) -> Iterator[bytes]:

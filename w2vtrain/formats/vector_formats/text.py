@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from statistics import mode
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,12 +17,16 @@ import orjson
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
+from w2vtrain.formats.safetensors import ASCII_SPACE
 from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import (
+    CONTROL,
     DECIMAL,
+    FIRST_LINES,
     SPARSE,
     first_lines_are,
     numbers,
+    numbers_at_end,
     only_numbers,
     promise_of,
     row_values,
@@ -37,18 +42,22 @@ BLOCK_BYTES = 1 << 20
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim data that start with a header followed by text, or with a row of a word and numbers (GloVe).
+    """Claim data that start with a header followed by text, or with a row that ends in numbers (GloVe).
 
-    A single number must be no integer, in the first rows, because a vocabulary has a word and a count per line.
+    Most of the first rows have d numbers after their words, some of which may contain spaces or be missing. A single
+    number must be no integer, in the first rows, because a vocabulary has a word and a count per line.
     """
     if header := promise_of(head, whole):
         promise, is_text = header
         return promise if is_text and not SPARSE.match(head, promise.start) else None
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    row, newline, _ = head[start:].partition(b"\n")
-    dim = len(row.split()) - 1
-    if dim >= 2 and (newline or whole) and row_values(row, dim) is not None and not only_numbers(row):
-        return Promise(None, dim, start)
+    rows = head[start:].split(b"\n", FIRST_LINES)
+    del rows[len(rows) - (len(rows) > FIRST_LINES or not whole) :]  # what may be cut off
+    sizes = [size for row in rows if (size := numbers_at_end(row.split()[1:]))]
+    dim = mode(sizes) if sizes else 0
+    if dim >= 2 and numbers_at_end(rows[0].split()) >= dim and not only_numbers(rows[0]):
+        if row_values(rows[0], dim) is not None or not CONTROL.search(rows[0]):
+            return Promise(None, dim, start)
     if dim == 1 and first_lines_are(DECIMAL_ROW, head[start:], whole):
         return Promise(None, dim, start)
     return None
@@ -131,9 +140,21 @@ def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDA
 
 
 def line_blocks(file: BinaryIO, longest: int) -> Iterator[bytes]:
-    """Yield blocks of whole lines, of which one that is longer than `longest` bytes may be cut."""
+    """Yield blocks of whole lines, of which one that is longer than `longest` bytes may be cut.
+
+    Blank lines at the end of the file are left out.
+    """
+    blank = 0  # lines since the last that is not
     while block := file.read(BLOCK_BYTES):
-        yield block if block.endswith(b"\n") else block + file.readline(longest)
+        if not block.endswith(b"\n"):
+            block += file.readline(longest)
+        end = len(block.rstrip())
+        if end:
+            for start in range(0, blank, BLOCK_BYTES):
+                yield b"\n" * min(BLOCK_BYTES, blank - start)
+            blank, end = 0, block.find(b"\n", end) + 1 or len(block)
+            yield block[:end]
+        blank += block.count(b"\n", end)
 
 
 def _compiled(block: bytes, dim: int) -> tuple[list[bytes], NDArray[np.float32], bytes]:
@@ -168,17 +189,20 @@ def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
 
 def _parse_line(line: bytes, rows: Collector, place: str) -> None:
     """Parse a row with unusual spacing, which is slower, or report what is wrong with it."""
-    fields = line.split(None, rows.dim + 1)  # one more than expected is wrong, and millions would exhaust the memory
-    if not fields or line[:1].isspace():
-        rows.refuse(place, "the word is empty" if fields else "the line is empty")
-    elif len(fields) != rows.dim + 1:
-        more = " or more" * (len(fields) > rows.dim + 1 and len(fields[-1].split(None, 1)) > 1)
-        rows.refuse(place, f"{len(fields) - 1}{more} values after the word, expected {rows.dim}")
-    elif (values := row_values(line, rows.dim)) is None:
-        bad = next(field for field in fields[1:] if numbers(field) is None)
+    word, *values = line.rsplit(None, rows.dim) or [b""]  # not more fields, of which millions would exhaust the memory
+    row = numbers(b" ".join(values))
+    if not word or (len(values) < rows.dim and line[:1].isspace()):
+        rows.refuse(place, "the word is empty" if word else "the line is empty")
+    elif len(values) < rows.dim:
+        rows.refuse(place, f"{len(values)} values after the word, expected {rows.dim}")
+    elif row is None or len(row) < rows.dim:
+        bad = next(field for field in values if numbers(field) is None)
         rows.refuse(place, f"{bad[:60].decode(errors='replace')!r} is not a number")
+    elif ASCII_SPACE.search(word) and not (rows.lenient and len(word) <= MAX_WORD_BYTES):
+        shown = word[:60].decode(errors="replace")
+        rows.refuse(place, f"the word {shown!r} contains white space, or there are more than {rows.dim} values")
     else:
-        rows.add([fields[0]], values.reshape(1, -1), lambda _: place)
+        rows.add([word], row.reshape(1, -1), lambda _: place)
 
 
 FORMAT = VectorFormat(name="text", suffixes=(".txt", ".vec"), sniff=sniff, read=read, write=write)

@@ -14,10 +14,10 @@ PACKAGE = Path(w2vtrain.__file__).parent
 ORDER = [
     "errors",
     "successors",
+    "other_programs",
     "registry",
     "system",
     "parsers",
-    "other_programs",
     "config",
     "kernels",
     "formats",

@@ -242,7 +242,7 @@ def test_shell_completion_offers_the_choices_of_a_setting():
         ("w2vtrain fit --architecture ", members("architectures")),
         ("w2vtrain fit --tokenizer u", ["unicode"]),
         ("w2vtrain compare --threads ", ["auto"]),
-        ("w2vtrain fit --objective ", []),
+        ("w2vtrain fit --objective hs", ["hs", "hs-neg"]),
     ):
         *before, last = words.split(" ")
         asked = {"_W2VTRAIN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(before))}

@@ -24,6 +24,7 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.commands.shell import imports
+from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import SHORT
 from w2vtrain.parsers import Real
 
@@ -139,7 +140,7 @@ def fit(
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
             if not dry_run:
-                raise click.UsageError("Missing option '-o' / '--output'")
+                raise missing_output(corpus[-1])
             values["output"] = _free_name()
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
-from w2vtrain.errors import ResourceError, UsageError
+from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
 from w2vtrain.formats.fasttext_file import write_parts
-from w2vtrain.formats.model_file import MODEL_TENSORS, ModelParts, check_parts, read_model
+from w2vtrain.formats.model_file import MODEL_TENSORS, ModelParts, check_parts
 from w2vtrain.formats.safetensors import encode_words, write_safetensors
-from w2vtrain.formats.sniff import MODEL_READERS, sniff
+from w2vtrain.formats.sniff import MODEL_READERS, readers, sniff
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 
@@ -315,7 +315,11 @@ def load_model(path: str | Path) -> Model:
     'neg'
 
     """
+    sniffed = sniff(path)
+    if (read := MODEL_READERS.get(sniffed.kind)) is None:
+        what = sniffed.note or f"{'vectors' if sniffed.kind in readers() else 'counts'} alone ({sniffed.kind})"
+        raise DataError(f"{path} is not a model, as {spelled('save_model')} writes it, but {what}")
     try:
-        return Model(**vars(MODEL_READERS.get(sniff(path).kind, read_model)(path)))
+        return Model(**vars(read(path)))
     except MemoryError as error:
         raise ResourceError(f"{path}: not enough memory for this model") from error

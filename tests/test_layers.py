@@ -19,6 +19,7 @@ ORDER = [
     "system",
     "parsers",
     "config",
+    "keywords",
     "kernels",
     "formats",
     "embeddings",

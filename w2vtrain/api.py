@@ -1,6 +1,6 @@
 """Train from Python: `train` does what `w2vtrain fit` does, and `continue_training` trains a model further.
 
-It writes no output file and prints nothing but the progress bar, if it is requested.
+It writes no output file and prints nothing but the progress bar, if it is requested. See also system/spinner.py.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,8 @@ def train(
     events : Events, optional
         Callbacks that report progress.
     progress : bool, default False
-        Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed.
+        Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed,
+        except on a terminal while kernels are compiled.
     **settings
         The settings that `w2vtrain fit --help` lists, by any of their names, with underscores instead of hyphens:
         ``threads=4`` and ``workers=4`` are the same. Options of the objective are a dictionary,

@@ -27,6 +27,7 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import SHORT
 from w2vtrain.parsers import Real
+from w2vtrain.system.spinner import SPINNER
 
 
 @command(epilog=CODES)
@@ -149,6 +150,8 @@ def fit(
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
+    if not values["quiet"]:
+        SPINNER.begin("starting")
     with imports():
         from w2vtrain.commands.dry_run import dry_run as estimate_run
         from w2vtrain.commands.run import carry_out

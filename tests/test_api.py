@@ -71,6 +71,21 @@ def test_a_model_and_its_vectors_are_unchanged_after_saving_and_loading(model, t
         np.testing.assert_array_equal(vectors.matrix, model.input)
 
 
+@pytest.mark.parametrize("name", ["m.safetensors", "m.bin", "v.txt", "v.npz", "k.safetensors"])
+def test_load_reads_models_and_vectors_of_all_formats(name, model, tmp_path):
+    path = tmp_path / name
+    if name == "m.bin":
+        model.save_fasttext(path)
+    elif name.startswith("v"):
+        w2vtrain.write_vectors(path, model.words, model.vectors())
+    else:
+        (model if name.startswith("m") else model.wv).save(path)
+    loaded = w2vtrain.load(path)
+    assert isinstance(loaded, w2vtrain.Model if name.startswith("m") else w2vtrain.KeyedVectors)
+    for word in model.words:
+        np.testing.assert_array_equal(loaded[word], model[word])
+
+
 def test_event_callbacks_are_called_in_order(corpus):
     seen = []
     events = Events(

@@ -14,11 +14,12 @@ PACKAGE = Path(w2vtrain.__file__).parent
 ORDER = [
     "errors",
     "successors",
+    "other_programs",
     "registry",
     "system",
     "parsers",
-    "other_programs",
     "config",
+    "keywords",
     "kernels",
     "formats",
     "embeddings",

@@ -55,9 +55,11 @@ def test_no_message_of_the_library_writes_an_option_by_itself():
     assert written == [], "name the setting with errors.spelled"
 
 
-def test_every_setting_that_a_message_names_is_an_option_and_a_parameter():
+def test_every_setting_that_a_message_names_is_an_option_and_a_parameter_or_a_function():
     options = {name for command in commands(cli) for parameter in command.params for name in parameter.opts}
-    parameters = {*NAMES, *ONLY_SHELL, *IN_PYTHON} | {p for f in FUNCTIONS for p in inspect.signature(f).parameters}
+    parameters = {*NAMES, *ONLY_SHELL, *IN_PYTHON, *w2vtrain.__all__} | {
+        p for f in FUNCTIONS for p in inspect.signature(f).parameters
+    }
     named = {
         node.args[0].value
         for _, tree in trees()

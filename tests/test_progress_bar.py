@@ -1,5 +1,7 @@
 """The bar of the Python API counts the words of the run, and the events of the caller still arrive."""
 
+import re
+
 import pytest
 import tqdm.auto
 
@@ -33,13 +35,12 @@ def corpus(tmp_path):
 def test_the_bar_counts_the_words_of_all_epochs(corpus, bars, capfd):
     seen = []
     w2vtrain.train(corpus, progress=True, events=Events(training=lambda at: seen.append(at.words)), **SMALL)
-    reading, training = bars
-    assert (reading.desc, reading.n) == ("reading", corpus.stat().st_size)
-    assert (training.desc, training.n, training.total) == ("training", 3600, 3600)
+    reading, training = (bar for bar in bars if bar.total)  # others say what is compiled
+    assert reading.n == corpus.stat().st_size
+    assert (training.n, training.total) == (3600, 3600)
     assert seen[-1] == 3600
     said = capfd.readouterr()
-    assert "training: 100%" in said.err
-    assert "epoch 3, alpha " in said.err
+    assert re.search(r"training 100%\|.*\| epoch 3, ETA 0 s, [\d.]+[kM]? words/s, loss \d", said.err)
     assert not said.out
 
 

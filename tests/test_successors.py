@@ -40,6 +40,17 @@ def test_successors_exist(kind, model):
                 home = getattr(home, part)
 
 
+def test_a_trained_model_names_what_has_the_place_of_gensims_attributes():
+    model = w2vtrain.train(TEXT, min_count=1, vector_size=4, sample=0)
+    assert model.wv.most_similar("red") == model.most_similar("red")
+    for name, successor in SUCCESSORS["Model"].items():
+        with pytest.raises(AttributeError, match=rf"^{name} is not an attribute of w2vtrain.Model: use ") as caught:
+            getattr(model, name)
+        assert str(caught.value).endswith(successor)
+        place, _, rest = successor.partition("(")[0].partition(", ")[0].partition(".")
+        assert hasattr(w2vtrain, rest) if place == "w2vtrain" else hasattr(getattr(model, place), rest or "__len__")
+
+
 def test_a_removed_function_of_the_class_names_its_successor():
     with pytest.raises(AttributeError, match=r"use KeyedVectors.load_word2vec_format\(path\)"):
         w2vtrain.Word2Vec.load_word2vec_format("vectors.bin", binary=True)

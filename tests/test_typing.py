@@ -1,11 +1,19 @@
 """A user's script that is checked by mypy --strict gets the types of w2vtrain."""
 
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
+
+import w2vtrain
+from w2vtrain.config import FIELDS, NAMES, ROWS, Settings
+from w2vtrain.keywords import TrainingSettings
+from w2vtrain.parsers import Choice, FileName, Real, Table, Text, Truth, Whole
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = """
@@ -34,6 +42,10 @@ more.save("m.safetensors", force=True)
 loaded: Model = w2vtrain.load_model("m.safetensors")
 words: list[str] = w2vtrain.read_vectors("v.txt").words
 claims: list[str] = [finding.claim for finding in w2vtrain.check_objective("neg", {"negative": 3})]
+context: list[tuple[str, float]] = model.wv.most_similar("word")
+either: Model | KeyedVectors = w2vtrain.load("m.safetensors")
+again = w2vtrain.train("a.txt", objective="hs", negative=3, lr=0.1, window="sentence", options={"tree": "balanced"})
+table = w2vtrain.find_phrases("a.txt", tokenizer="simple", threads=2)
 reveal_type(w2vtrain.train)
 """
 WRONG = """
@@ -41,6 +53,9 @@ import w2vtrain
 
 w2vtrain.train("a.txt").most_similar("word", topn="3")
 w2vtrain.Events(warning=3)
+w2vtrain.train("a.txt", vektor_size=3)
+w2vtrain.train("a.txt", tokenizer="words")
+w2vtrain.continue_training(w2vtrain.load_model("m"), "a.txt", epochs="3")
 """
 
 
@@ -67,7 +82,28 @@ def test_a_script_passes_the_strict_checks(folder):
 def test_mistakes_are_found(folder):
     code, said = checked(folder, WRONG)
     assert code == 1
-    assert [line.split(":")[1] for line in said.splitlines() if ": error:" in line] == ["4", "5"]
+    assert [line.split(":")[1] for line in said.splitlines() if ": error:" in line] == ["4", "5", "6", "7", "8"]
+
+
+def test_the_types_of_settings_are_those_of_the_table():
+    hints = get_type_hints(TrainingSettings)
+    assert set(hints) == set(NAMES)
+    for name, row in ROWS.items():
+        kinds = {Whole: int, Real: float, Truth: bool, Text: str, FileName: str, Table: Mapping[str, Any]}
+        words = [word for part in get_args(hints[name]) for word in get_args(part)] or get_args(hints[name])
+        assert {hints[other] for other in row.names} <= {hints[name]}
+        if isinstance(row.parser, Choice):
+            assert tuple(words) == row.parser.words, name
+        else:
+            assert kinds[type(row.parser)] in (hints[name], *get_args(hints[name])), name
+            assert isinstance(row.parser, Text) or set(row.parser.words) <= set(words), name
+        assert (type(None) in get_args(hints[name])) == (FIELDS[name].default is None), name
+
+
+def test_help_and_notebooks_see_the_settings_and_their_defaults():
+    parameters = inspect.signature(w2vtrain.train).parameters
+    assert {name: parameters[name].default for name in ROWS} == vars(Settings())
+    assert list(parameters)[:2] == ["corpus", "vocabulary"]
 
 
 def test_the_wheel_contains_the_marker_of_types():

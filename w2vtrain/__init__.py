@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors as FastTextKeyedVectors
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
+    from w2vtrain.embeddings.model import load as load
     from w2vtrain.embeddings.model import load_model as load_model
     from w2vtrain.embeddings.model import save_model as save_model
     from w2vtrain.errors import W2VError as W2VError
@@ -49,7 +50,7 @@ _NAMES = {
     "evaluation.architecture_checks": ("check_architecture",),
     "errors": ("W2VError",),
     "embeddings.keyed_vectors": ("KeyedVectors",),
-    "embeddings.model": ("Model", "load_model", "save_model"),
+    "embeddings.model": ("Model", "load", "load_model", "save_model"),
     "formats.vectors": ("Vectors", "read_vectors", "write_vectors"),
     "compat.word2vec": ("Word2Vec",),
     "compat.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),

@@ -1,17 +1,18 @@
 """Train from Python: `train` does what `w2vtrain fit` does, and `continue_training` trains a model further.
 
-It writes no output file and prints nothing but the progress bar, if it is requested.
+It writes no output file and prints nothing but the progress bar, if it is requested. See also system/spinner.py.
 """
 
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.formats.vectors import Vectors
+from w2vtrain.keywords import FurtherSettings, ReadingSettings, TrainingSettings, with_settings
 from w2vtrain.progress_bar import progress_bar
 from w2vtrain.text.phrase_finding import find_in, read_text
 from w2vtrain.text.phrase_table import PhraseTable, Scoring
@@ -24,6 +25,7 @@ from w2vtrain.training.warm_start import WarmStart
 from w2vtrain.user_code import Named
 
 
+@with_settings
 def train(
     corpus: Texts,
     *,
@@ -31,7 +33,7 @@ def train(
     heldout: Texts = (),
     events: Events | None = None,
     progress: bool = False,
-    **settings: Any,
+    **settings: Unpack[TrainingSettings],
 ) -> Model:
     """Train a model on text files, or on sentences from Python.
 
@@ -52,7 +54,8 @@ def train(
     events : Events, optional
         Callbacks that report progress.
     progress : bool, default False
-        Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed.
+        Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed,
+        except on a terminal while kernels are compiled.
     **settings
         The settings that `w2vtrain fit --help` lists, by any of their names, with underscores instead of hyphens:
         ``threads=4`` and ``workers=4`` are the same. Options of the objective are a dictionary,
@@ -86,9 +89,7 @@ def train(
     'new york'
 
     """
-    if vocabulary is not None:
-        settings = {"min_count": 1, **settings}
-    checked = validated(settings)
+    checked = validated(settings if vocabulary is None else {"min_count": 1, **settings})
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
     return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), checked, events, progress)
 
@@ -102,7 +103,7 @@ def find_phrases(
     delimiter: str = "_",
     passes: int = 1,
     connector_words: Iterable[str] = (),
-    **settings: Any,
+    **settings: Unpack[ReadingSettings],
 ) -> PhraseTable:
     """Find phrases such as "new york" in a corpus, as gensim's Phrases does, on all threads.
 
@@ -124,7 +125,7 @@ def find_phrases(
     connector_words : iterable of str, default ()
         Words that a phrase may contain but not begin or end with; `CONNECTOR_WORDS` are gensim's for English.
     **settings
-        The settings `threads`, `tokenizer`, `encoding_errors` and `allow_nul` of `train`.
+        The settings `threads`, `column`, `tokenizer`, `encoding_errors` and `allow_nul` of `train`.
 
     Returns
     -------
@@ -160,7 +161,7 @@ def continue_training(
     heldout: Texts = (),
     events: Events | None = None,
     progress: bool = False,
-    **settings: Any,
+    **settings: Unpack[FurtherSettings],
 ) -> Model:
     """Train a model further, with a new schedule: the learning rate falls from `alpha` again.
 

@@ -31,7 +31,7 @@ from w2vtrain.parsers import (
     Truth,
     Whole,
 )
-from w2vtrain.registry import members
+from w2vtrain.registry import members, our_name
 
 ENVIRONMENT = "W2VTRAIN_"
 MAX_TOML_BYTES = 1 << 20
@@ -66,8 +66,9 @@ class Settings:
         " file or module.", "model",
     )  # fmt: skip
     objective: str = setting(
-        "neg", Text(), "Output objective; `w2vtrain objectives` lists them. May also be a file or module."
-    )
+        "neg", Text(words=tuple(members("objectives"))),
+        "Output objective; `w2vtrain objectives` explains them. May also be a file or module.",
+    )  # fmt: skip
     vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")
     window: int | str = setting(
         5, Whole(1, MAX_WINDOW, (WHOLE_SENTENCE,)),
@@ -293,8 +294,8 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
 def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str], list[str]]:
     """Return the values by the names of Settings, the names by which they were given, and the problems.
 
-    Other names of settings are replaced, and options of objectives are moved to "options". A value that is given by two
-    names is a problem.
+    Other names of settings, objectives and architectures are replaced, and options of objectives are moved to
+    "options". A value that is given by two names is a problem.
     """
     values, spelled, problems = dict[str, Any](), dict[str, str](), list[str]()
     options = given.get("options", {})
@@ -308,7 +309,7 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
         elif known in values or (known != name and known in given):
             problems.append(f"{label(name)}: is another name of {label(known)}; give one of them")
         else:
-            values[known], spelled[known] = value, name
+            values[known], spelled[known] = our_name(known, value), name
     if options or "options" in given:
         values["options"] = options
     return values, spelled, problems

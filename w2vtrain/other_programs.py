@@ -36,10 +36,34 @@ class Ours(NamedTuple):
         )
 
 
+OBJECTIVES = {
+    "class-based-softmax": "class-softmax",
+    "differentiated-softmax": "dsoftmax",
+    "full": "softmax",
+    "full-softmax": "softmax",
+    "hierarchical": "hs",
+    "hierarchical-softmax": "hs",
+    "importance-sampling": "is",
+    "infrequent-normalization": "infrequent-norm",
+    "negative": "neg",
+    "negative-sampling": "neg",
+    "noise-contrastive-estimation": "nce",
+    "ns": "neg",
+    "sampled": "sampled-softmax",
+    "self-normalization": "selfnorm",
+    "sgns": "neg",
+    "target-sampling": "target",
+}
+ARCHITECTURES = {"sg": "skipgram", "skip-gram": "skipgram"}
+OTHER_NAMES: dict[str, Mapping[str, str]] = {"objective": OBJECTIVES, "architecture": ARCHITECTURES}
+"""The names of objectives and architectures in papers and other programs, each with ours, which it stands for."""
+
 NO_CLASSES = "w2vtrain trains word vectors, not classifiers"
 IN_MEMORY = "train reads sentences once, whatever the number of epochs; leave it out"
 RETURNS = "train returns a model and writes no file; pass its words and vectors() to write_vectors"
 CORPUS = Ours("corpus", python="pass the text as the first argument")
+LOWER = Ours("tokenizer", {"1": "simple"})
+CORES = "w2vtrain trains on the cores of the processor, not on a GPU; leave it out"
 OPTIONS: dict[str, Ours | str] = {
     "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
     "cbow": Ours("architecture", {"1": "cbow", "0": "skipgram"}),
@@ -47,11 +71,20 @@ OPTIONS: dict[str, Ours | str] = {
     "classes": "w2vtrain does not cluster words; leave it out",
     "corpus": CORPUS,
     "corpus_file": CORPUS,
+    "cuda": CORES,
+    "deterministic": Ours("threads", {"1": 1}),
+    "device": CORES,
+    "embedding_dim": Ours("vector_size"),
+    "embedding_size": Ours("vector_size"),
     "epoch": Ours("epochs"),
+    "gpu": CORES,
     "hs": Ours("objective", {"1": "hs", "0": "neg"}),
     "input": CORPUS,
     "label": NO_CLASSES,
+    "learning_rate": Ours("alpha"),
     "loss": Ours("objective", {"ns": "neg", "hs": "hs", "softmax": "softmax"}),
+    "lower": LOWER,
+    "lowercase": LOWER,
     "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
     "max_final_vocab": Ours("max_vocab"),
     "max_vocab_size": Ours("max_vocab"),
@@ -60,12 +93,14 @@ OPTIONS: dict[str, Ours | str] = {
     "minCountLabel": NO_CLASSES,
     "min_n": Ours("minn"),
     "neg": Ours("negative"),
+    "num_workers": Ours("threads"),
     "pretrainedVectors": Ours("init_from", python="use continue_training(vectors, corpus)"),
     "reread": IN_MEMORY,
     "saveOutput": Ours("save_output_vectors", python="use the model's `output`"),
     "sentences": CORPUS,
     "sg": Ours("architecture", {"1": "skipgram", "0": "cbow"}),
     "skipgram": Ours("architecture", {"1": "skipgram"}),
+    "subsample": Ours("sample"),
     "t": Ours("sample"),
     "thread": Ours("threads"),
     "train": CORPUS,

@@ -1,16 +1,21 @@
-"""A progress bar for Python: a widget in notebooks, a line on standard error elsewhere.
+"""Progress bars: those of the command line on a terminal, and those of Python, which are widgets in notebooks.
 
-The bar of the command line is in commands/console.py.
+commands/console.py decides what the command line shows.
 """
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from w2vtrain.system.amounts import size_text
+from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.machine import memory_in_use
+from w2vtrain.system.spinner import SPINNER, is_terminal
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import Progress
+
+BAR_CHARACTERS = 10
+"""The least width of a bar; facts that leave less are not shown."""
 
 
 def loss_text(loss: float | None) -> str:
@@ -18,43 +23,74 @@ def loss_text(loss: float | None) -> str:
     return "no example" if loss is None else f"loss {loss:.4f}"
 
 
+def training_facts(at: Progress, loss: float | None) -> list[str]:
+    """Return what a bar says about training, the most important first. loss: the mean since it was drawn last."""
+    from tqdm import tqdm
+
+    speed = at.words / max(1e-9, at.seconds)
+    left = duration((at.total_words - at.words) / max(1e-9, speed))
+    rates = f"{tqdm.format_sizeof(speed)} words/s", loss_text(loss), f"alpha {at.alpha:.5f}"
+    return [f"ETA {left}", *rates, size_text(memory_in_use())]
+
+
+class Bars:
+    """The bar of the stage that a run is in. kind: its class, such as `tqdm.tqdm`; keep: the stages whose bars stay."""
+
+    def __init__(self, kind: Any, keep: Sequence[str] = ()) -> None:
+        self.kind, self.keep = kind, keep
+        self._bar: Any = None
+        self._stage = ""
+
+    def draw(self, stage: str, text: str, done: int, total: int | None, facts: Sequence[str]) -> None:
+        """Draw the bar of a stage, unless the spinner has its place, with the facts that fit beside it.
+
+        total: None if it is unknown, which leaves out the bar itself.
+        """
+        if SPINNER.busy():
+            return
+        if self._bar is None or self._stage != stage:
+            self.close()
+            self._bar = self.kind(total=total, dynamic_ncols=True, leave=stage in self.keep, bar_format=text)
+            self._stage = stage
+        head = f"{text} {{percentage:3.0f}}%|{{bar}}| " if total else f"{text}: "
+        room = (self._bar.format_dict["ncols"] or sys.maxsize) - len(f"{text} 100%|| ") - BAR_CHARACTERS
+        shown = list(facts)
+        while len(", ".join(shown)) > room and len(shown) > 1:
+            shown.pop()
+        self._bar.bar_format = head + ", ".join(shown)
+        self._bar.total, self._bar.n = total, done
+        self._bar.refresh()
+
+    def close(self) -> None:
+        """Remove the bar, if there is one, or leave it if it stays."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
 @contextmanager
 def progress_bar(events: Events) -> Iterator[Events]:
-    """Yield events that also draw bars for reading the corpus and for training, and say what is compiled."""
-    bars: dict[str, Any] = {}
+    """Yield events that also draw bars for reading the corpus and for training, and say what is compiled.
 
-    def shown(name: str, **style: Any) -> Any:
-        if name not in bars:
-            from tqdm.auto import tqdm
+    On a terminal, the spinner shows what is compiled.
+    """
+    from tqdm.auto import tqdm
 
-            close()
-            bars[name] = tqdm(desc=name, **style)
-        return bars[name]
-
-    def draw(name: str, done: int, total: int | None, unit: str, facts: str) -> None:
-        bar = shown(name, total=total, unit=unit, unit_scale=True, leave=name == "training")
-        bar.total = total
-        bar.set_postfix_str(facts, refresh=False)
-        bar.update(done - bar.n)
+    bars = Bars(tqdm, keep=["training"])
 
     def compiling(sentence: str) -> None:
-        shown(sentence, bar_format="{desc}", leave=False)
-
-    def close() -> None:
-        while bars:
-            bars.popitem()[1].close()
+        if not is_terminal():
+            bars.draw(sentence, sentence, 0, None, [])
 
     def reading(done: int, total: int | None, tokens: int) -> None:
-        draw("reading", done, total, "B", f"{tokens:,} words")
+        if tokens:  # the reader is compiled
+            bars.draw("reading", "reading", done, total, [f"{tokens:,} words"])
 
     def training(at: Progress) -> None:
-        loss = loss_text(at.loss / at.examples if at.examples else None)
-        memory = size_text(memory_in_use())
-        draw(
-            "training", at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {memory}"
-        )
+        loss = at.loss / at.examples if at.examples else None
+        bars.draw("training", "training", at.words, at.total_words, [f"epoch {at.epoch}", *training_facts(at, loss)])
 
     try:
         yield events.followed_by(Events(compiling=compiling, reading=reading, training=training))
     finally:
-        close()
+        bars.close()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import ConfigError, W2VError, shown, spelled
+from w2vtrain.other_programs import OTHER_NAMES
 
 RESERVED = ("contract",)
 """Modules in a registry's folder that are not members."""
@@ -166,6 +167,17 @@ def members(folder: str) -> list[str]:
     return [info.name.replace("_", "-") for info in modules if info.name not in RESERVED]
 
 
+def our_name(kind: str, name: Any) -> Any:
+    """Return our name for an objective or architecture that has another elsewhere, in any case; else `name`.
+
+    kind: "objective" or "architecture"; any other setting has values without other names.
+    """
+    if kind not in OTHER_NAMES:
+        return name
+    plain = str(name).lower().replace("_", "-").replace(" ", "-")
+    return plain if plain in members(f"{kind}s") else OTHER_NAMES[kind].get(plain, name)
+
+
 class Registry:
     """The members of one kind, by name: modules in a folder, from entry points, or named by a user.
 
@@ -201,8 +213,13 @@ class Registry:
         Raise ConfigError if it does not exist, cannot be imported or breaks the contract, and CodeNotAllowed if it is
         user code that was not named.
         """
+        name = name if name in self.loaders else our_name(self.kind, name)
         if name not in self.loaders and not is_code(name):
-            raise ConfigError(f"{self.kind} {name!r}: choose one of {', '.join(sorted(self.loaders))}")
+            others = [kind for kind in OTHER_NAMES if our_name(kind, name) in members(f"{kind}s")]
+            instead = (
+                f"use {spelled(others[0], name)}" if others else f"choose one of {', '.join(sorted(self.loaders))}"
+            )
+            raise ConfigError(f"{self.kind} {name!r}: {instead}")
         self.require_allowed(name)
         place = name if name in self.loaders else placed(name)
         if place not in self._checked:

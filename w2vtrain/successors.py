@@ -50,6 +50,15 @@ SUCCESSORS = {
         "load_fasttext_format": "load_facebook_model(path) or, for queries alone, load_facebook_vectors(path)",
         "delete_temporary_training_data": "wv, which is all that queries need",
     },
+    "Model": {
+        **{name: f"wv.{name}" for name in _SAME if name not in ("most_similar", "vectors")},
+        **dict.fromkeys(("train", "build_vocab"), "w2vtrain.continue_training(model, corpus), or w2vtrain.Word2Vec"),
+        **dict.fromkeys(("syn1neg", "syn1"), "output"),
+        "vector_size": "wv.vector_size",
+        "corpus_count": "record",
+        "predict_output_word": "w2vtrain.Word2Vec",
+        "load": "w2vtrain.load(path)",
+    },
     "w2vtrain": {
         **dict.fromkeys(("models", "word2vec", "fasttext", "keyedvectors", "callbacks"), _OURS),
         **{
@@ -75,10 +84,10 @@ SUCCESSORS = {
 
 
 class Removed:
-    """An attribute that gensim 4 removed: reading, setting or calling it raises AttributeError with its successor."""
+    """An attribute that a class does not have: reading, setting or calling it raises AttributeError with a line."""
 
-    def __init__(self, name: str, successor: str) -> None:
-        self.line = f"{name} was removed in gensim 4.0: use {successor}"
+    def __init__(self, line: str) -> None:
+        self.line = line
         self.__doc__ = None  # it is not documented as a member of its class
 
     def __get__(self, instance: object, owner: type) -> "Removed":
@@ -95,9 +104,10 @@ class Removed:
 
 
 def with_successors(cls: "C") -> "C":
-    """Give a class an attribute for each name that was removed from gensim's class of this name, and return it."""
+    """Give a class an attribute for each name in its table: removed in gensim 4, or for `Model`, gensim's alone."""
+    why = "is not an attribute of w2vtrain.Model" if cls.__name__ == "Model" else "was removed in gensim 4.0"
     for name, successor in SUCCESSORS[cls.__name__].items():
-        setattr(cls, name, Removed(name, successor))
+        setattr(cls, name, Removed(f"{name} {why}: use {successor}"))
     return cls
 
 

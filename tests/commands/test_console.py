@@ -85,35 +85,48 @@ def test_log_lines_are_valid_json_for_any_content_also_on_stdout(capsys, tmp_pat
 
 
 TERMINAL = """
-import time
-from w2vtrain.commands.console import Console
+from w2vtrain.commands import console
 from w2vtrain.training.state import Progress
-run = Console()
+console.BAR_SECONDS = 0
+run = console.Console()
 run.say("settings")
 events = run.events()
-for words in range(100, 1001, 100):
-    time.sleep(0.12)
-    events.training(Progress(2, words, 1000, 0.04321, 3.0, 2, 0.1))
+events.reading(5, 9, 0)
+for words, seconds in ((200, 0.2), (2000, 2.0)):
+    events.training(Progress(2, words, 2000, 0.04321, 3.0, 2, seconds))
 run.say("finished")
 run.close()
 """
 
 
-def test_a_terminal_gets_a_bar_with_all_figures():
+@pytest.mark.parametrize(
+    ("columns", "facts"),
+    [
+        (130, r"ETA 1\.8 s, 1\.00k words/s, loss 1\.5000, alpha 0\.04321, \d+ MiB"),
+        (80, r"ETA 1\.8 s, 1\.00k words/s, loss 1\.5000, alpha 0\.04321"),
+        (40, r"ETA 1\.8 s"),
+    ],
+)
+def test_a_bar_on_a_terminal_has_the_percentage_and_the_facts_that_fit(columns, facts):
+    frames = on_terminal(TERMINAL, columns).split("\r")
+    bars = [frame for frame in frames if "%|" in frame]
+    assert len(bars) == 2
+    assert re.search(rf"^epoch 2  10%\|.{{10,}}\| {facts}$", bars[0]), bars
+    assert re.search(r"^epoch 2 100%\|.{10,}\| ETA 0 s", bars[1]), bars
+    assert all(len(frame) <= columns for frame in frames)
+    assert frames[-2].strip() == "finished"  # the bar is removed before the line is printed
+
+
+def on_terminal(program, columns):
+    """Return what a program in Python shows on a terminal."""
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
     terminal, side = pty.openpty()
-    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 110, 0, 0))
-    run = subprocess.Popen([sys.executable, "-c", TERMINAL], stderr=side)
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    run = subprocess.Popen([sys.executable, "-c", program], stderr=side)
     os.close(side)
     shown = shown_on(terminal)
     assert run.wait(300) == 0
-    frames = shown.decode().split("\r")
-    bars = [frame for frame in frames if "%|" in frame]
-    assert len(bars) > 4
-    pattern = r"epoch 2, alpha 0\.04321, loss 1\.5000, \d+ MiB +\d+%\|.+\| +[\d.?]+k? words/s, ETA \d\d:\d\d"
-    assert re.search(pattern, bars[-1]), bars
-    assert all(len(frame) <= 110 for frame in bars)
-    assert frames[-2].strip() == "finished"  # the bar is removed before the line is printed
+    return shown.decode()
 
 
 def test_an_epoch_without_an_example_has_no_loss(capsys, tmp_path):

@@ -46,8 +46,9 @@ class Ended:
 
     @property
     def errors(self) -> list[str]:
-        """The lines of stderr that report errors."""
-        return [line for line in self.said.replace("\r", "\n").splitlines() if line.startswith("w2vtrain: error")]
+        """The lines of stderr that report errors, or that a signal has stopped the run."""
+        starts = ("w2vtrain: error", "w2vtrain: stopped")
+        return [line for line in self.said.replace("\r", "\n").splitlines() if line.startswith(starts)]
 
 
 class Command:

@@ -197,7 +197,7 @@ def test_signals_save_and_stop_all_ranks(folder, expected, number, whom):
 def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, owner, name):
     ended = run(folder, 2, WORDS, BEFORE.format(rank=rank, module=module, owner=owner, name=name, act=STOP))
     assert (ended.code, ended.orphans) == (75, [])
-    assert ended.errors == [f"w2vtrain: error: {STOPPED_EARLY}"]
+    assert ended.errors == [f"w2vtrain: {STOPPED_EARLY}"]
     assert run(folder, 2, WORDS).code == 0
     assert content(folder) == expected(2)
 

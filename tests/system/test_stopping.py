@@ -67,7 +67,7 @@ def check_ended(done, name):
     assert done.returncode in ((75, 130) if name == "SIGINT" else (75,)), done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
     said = "interrupted\n" if done.returncode == 130 else "stopped "
-    assert done.stderr.startswith(f"w2vtrain: error: {said}"), done.stderr
+    assert done.stderr.startswith(f"w2vtrain: {said}"), done.stderr
 
 
 MOMENTS = [(0, "SIGTERM"), (2, "SIGINT"), (8, "SIGHUP"), (24, "SIGTERM"), (48, "SIGINT"), (49, "SIGTERM")]

@@ -152,7 +152,7 @@ def test_ctrl_break_ends_a_command_with_one_line(folder):
             time.sleep(0.01)
         reading.send_signal(BREAK)
         said = reading.communicate(timeout=600)[1]
-    line = f"w2vtrain: error: stopped by {BREAK.name}: give the same command again\n"
+    line = f"w2vtrain: stopped by {BREAK.name}: give the same command again\n"
     assert (reading.returncode, said) == (75, line.encode())
     assert names(folder) == {"text.txt"}
 

@@ -3,6 +3,7 @@
 Commands, and their options, are declared in the modules beside this. What no section names is listed last.
 """
 
+import os
 import pkgutil
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from w2vtrain.commands.spelling import answer, fit_line, options_of
+from w2vtrain.commands.spelling import answer, fit_line, missing_output, options_of
 from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
@@ -39,6 +40,8 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     ),
 }  # fmt: skip
 """Names of parameters by section. The settings are those of config.py, and short forms of options of objectives."""
+FOR_FILES = ("info", "all", "map")
+"""Commands of groups, to which a message refers if a file is named in place of a command."""
 MIN_OPTIONS_FOR_SECTIONS = 20
 """Fewest options with which a help has sections."""
 FILES = ("FILE", "DIR", "FILE|DIR")
@@ -106,7 +109,13 @@ class Command(WithDebug):
             if name not in known and (hint := answer(name, known)):
                 line = fit_line(args, self) if "--min-count" in known else None
                 raise click.UsageError(f"No such option {name!r}: {line or hint}", ctx)
-        return super().parse_args(ctx, args)
+        last = "".join(args[-1:])
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            if error.param and error.param.name == "output":
+                raise missing_output(last, ctx) from None
+            raise
 
 
 class Catalogue(WithDebug, click.Group):
@@ -128,9 +137,14 @@ class Catalogue(WithDebug, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command. Raise UsageError, with ours, for one of another program."""
-        if args and args[0] not in self.commands and (hint := COMMANDS.get(args[0])):
-            line = self._fit_line(args) if hint.startswith("use w2vtrain fit") else None
-            raise click.UsageError(f"No such command {args[0]!r}: {line or hint}", ctx)
+        if args and args[0] not in self.commands:
+            hint = COMMANDS.get(args[0])
+            line = self._fit_line(args) if hint and hint.startswith("use w2vtrain fit") else None
+            if os.path.exists(args[0]):  # noqa: PTH110 - unlike Path.exists, it accepts names that are too long
+                first = next((name for name in FOR_FILES if name in self.commands), "COMMAND")
+                hint = f"write a command before the file, such as {ctx.command_path} {first} {args[0]}"
+            if line or hint:
+                raise click.UsageError(f"No such command {args[0]!r}: {line or hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def _fit_line(self, words: list[str]) -> str | None:

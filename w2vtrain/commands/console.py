@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -16,7 +16,7 @@ from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.formats.subwords import Subwords
-from w2vtrain.progress_bar import loss_text
+from w2vtrain.progress_bar import Bars, loss_text, training_facts
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.machine import memory_in_use, versions
 from w2vtrain.system.parallel import held_signals
@@ -30,7 +30,6 @@ LONG_EPOCH_SECONDS = 5.0
 """Minimum duration in seconds of an epoch whose end is printed; shorter ones appear only in the log and the record."""
 BAR_SECONDS = 0.1
 """Seconds between updates of the bar."""
-BAR = "{desc} {percentage:3.0f}%|{bar}| {rate_fmt}, ETA {remaining}"
 
 Log = Callable[[dict[str, Any]], None]
 Note = Callable[[], tuple[str, dict[str, Any]]]
@@ -82,8 +81,7 @@ class Console:
         self.terminal = sys.stderr.isatty()
         self.shown = Interval(BAR_SECONDS if self.terminal else every)
         self.logged = Interval(every)
-        self.bar: Any = None
-        self.resumed = False  # then the bar's speed leaves out what was done before
+        self.bars: Bars | None = None
         self.warnings: list[str] = []
         self.notice = threading.Timer(0, lambda: None)  # not started: no message is pending
 
@@ -129,24 +127,19 @@ class Console:
         self._close_bar()
 
     def _close_bar(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
-            self.bar = None
+        if self.bars:
+            self.bars.close()
 
-    def _draw(self, done: int, total: int | None, unit: str, text: str, line: str) -> None:
-        """Draw the bar with a text or, elsewhere than on a terminal, print a line."""
+    def _draw(self, stage: str, text: str, done: int, total: int | None, facts: Sequence[str], line: str) -> None:
+        """Draw the bar of a stage, as `Bars` does, or print a line elsewhere than on a terminal."""
         if not self.terminal:
             self.say(line)
             return
-        if self.bar is None:
+        if self.bars is None:
             from tqdm import tqdm
 
-            bar = BAR if total else None
-            style = {"unit": unit, "unit_scale": True, "leave": False, "dynamic_ncols": True, "bar_format": bar}
-            self.bar = tqdm(total=total, initial=done if self.resumed else 0, **style)
-        self.bar.total = total
-        self.bar.set_description_str(text, refresh=False)
-        self.bar.update(done - self.bar.n)
+            self.bars = Bars(tqdm)
+        self.bars.draw(stage, text, done, total, facts)
 
     def _compiling(self, sentence: str) -> None:
         self.notice.cancel()
@@ -154,9 +147,10 @@ class Console:
         self.say(f"kernel      {sentence}")
 
     def _reading(self, done: int, total: int | None, tokens: int) -> None:
-        if not self.quiet and self.shown.due():
+        # On a terminal, nothing is drawn until words are counted: the reader is being compiled.
+        if not self.quiet and (tokens or not self.terminal) and self.shown.due():
             share, words = f" {done / total:.0%}" if total else "", f"{tokens:,} words"
-            self._draw(done, total, "B", f"reading, {words}", f"reading{share}: {done:,} bytes, {words}")
+            self._draw("reading", "reading", done, total, [words], f"reading{share}: {done:,} bytes, {words}")
 
     def _subwords(self, rows: Subwords) -> None:
         """Report the rows of n-grams, and how many a word has."""
@@ -221,9 +215,10 @@ class Console:
             )
         if self.quiet or not (self.shown.due() or (end and not self.terminal)):
             return
-        loss, memory = loss_text(self.shown.mean()), size_text(memory_in_use())
+        mean = self.shown.mean()
+        loss, memory = loss_text(mean), size_text(memory_in_use())
         self._draw(
-            at.words, at.total_words, " words", f"epoch {at.epoch}, alpha {at.alpha:.5f}, {loss}, {memory}",
+            "training", f"epoch {at.epoch}", at.words, at.total_words, training_facts(at, mean),
             f"epoch {at.epoch} {at.words / at.total_words:6.1%}  {speed:,.0f} words/s  alpha {at.alpha:.5f}"
             f"  {loss}  {memory}  ETA {duration(left)}{self.note()[0]}",
         )  # fmt: skip
@@ -236,7 +231,6 @@ class Console:
             self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: {loss_text(epoch.loss)}{score}")
 
     def _resumed(self, state: State) -> None:
-        self.resumed = True
         self._log("resumed", epoch=state.current, chunks=state.chunks)
         place = f"in epoch {state.current}, after {state.chunks:,} of its chunks"
         if state.is_over:
@@ -245,7 +239,7 @@ class Console:
 
     def _scoring(self, done: int, total: int) -> None:
         if not self.quiet and self.shown.due():
-            self._draw(done, total, " parts", "scoring", f"scoring {done / total:.0%}")
+            self._draw("scoring", "scoring", done, total, [], f"scoring {done / total:.0%}")
 
     def summary(self, model: Model, outputs: list[str], writing: float) -> None:
         """Report what was done, how long each phase took and where the results are."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from w2vtrain.commands.input_files import check_different, readable
+from w2vtrain.commands.input_files import check_different, with_vectors
 from w2vtrain.commands.options import CODES, COUNT_OR_NONE, code_options, command, restrict_option, writing_options
 from w2vtrain.commands.request import Export
 from w2vtrain.commands.shell import imports
@@ -72,7 +72,7 @@ def convert(
         is_changed = bool(export != "auto" or restrict_vocab or center or remove_top or normalize or repair)
         _convert_model(vectors, output, written.form, force, is_changed)
         return
-    with readable(vectors) as path:
+    with with_vectors(vectors) as path:
         try:
             loaded, described = read(path, export, restrict_vocab or None, repair)
             words, matrix = loaded.words, loaded.matrix
@@ -108,7 +108,7 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
 
     if is_changed:
         raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
-    with readable(source) as path:
+    with with_vectors(source) as path:
         if sniff(path).kind not in MODEL_READERS:
             raise DataError(f"{path}: {form} holds a model, and this file has vectors alone")
         model = load_model(path)

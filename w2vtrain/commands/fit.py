@@ -24,8 +24,10 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.commands.shell import imports
+from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import SHORT
 from w2vtrain.parsers import Real
+from w2vtrain.system.spinner import SPINNER
 
 
 @command(epilog=CODES)
@@ -139,7 +141,7 @@ def fit(
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
             if not dry_run:
-                raise click.UsageError("Missing option '-o' / '--output'")
+                raise missing_output(corpus[-1])
             values["output"] = _free_name()
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
@@ -148,6 +150,8 @@ def fit(
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
+    if not values["quiet"]:
+        SPINNER.begin("starting")
     with imports():
         from w2vtrain.commands.dry_run import dry_run as estimate_run
         from w2vtrain.commands.run import carry_out

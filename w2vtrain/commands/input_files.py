@@ -5,12 +5,16 @@ Outputs are handled in outputs.py, and here only compared with inputs.
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
@@ -51,11 +55,49 @@ def readable(path: str) -> Iterator[str]:
             raise type(error)(str(error).replace(name, "standard input")) from error
 
 
+@contextmanager
+def with_vectors(file: str) -> Iterator[str]:
+    """Yield the name of a file of vectors or of a model, as `readable` does.
+
+    The error for a run folder, and for arguments in the wrong order, says what to write.
+    """
+    with imports():
+        from w2vtrain.formats.sniff import vector_folder
+    if os.path.isdir(file) and not vector_folder(Path(file)):  # noqa: PTH112 - unlike Path.is_dir, for names of any length
+        from w2vtrain.training.status import is_run_folder
+
+        if is_run_folder(file):
+            raise InputMissing(
+                f"{file} is the folder of an unfinished run: `w2vtrain resume {file}` finishes it, and `w2vtrain export"
+                f" {file} -o FILE` writes its vectors so far"
+            )
+    try:
+        with readable(file) as path:
+            yield path
+    except InputMissing as error:
+        if line := _in_order(file):
+            raise InputMissing(f"{error}; the vectors come first: {line}") from error
+        raise
+
+
+def _in_order(missing: str) -> str:
+    """Return the command with the file of vectors first, if that is another argument than the missing file."""
+    from w2vtrain.formats.sniff import readers, sniff
+
+    context = click.get_current_context()
+    given = [context.params[str(part.name)] for part in context.command.params if isinstance(part, click.Argument)]
+    words = [word for value in given for word in (value if isinstance(value, tuple) else [value])]
+    for word in words:
+        if word != missing and os.path.isfile(word) and sniff(word).kind in readers():  # noqa: PTH113 - any length
+            return shlex.join([*context.command_path.split(), word, *(other for other in words if other != word)])
+    return ""
+
+
 def vectors_in(file: str) -> Vectors:
-    """Return the vectors of a file, or of stdin for `-`. Raise the errors of `read_vectors` and `readable`."""
+    """Return the vectors of a file, or of stdin for `-`. Raise the errors of `read_vectors` and `with_vectors`."""
     with imports():
         from w2vtrain.formats.vectors import read_vectors
-    with readable(file) as path:
+    with with_vectors(file) as path:
         return read_vectors(path)
 
 

@@ -19,6 +19,7 @@ from w2vtrain.config import option
 from w2vtrain.errors import BelowThreshold, ConfigError
 from w2vtrain.evaluation.measured_runs import NEEDS, VECTORS, studies
 from w2vtrain.parsers import MAX_SECONDS, Real
+from w2vtrain.registry import our_name
 from w2vtrain.system.terminal import echo
 
 CPU_SECONDS = Within(Real(0.1, MAX_SECONDS))
@@ -54,14 +55,15 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool,
     chosen = objective_options({}, options) if is_check else {}
     with imports():
         from w2vtrain.objectives import allow_code
-    if words:
-        allow_code(words[-1])
-    if is_check:
-        print_findings(words[-1], chosen)
-    elif words:
-        print_objective(words[-1])
-    else:
+    if not words:
         print_objectives(formulas)
+        return
+    name = our_name("objective", words[-1])
+    allow_code(name)
+    if is_check:
+        print_findings(name, chosen)
+    else:
+        print_objective(name)
 
 
 def advise_on(
@@ -177,7 +179,7 @@ def architectures(words: tuple[str, ...]) -> None:
         for known, cls in installed().items():
             echo(f"{known:<18} {(inspect.getdoc(cls) or '').splitlines()[0]}")
         return
-    name = words[-1]
+    name = our_name("architecture", words[-1])
     allow_code(name)
     if is_check:
         from w2vtrain.evaluation.architecture_checks import findings

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from w2vtrain.commands.input_files import refuse_stdin_twice, with_vectors
 from w2vtrain.commands.options import CODES, code_options, command, given, json_option, setting_options
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.config import resolve
@@ -34,8 +35,10 @@ def perplexity(
         from w2vtrain.training.perplexity import perplexity as score_text
         from w2vtrain.training.scoring_units import Watch
         from w2vtrain.user_code import Named, require
+    refuse_stdin_twice(model, *heldout)
     settings, _ = resolve(given(flags, ("threads", "phrases")))
-    permission, loaded = Named(**flags), load_model(model)
+    with with_vectors(model) as path:
+        permission, loaded = Named(**flags), load_model(path)
     if column is not None:
         loaded = replace(loaded, settings={**loaded.settings, "column": column})
     permission.allow()

@@ -10,7 +10,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,7 +82,7 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
 
 @command()
 @click.argument("vectors")
-@click.argument("words", nargs=-1, metavar="[KING MAN WOMAN]")
+@click.argument("words", nargs=-1, metavar="[KING MAN WOMAN | KING - MAN + WOMAN]")
 @query_options
 @method_option
 def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool, method: str) -> None:
@@ -92,8 +92,11 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
     Each line gives one line of output: the words, a tab, and the answers. If there is no answer, nothing follows the
     tab, and a warning says why.
     """
+    words = tuple(without_signs(words[0].split() if len(words) == 1 else words))
     if words and words != ("-",) and len(words) != 3:
-        raise click.UsageError(f"expected three words, as in `king man woman`, got {len(words)}")
+        raise click.UsageError(
+            f"expected three words, as in `king man woman` or `king - man + woman`, got {len(words)}"
+        )
 
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
         king, man, woman = words
@@ -101,6 +104,14 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
         return query([king, woman], [man], topn=topn)
 
     _print_answers(vectors, words, _ranked(3, answer), as_json, strict)
+
+
+def without_signs(words: Sequence[str]) -> Sequence[str]:
+    """Return the words `king man woman` for `king - man + woman` or `king + woman - man`; other words as they are."""
+    match words:
+        case [king, "-", man, "+", woman] | [king, "+", woman, "-", man]:
+            return king, man, woman
+    return words
 
 
 @command()
@@ -254,10 +265,14 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                 if answer is None:
                     answer = lookup.answer(keyed, query)
             except (DataError, UsageError) as error:
+                said = f"{where}{error}"
+                if any(" " in word for word in query):
+                    said += "; quotes make one word: leave them out"
+                    said += ", or add --sentences for the mean of its words" * (lookup.name == "vector")
                 if strict or (asked and len(asked) == 1):
-                    raise (DataError if where else type(error))(f"{where}{error}") from error
+                    raise (DataError if where else type(error))(said) from error
                 failed += 1
-                warning(f"{where}{error}")
+                warning(said)
             if as_json:
                 echo_json({"query": query, lookup.name: lookup.none if answer is None else lookup.value(answer)})
             elif answer is not None:
@@ -295,7 +310,8 @@ def _answered(
     for available in queries:
         for start in range(0, len(available), QUERIES_AT_ONCE):
             some = available[start : start + QUERIES_AT_ONCE]
-            phrases = [[known_phrase(word, keyed) for word in words] for _, words in some]
+            plain = [without_signs(words) if lookup.size == 3 else words for _, words in some]
+            phrases = [[known_phrase(word, keyed) for word in words] for words in plain]
             answers = lookup.batch(keyed, phrases) if lookup.batch and len(some) > 1 else [None] * len(some)
             yield from zip([where for where, _ in some], phrases, answers, strict=True)
 

@@ -30,6 +30,7 @@ from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError, sh
 from w2vtrain.parsers import MAX_SECONDS, Real
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.files import STDOUT
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.terminal import echo, escaped_line
 
@@ -47,6 +48,8 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     Repeating the `fit` command does the same. With one thread, the results are byte-identical to those of an
     uninterrupted run; with several, every part of the text is trained on the same number of times.
     """
+    if not quiet:
+        SPINNER.begin("starting")
     with imports():
         from w2vtrain.commands.run import carry_out
         from w2vtrain.training.folder import read_journal

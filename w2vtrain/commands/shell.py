@@ -17,8 +17,9 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
-from w2vtrain.errors import Stalled, W2VError, shell_spelling
+from w2vtrain.errors import Stalled, Stopped, W2VError, shell_spelling
 from w2vtrain.system.machine import check_address_space
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.stopping import NAME, end, outcome, signals_end_imports
 from w2vtrain.system.terminal import STANDARD_OUTPUT, drop_output, echo, one_line, prepare_streams, warning
 
@@ -77,7 +78,9 @@ def execute(command: click.Command) -> None:
         if isinstance(error, Stalled):
             faulthandler.dump_traceback()
         if message:
-            echo(f"{NAME}: error: {one_line(message)}", err=True)
+            requested = isinstance(error, KeyboardInterrupt) or type(error) is Stopped
+            echo(f"{NAME}: {'' if requested else 'error: '}{one_line(message)}", err=True)
+    SPINNER.busy()  # removes it
     drop_output()
     sys.unraisablehook = hook
     leave(code)

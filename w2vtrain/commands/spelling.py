@@ -3,6 +3,7 @@
 What replaces each option is in other_programs.py.
 """
 
+import os
 import shlex
 from typing import Any
 
@@ -32,6 +33,12 @@ def answer(name: str, known: set[str]) -> str | None:
     if len(bare) > 1 and ours in known and name != ours:
         return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
     return hint_for(bare) if "--min-count" in known and ours not in known else None
+
+
+def missing_output(last: str, ctx: click.Context | None = None) -> click.UsageError:
+    """Return the error for a command line without -o. last: its last argument, which may be the output."""
+    is_other = last.startswith("-") or os.path.exists(last)  # noqa: PTH110 - unlike Path.exists, for names of any length
+    return click.UsageError(f"Missing option '-o' / '--output': write -o {'FILE' if is_other else last or 'FILE'}", ctx)
 
 
 def fit_line(words: list[str], fit: click.Command) -> str | None:

@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
-from w2vtrain.errors import ResourceError, UsageError
+from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
 from w2vtrain.formats.fasttext_file import write_parts
-from w2vtrain.formats.model_file import MODEL_TENSORS, ModelParts, check_parts, read_model
+from w2vtrain.formats.model_file import MODEL_TENSORS, ModelParts, check_parts
 from w2vtrain.formats.safetensors import encode_words, write_safetensors
-from w2vtrain.formats.sniff import MODEL_READERS, sniff
+from w2vtrain.formats.sniff import MODEL_READERS, readers, sniff
+from w2vtrain.successors import with_successors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 
 
+@with_successors
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(ModelParts):
     """A trained model.
@@ -45,6 +47,9 @@ class Model(ModelParts):
     record : dict
         Facts about the run: versions, corpus, loss of each epoch, scores. JSON has no NaN: a NaN in `settings` or
         `record` is None after saving and loading.
+
+    wv : KeyedVectors
+        The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors.
 
     Notes
     -----
@@ -71,10 +76,10 @@ class Model(ModelParts):
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self._keyed.key_to_index
+        return word in self.wv.key_to_index
 
     def __getitem__(self, word_or_words: str | Sequence[str]) -> NDArray[np.float32]:
-        return self._keyed[word_or_words]
+        return self.wv[word_or_words]
 
     def __repr__(self) -> str:
         return summary(len(self.words), self.input.shape[1], self.settings, self.record)
@@ -83,8 +88,8 @@ class Model(ModelParts):
         return html(repr(self), self.settings, self.record)
 
     @cached_property
-    def _keyed(self) -> KeyedVectors:
-        """What answers queries. It shares memory with `input` if these are the vectors."""
+    def wv(self) -> KeyedVectors:
+        """What answers queries."""
         return KeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
 
     def most_similar(
@@ -123,7 +128,7 @@ class Model(ModelParts):
         >>> answers = model.most_similar(positive=["king", "woman"], negative=["man"])
 
         """
-        return self._keyed.most_similar(positive, negative, topn)
+        return self.wv.most_similar(positive, negative, topn)
 
     def to_keyed_vectors(self, export: str = "auto") -> KeyedVectors:
         """Return the vectors as `KeyedVectors`, which have all queries, and gensim's names and results.
@@ -315,7 +320,44 @@ def load_model(path: str | Path) -> Model:
     'neg'
 
     """
+    sniffed = sniff(path)
+    if (read := MODEL_READERS.get(sniffed.kind)) is None:
+        what = sniffed.note or f"{'vectors' if sniffed.kind in readers() else 'counts'} alone ({sniffed.kind})"
+        raise DataError(f"{path} is not a model, as {spelled('save_model')} writes it, but {what}")
     try:
-        return Model(**vars(MODEL_READERS.get(sniff(path).kind, read_model)(path)))
+        return Model(**vars(read(path)))
     except MemoryError as error:
         raise ResourceError(f"{path}: not enough memory for this model") from error
+
+
+def load(path: str | Path) -> Model | KeyedVectors:
+    """Read whatever a file has: a model, or vectors in any format, recognized by content.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save_model`, `write_vectors` or `Word2Vec.save` wrote, or one of word2vec.c, GloVe, gensim or
+        fastText; or a folder of vectors.
+
+    Returns
+    -------
+    Model or KeyedVectors
+        A model if the file has one. Both have `most_similar`, and ``loaded[word]`` is a vector.
+
+    Raises
+    ------
+    InputMissing
+        If the file cannot be opened.
+    DataError
+        If the file has no vectors or is damaged.
+    ResourceError
+        If there is not enough memory.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> w2vtrain.load("model.safetensors").most_similar("water") == w2vtrain.load("vectors.txt").most_similar("water")
+    True
+
+    """
+    return load_model(path) if sniff(path).kind in MODEL_READERS else KeyedVectors.load(path)

@@ -58,9 +58,13 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     if form:
         check_suffix(path, form not in MODELS and formats()[form].compressible, form)
         return form
+    stem = Path(path).with_suffix("")
+    first = f"write {stem}.txt or {stem}.bin" + f", or {stem}.safetensors for a model" * models
     known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
-    other = "" if Path(path).suffix.lower() in OTHER_SUFFIXES else f", or {spelled('format', *names())}"
-    raise UsageError(f"{path}: unknown suffix for vectors: use {known}{other}; then {', '.join(COMPRESSORS)} compress")
+    other = "" if Path(path).suffix.lower() in OTHER_SUFFIXES else f", or {spelled('format', *possible)}"
+    raise UsageError(
+        f"{path}: unknown suffix for vectors: {first}; known are {known}{other}; then {', '.join(COMPRESSORS)} compress"
+    )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import overload_method, register_jitable
 
 from w2vtrain.errors import reason
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.storage import patiently, remove_file
 from w2vtrain.system.trust import open_trusted, trust
 
@@ -65,10 +66,10 @@ def _uncollected() -> Iterator[None]:
 
 
 class _KernelCompiler(Compiler):
-    """Numba's compiler, which does not search for cycles."""
+    """Numba's compiler, which does not search for cycles, and shows on a terminal how long it takes."""
 
     def compile_extra(self, func: Any) -> Any:
-        with _uncollected():
+        with _uncollected(), SPINNER.during("w2vtrain: compiling for this processor, once"):
             return super().compile_extra(func)
 
 

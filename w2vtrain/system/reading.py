@@ -162,8 +162,13 @@ def regular_size(path: str | Path) -> int:
     return status.st_size
 
 
+def why_unopened(path: str | Path, error: Exception) -> str:
+    """Return why an input cannot be opened: it may be on another machine."""
+    return "this is an address: download the file and name it" if "://" in str(path) else reason(error)
+
+
 def _unopened(path: str | Path, error: Exception) -> InputMissing:
-    return InputMissing(f"{str(path)[:500]} cannot be opened: {reason(error)}")
+    return InputMissing(f"{str(path)[:500]} cannot be opened: {why_unopened(path, error)}")
 
 
 def _open_plain(path: str | Path) -> BinaryIO:

@@ -32,7 +32,8 @@ def end(error: KeyboardInterrupt) -> None:
     """Print the outcome and end the process at once."""
     code, message = outcome(error)
     with suppress(OSError):
-        os.write(2, f"{NAME}: error: {message}\n".encode())
+        os.write(2, b"\r" + b" " * 79 + b"\r" if os.isatty(2) else b"")  # what spinner.py has drawn
+        os.write(2, f"{NAME}: {message}\n".encode())
     os._exit(code)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, BinaryIO, TextIO, cast
 
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.stopping import NAME
 
 STANDARD_OUTPUT = "standard output"
@@ -36,7 +37,7 @@ def echo(text: str = "", err: bool = False, end: str = "\n") -> None:
     """
     stream = sys.stderr if err else sys.stdout
     text += end
-    with suppress(OSError) if err else nullcontext():
+    with SPINNER.cleared(), suppress(OSError) if err else nullcontext():
         stream.write(escaped(text) if stream.isatty() else text)
         stream.flush()
 
@@ -73,6 +74,8 @@ def _escape(character: re.Match[str]) -> str:
 def binary_output() -> Iterator[BinaryIO]:
     """Yield a file that writes bytes to standard output: `escaped` on a terminal, unchanged elsewhere."""
     sys.stdout.flush()
+    with SPINNER.cleared():
+        pass
     if sys.stdout.isatty():
         stream = _EscapedBytes(sys.stdout)
         yield cast(BinaryIO, stream)

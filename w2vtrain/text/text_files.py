@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
 from w2vtrain.system.compression import ARCHIVE_BYTES, MIN_HEAD_BYTES, decompressed, recognize, refuse_archive
+from w2vtrain.system.reading import why_unopened
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE_BYTES, Blocks, File
 
@@ -367,7 +368,7 @@ def _file(path: str) -> File:
 
 
 def _missing(path: str, error: Exception) -> InputMissing:
-    return InputMissing(f"{path[:500]}: {reason(error)}")
+    return InputMissing(f"{path[:500]}: {why_unopened(path, error)}")
 
 
 def _open(path: str) -> AbstractContextManager[BinaryIO]:

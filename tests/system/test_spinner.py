@@ -1,0 +1,110 @@
+"""The line that shows what is being done: on a terminal only, and never mixed with what else is printed."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+from signaled import shown_on
+
+from w2vtrain.system.spinner import SPINNER
+
+LINES = """
+import time
+from w2vtrain.system.spinner import SPINNER
+from w2vtrain.system.terminal import echo
+
+def drawn():
+    while not SPINNER._width:
+        time.sleep(0.01)
+
+SPINNER.begin("starting")
+echo("one", err=True)
+assert not SPINNER.busy()
+with SPINNER.during("compiling"):
+    drawn()
+    with SPINNER.during("compiling"):
+        assert SPINNER.busy()
+    echo("two", err=True)
+    drawn()  # again, although another line was printed
+    echo("three")
+echo("four", err=True)
+"""
+KERNEL = """
+import time
+from numba.extending import overload
+from w2vtrain.kernels.jit import kernel
+from w2vtrain.system.spinner import SPINNER
+
+def slow(x):
+    pass
+
+@overload(slow)
+def compiled(x):
+    while not SPINNER._width:
+        time.sleep(0.01)
+    return lambda x: 2 * x
+
+@kernel()
+def double(x):
+    return slow(x)
+
+assert double(3) == 6
+"""
+
+
+def shown(words, folder, **variables):
+    """Return the exit code of a command, and what it shows on a terminal."""
+    pty = pytest.importorskip("pty")
+    terminal, side = pty.openpty()
+    run = subprocess.Popen(words, stdout=side, stderr=side, cwd=folder, env=os.environ | variables)
+    os.close(side)
+    text = shown_on(terminal).decode()
+    return run.wait(300), text
+
+
+def lines(text):
+    """Return the lines that stay on a terminal: a carriage return overwrites."""
+    screen = []
+    for line in text.split("\n"):
+        cells = ""
+        for part in line.split("\r"):
+            cells = part + cells[len(part) :]
+        screen.append(cells.rstrip())
+    return screen
+
+
+def test_a_terminal_shows_the_line_until_something_else_is_printed(tmp_path):
+    code, text = shown([sys.executable, "-c", LINES], tmp_path)
+    assert code == 0
+    assert lines(text) == ["one", "two", "three", "four", ""]
+    assert "starting" in text.split("one")[0]
+    assert "compiling" in text.split("one")[1].split("two")[0]
+    assert "compiling" in text.split("two")[1].split("three")[0]
+
+
+def test_a_terminal_shows_that_a_kernel_is_compiled(tmp_path):
+    (tmp_path / "mine.py").write_text(KERNEL, encoding="utf-8")
+    code, text = shown([sys.executable, "mine.py"], tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert (code, lines(text)) == (0, [""])
+    assert "w2vtrain: compiling for this processor, once" in text
+    code, text = shown([sys.executable, "mine.py"], tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert (code, text) == (0, "")
+
+
+def test_the_first_that_fit_shows_comes_before_it_reads_anything(tmp_path):
+    code, text = shown([sys.executable, "-m", "w2vtrain", "fit", "no.txt", "-o", "v.txt"], tmp_path)
+    assert code == 66
+    assert text.startswith("\r| starting")
+    assert lines(text) == ["w2vtrain: error: no.txt: No such file or directory", ""]
+
+
+@pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "file"])
+def test_nothing_is_printed_elsewhere_than_on_a_terminal(stream, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream)
+    SPINNER.begin("starting")
+    with SPINNER.during("compiling"):
+        assert SPINNER.busy()
+    assert not SPINNER.busy()
+    assert stream is None or stream.getvalue() == ""

@@ -1,0 +1,115 @@
+"""A line on the terminal of standard error that says what is being done, and for how many seconds.
+
+A thread draws it, also while the main thread imports or compiles. Elsewhere than on a terminal, nothing is printed.
+This module imports only a few modules of the standard library, as terminal.py does.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+TICK_SECONDS = 0.1
+FRAMES = "|/-\\"
+PAUSE_SECONDS = 1.0
+"""Work that begins this soon after the last counts as the same: its seconds go on."""
+
+
+class Spinner:
+    """The line of this process.
+
+    It is shown in two ways: by `begin`, until anything else is printed, and during a block, when others that print only
+    interrupt it. No progress bar is drawn then: see `busy`.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()  # held while anything is written
+        self._thread: threading.Thread | None = None
+        self._text, self._width = "", 0
+        self._blocks, self._began, self._ended = 0, 0.0, 0.0
+
+    def begin(self, text: str) -> None:
+        """Show a text at once, until anything else is printed."""
+        with self._changed:
+            self._text, self._began = text, time.monotonic()
+            self._draw()
+            self._start()
+
+    @contextmanager
+    def during(self, text: str) -> Iterator[None]:
+        """Show a text while the block runs, or while one of several such blocks runs in other threads."""
+        with self._changed:
+            self._blocks += 1
+            if self._blocks == 1:
+                now = time.monotonic()
+                self._began = self._began if now - self._ended < PAUSE_SECONDS else now
+                self._text = text
+                self._start()
+        try:
+            yield
+        finally:
+            with self.cleared():
+                self._blocks, self._ended = self._blocks - 1, time.monotonic()
+                self._text = self._text if self._blocks else ""
+
+    @contextmanager
+    def cleared(self) -> Iterator[None]:
+        """Remove the line, so that the block can print. It returns only if it belongs to a block of `during`."""
+        with self._changed:
+            if self._width:
+                self._write(" " * self._width + "\r")
+                self._width = 0
+            self._text = self._text if self._blocks else ""
+            yield
+
+    def busy(self) -> bool:
+        """Return whether the line belongs to a block of `during`; if it does not, remove it."""
+        with self.cleared():
+            return self._blocks > 0
+
+    def _start(self) -> None:
+        """Let the thread draw, if standard error is a terminal."""
+        if self._thread is None and is_terminal():
+            from w2vtrain.system.parallel import held_signals  # not needed elsewhere than on a terminal
+
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            with held_signals():
+                self._thread.start()
+        self._changed.notify()
+
+    def _run(self) -> None:
+        with self._changed:
+            while True:
+                self._changed.wait(TICK_SECONDS if self._text else None)
+                self._draw()
+
+    def _draw(self) -> None:
+        if self._text and is_terminal():
+            seconds = time.monotonic() - self._began
+            since = f", {int(seconds)} s" if seconds >= 1 else ""
+            line = f"{FRAMES[int(seconds / TICK_SECONDS) % len(FRAMES)]} {self._text}{since}"
+            self._width = columns()
+            self._write(line[: self._width].ljust(self._width) + "\r")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # a closed stream
+            sys.stderr.write("\r" + text)
+            sys.stderr.flush()
+
+
+def is_terminal() -> bool:
+    """Return whether standard error is a terminal; programs without one may have None."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def columns() -> int:
+    """Return how many characters a line of the terminal takes before the cursor wraps."""
+    try:
+        return (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 1  # 0: nobody has set the size
+    except (OSError, ValueError):
+        return 79
+
+
+SPINNER = Spinner()

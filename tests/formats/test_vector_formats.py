@@ -88,7 +88,7 @@ def test_one_module_adds_a_format_to_all_functions(toy):
 
 def test_error_messages_list_a_new_format(toy):
     with pytest.raises(
-        UsageError, match=r"use \.txt \(text\), \.vec \(text\), .*\.bin \(binary\), .*\.csv \(toy\), or format="
+        UsageError, match=r"known are \.txt \(text\), \.vec \(text\), .*\.bin \(binary\), .*\.csv \(toy\), or format="
     ):
         format_of("a.json")
     with pytest.raises(UsageError, match=r"use text or .* or toy"):

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -248,16 +249,13 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
     """
     asked = asked_words(words, lookup.size or len(words), vectors)
     with imports():
-        from threadpoolctl import threadpool_limits
-
         from w2vtrain.embeddings.keyed_vectors import KeyedVectors
     loaded = vectors_in(vectors)
     keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
     failed, queries = 0, _lines() if asked is None else [[("", query) for query in asked]]
-    one_by_one = asked is None and lookup.batch is None
-    with threadpool_limits(1 if one_by_one else None, user_api="blas"):  # or threads mostly wait for each other
+    with _one_thread() if asked is None and lookup.batch is None else nullcontext():
         for where, query, answer in _answered(keyed, lookup, queries):
             try:
                 if len(query) != (lookup.size or max(1, len(query))):
@@ -281,6 +279,13 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                 echo(lookup.blank.format(" ".join(query)))
     if failed and asked:
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: the warnings say why")
+
+
+def _one_thread() -> Any:
+    """Return a context in which NumPy uses one thread: for one short query after another, several mostly wait."""
+    with imports():
+        from threadpoolctl import threadpool_limits
+    return threadpool_limits(1, user_api="blas")
 
 
 def known_phrase(word: str, keyed: KeyedVectors) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
+from w2vtrain.errors import ConfigError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.progress_bar import progress_bar
 from w2vtrain.text.phrase_finding import find_in, read_text
@@ -157,6 +158,7 @@ def continue_training(
     epochs: int = 5,
     *,
     grow_vocabulary: bool = False,
+    freeze: bool = False,
     heldout: Texts = (),
     events: Events | None = None,
     progress: bool = False,
@@ -169,7 +171,8 @@ def continue_training(
     model : Model, KeyedVectors or Vectors
         What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
         and those of its schedule. With another objective or architecture, its input vectors are taken, and whatever
-        else fits. With vectors, only these are taken, and the words are those of `corpus`.
+        else fits. With vectors, only these are taken, and the words are those of `corpus`: to keep the others, too, add
+        the result to KeyedVectors with ``keyed.add_vectors(result.words, result.input, replace=True)``.
     corpus : as in `train`
         Text files or sentences.
     epochs : int, default 5
@@ -179,6 +182,8 @@ def continue_training(
         other words of the corpus are ignored. If True, the counts of the corpus are added to those of the model, and
         words join that occur at least `min_count` times in the corpus, at most until there are `max_vocab` words. They
         start like the words of a new model.
+    freeze : bool, default False
+        Leave the vectors of the words of `model` as they are, and train new ones.
     heldout, events, progress, **settings
         See `train`.
 
@@ -207,9 +212,14 @@ def continue_training(
 
     """
     start = WarmStart.of(model)
+    if grow_vocabulary and not start.model:
+        raise ConfigError(
+            f"grow_vocabulary: {start.name} have no counts to add to: leave it out, and add the result to KeyedVectors"
+            " with add_vectors(result.words, result.input, replace=True), which keep their other words"
+        )
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
-    inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary)
+    inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
     return _fit(inputs, checked, events, progress)
 
 

@@ -49,8 +49,8 @@ class Inputs:
     sources: the corpus; heldout: held-out text; vocabulary: used instead of counting the corpus's words; folder: holds
     the encoded corpus during training, by default the system's folder for temporary files; encoded: the corpus if it is
     encoded already, so that `sources` are not read; start: a trained model or vectors that the run starts from, whose
-    words are trained; grow: whether new words join those of `start`; raw: whether the corpus may be raw text, because
-    nobody chose a tokenizer.
+    words are trained; grow: whether new words join those of a model in `start`; freeze: whether the vectors of `start`
+    stay as they are; raw: whether the corpus may be raw text, because nobody chose a tokenizer.
     """
 
     sources: Sources
@@ -60,6 +60,7 @@ class Inputs:
     encoded: EncodedCorpus | None = None
     start: WarmStart | None = None
     grow: bool = False
+    freeze: bool = False
     raw: bool = False
 
     def check(self, settings: Settings) -> None:
@@ -70,7 +71,7 @@ class Inputs:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
-            self.start.check(settings, self.grow)
+            self.start.check(settings, self.grow, self.freeze)
 
     def known_words(self) -> Vocabulary | None:
         """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""
@@ -78,7 +79,7 @@ class Inputs:
 
     def words(self, counted: Counted, settings: Settings) -> Vocabulary:
         """Return the words to train on: the known ones, with `grow` also frequent new ones; or the corpus's own."""
-        if self.grow and self.start:
+        if self.grow and self.start and self.start.model:
             return self.start.grown(counted, settings)
         return self.known_words() or counted.vocabulary(settings.min_count, settings.max_vocab)
 

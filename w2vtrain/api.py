@@ -43,8 +43,9 @@ def train(
         as the space in "new york". Sentences are read once, whatever the number of epochs, so a generator will do; it
         runs in another thread. The words are used as they are: the settings `tokenizer`, `encoding_errors` and
         `allow_nul` apply only to files. Or a data frame, a table or a dataset, with `column`, or one column of it, of
-        pandas, Polars, PyArrow or Hugging Face's datasets: strings are lines of text, as in files, and lists of strings
-        are sentences. This needs the package pyarrow: ``pip install 'w2vtrain[table]'``.
+        pandas, Polars, PyArrow or Hugging Face's datasets, or a NumPy array: strings are lines of text, as in files,
+        and lists of strings are sentences. Tables, datasets and files of tables need the package pyarrow: ``pip install
+        'w2vtrain[table]'``. A list of strings holds names of files; ``numpy.array(texts)`` holds texts.
         Words that are empty or have newlines cannot be saved in a model.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.

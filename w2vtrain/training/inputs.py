@@ -4,6 +4,8 @@ Nothing is trained here. fingerprint.py is how a resumed run detects that they h
 """
 
 import copy
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from w2vtrain.config import Settings, check_patience
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
 from w2vtrain.text.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
@@ -31,6 +33,8 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
 from w2vtrain.training.warm_start import WarmStart
 
+NAME = re.compile(r"[/\\\\*?\[]|\.\w{1,10}$|^-$")
+"""What names of files and patterns have: a separator, a wildcard or a suffix; or standard input."""
 CHUNK_WORDS = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
 
@@ -89,10 +93,10 @@ def sources_of(texts: Texts) -> Sources:
 
     A list or another sequence holds paths if its first item is one. An empty one holds none.
 
-    Raise TokenError if `texts` is nothing of that.
+    Raise TokenError if `texts` is nothing of that, and InputMissing for a string that is text.
     """
     if isinstance(texts, str | PathLike):
-        return [fspath(texts)]
+        texts = [texts]
     if is_frame(texts):
         return Sentences(texts) if needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
     if isinstance(texts, Source | HasSource):
@@ -104,7 +108,19 @@ def sources_of(texts: Texts) -> Sources:
         if not isinstance(path, str | PathLike):
             raise TokenError(f"item {i} is {shown(path)}, although item 0 is a path: pass paths or lists of words")
         paths.append(fspath(path))
+    refuse_text([path for path in texts if isinstance(path, str)])
     return paths
+
+
+def refuse_text(strings: Sequence[str]) -> None:
+    """Raise InputMissing for the first string that is text or one of several words, and not the name of a file."""
+    for text in strings:
+        is_text = "\n" in text or (not NAME.search(text) and (" " in text or len(strings) > 1))
+        if is_text and not os.path.exists(text):  # noqa: PTH110 - unlike Path.exists, it accepts names that are too long
+            raise InputMissing(
+                f"{shown(text)} is not the name of a file: to train on texts, pass lists of words, such as"
+                " [text.split() for text in texts], or numpy.array(texts), which is read like the lines of a file"
+            )
 
 
 def corpus_of(sources: Sources, settings: Settings) -> Source:

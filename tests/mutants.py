@@ -131,8 +131,8 @@ MUTANTS = (
         "if rows is not None and lenient:", "formats/test_vectors.py formats/test_attacks.py",
     ),
     Mutant(
-        "repeated-word-in-vectors", "formats/vector_formats/_rows.py", "        if word in self._seen:",
-        "        if word in self.words[-1:]:", "formats/test_vectors.py",
+        "repeated-word-in-vectors", "formats/vector_formats/_rows.py", "elif word in self._seen:",
+        "elif word in self.words[-1:]:", "formats/test_vectors.py",
     ),
     # embeddings
     Mutant(

@@ -11,6 +11,7 @@ from typing import Unpack
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
+from w2vtrain.errors import ConfigError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.keywords import FurtherSettings, ReadingSettings, TrainingSettings, with_settings
 from w2vtrain.progress_bar import progress_bar
@@ -44,8 +45,9 @@ def train(
         as the space in "new york". Sentences are read once, whatever the number of epochs, so a generator will do; it
         runs in another thread. The words are used as they are: the settings `tokenizer`, `encoding_errors` and
         `allow_nul` apply only to files. Or a data frame, a table or a dataset, with `column`, or one column of it, of
-        pandas, Polars, PyArrow or Hugging Face's datasets: strings are lines of text, as in files, and lists of strings
-        are sentences. This needs the package pyarrow: ``pip install 'w2vtrain[table]'``.
+        pandas, Polars, PyArrow or Hugging Face's datasets, or a NumPy array: strings are lines of text, as in files,
+        and lists of strings are sentences. Tables, datasets and files of tables need the package pyarrow: ``pip install
+        'w2vtrain[table]'``. A list of strings holds names of files; ``numpy.array(texts)`` holds texts.
         Words that are empty or have newlines cannot be saved in a model.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
@@ -158,6 +160,7 @@ def continue_training(
     epochs: int = 5,
     *,
     grow_vocabulary: bool = False,
+    freeze: bool = False,
     heldout: Texts = (),
     events: Events | None = None,
     progress: bool = False,
@@ -170,7 +173,8 @@ def continue_training(
     model : Model, KeyedVectors or Vectors
         What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
         and those of its schedule. With another objective or architecture, its input vectors are taken, and whatever
-        else fits. With vectors, only these are taken, and the words are those of `corpus`.
+        else fits. With vectors, only these are taken, and the words are those of `corpus`: to keep the others, too, add
+        the result to KeyedVectors with ``keyed.add_vectors(result.words, result.input, replace=True)``.
     corpus : as in `train`
         Text files or sentences.
     epochs : int, default 5
@@ -180,6 +184,8 @@ def continue_training(
         other words of the corpus are ignored. If True, the counts of the corpus are added to those of the model, and
         words join that occur at least `min_count` times in the corpus, at most until there are `max_vocab` words. They
         start like the words of a new model.
+    freeze : bool, default False
+        Leave the vectors of the words of `model` as they are, and train new ones.
     heldout, events, progress, **settings
         See `train`.
 
@@ -208,9 +214,14 @@ def continue_training(
 
     """
     start = WarmStart.of(model)
+    if grow_vocabulary and not start.model:
+        raise ConfigError(
+            f"grow_vocabulary: {start.name} have no counts to add to: leave it out, and add the result to KeyedVectors"
+            " with add_vectors(result.words, result.input, replace=True), which keep their other words"
+        )
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
-    inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary)
+    inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
     return _fit(inputs, checked, events, progress)
 
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from w2vtrain import load_model, read_vectors, save_model
+from w2vtrain import load_model, read_vectors, save_model, write_vectors
 from w2vtrain.training.run_folder import RunFolder
 
 SMALL = ["--vector-size", "8", "--min-count", "2", "--sample", "0"]
@@ -67,6 +67,54 @@ def test_vectors_give_input_rows_and_the_corpus_the_words(folder, w2vtrain_here)
     assert len(after.words) == 13
 
 
+@pytest.fixture
+def pretrained(folder):
+    """Return vectors of words of which the second text has some, in a file beside it."""
+    words = [f"{name}{k}" for k in range(9) for name in ("other", "w")]
+    matrix = np.random.default_rng(8).normal(size=(len(words), 8)).astype(np.float32)
+    write_vectors(folder / "pre.bin", words, matrix)
+    return dict(zip(words, matrix, strict=True))
+
+
+@pytest.mark.parametrize("output", ["more.bin", "more.glove", "more.npz"])
+def test_all_words_of_vectors_are_kept_if_the_vocabulary_grows(folder, w2vtrain_here, pretrained, output):
+    code, _, said = w2vtrain_here(start(output, *SMALL[2:], "--grow-vocabulary", model="pre.bin"), folder)
+    assert code == 0, said
+    assert "from pre.bin: 9 words known, 4 new; took input; 9 other words stay as they are" in said
+    trained, after = load_model(folder / f"{output}.model"), read_vectors(folder / output)
+    assert after.words == [*trained.words, *(word for word in pretrained if word.startswith("other"))]
+    assert set(trained.words) == {f"w{k}" for k in range(13)}
+    np.testing.assert_array_equal(after.matrix[:13], trained.input)
+    np.testing.assert_array_equal(after.matrix[13:], [pretrained[word] for word in after.words[13:]])
+    assert all((after.matrix[after.words.index(f"w{k}")] != pretrained[f"w{k}"]).any() for k in range(9))
+
+
+def test_a_run_says_which_words_of_vectors_it_leaves_out(folder, w2vtrain_here, pretrained):
+    code, _, said = w2vtrain_here(start("more.bin", *SMALL[2:], model="pre.bin"), folder)
+    assert code == 0, said
+    assert "took input; 9 other words are left out (--grow-vocabulary keeps them)" in said
+    assert len(read_vectors(folder / "more.bin").words) == 13
+
+
+@pytest.mark.parametrize("more", [[], ["--threads", "2"], ["--objective", "softmax"], ["--architecture", "cbow"]])
+def test_frozen_words_keep_their_vectors_to_the_bit(folder, w2vtrain_here, pretrained, more):
+    words = start("more.bin", *SMALL[2:], "--grow-vocabulary", "--freeze", *more, model="pre.bin")
+    assert w2vtrain_here(words, folder)[0] == 0
+    after = read_vectors(folder / "more.bin")
+    for word, vector in pretrained.items():
+        np.testing.assert_array_equal(after.matrix[after.words.index(word)], vector)
+    new = after.matrix[[after.words.index(f"w{k}") for k in range(9, 13)]]
+    assert np.linalg.norm(new, axis=1).min() > 0.3  # initial vectors are shorter than 0.2
+
+
+def test_words_of_a_model_can_be_frozen_while_its_vocabulary_grows(folder, w2vtrain_here):
+    assert w2vtrain_here(start("more.vec", "--grow-vocabulary", "--freeze"), folder)[0] == 0
+    before, after = load_model(folder / "first.model"), load_model(folder / "more.vec.model")
+    rows = [after.words.index(word) for word in before.words]
+    np.testing.assert_array_equal(after.input[rows], before.input)
+    assert (after.output[rows] != before.output).any()
+
+
 def stopped_after(slices, monkeypatch, run):
     """Let `run` save a checkpoint and stop after this many slices."""
     calls, due = itertools.count(1), RunFolder.due
@@ -96,6 +144,15 @@ def test_a_stopped_run_ends_with_the_same_bytes(folder, w2vtrain_here, monkeypat
     assert more.record["init_from"] == whole.record["init_from"]
 
 
+def test_a_stopped_run_with_frozen_words_ends_with_the_same_bytes(folder, w2vtrain_here, monkeypatch, pretrained):
+    more = [*SMALL[2:], "--grow-vocabulary", "--freeze", "--checkpoint-every", "0"]
+    assert w2vtrain_here(start("whole.bin", *more, model="pre.bin"), folder)[0] == 0
+    stopped_after(5, monkeypatch, lambda: w2vtrain_here(start("more.bin", *more, model="pre.bin"), folder))
+    code, _, said = w2vtrain_here(["resume", "more.bin.run"], folder)
+    assert code == 0, said
+    assert (folder / "more.bin").read_bytes() == (folder / "whole.bin").read_bytes()
+
+
 def test_a_run_resumes_only_with_the_model_that_it_began_with(folder, w2vtrain_here, monkeypatch):
     words = start("more.vec", "--checkpoint-every", "0")
     stopped_after(3, monkeypatch, lambda: w2vtrain_here(words, folder))
@@ -121,7 +178,10 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
     [
         (["--init-from", "first.model", "--vector-size", "9"], 78, "vectors of 8 dimensions, not 9"),
         (["--init-from", "first.model", "--read-vocab", "v"], 2, "the model has the vocabulary; leave out --read-v"),
-        (["--init-from", "first.vec", "--grow-vocabulary"], 78, "has no counts to add to"),
+        (["--init-from", "first.vec", "--grow-vocabulary", "--export", "out"], 2, "the other words of first.vec have"),
+        (["--init-from", "first.vec", "--grow-vocabulary", "--format", "model"], 2, "only words that were trained"),
+        (["--init-from", "first.vec", "--freeze", "--weight-decay", "0.1"], 78, "freeze: needs an architecture"),
+        (["--freeze"], 2, "freeze: has no effect without --init-from"),
         (["--init-from", "nowhere"], 66, "nowhere cannot be opened"),
         (["--init-from", "first.txt"], 65, "first.txt"),
         (["--grow-vocabulary"], 2, "has no effect without --init-from"),

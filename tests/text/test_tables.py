@@ -351,8 +351,55 @@ def test_without_pyarrow_a_column_of_lists_in_pandas_is_an_iterable_of_sentences
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for rows in (WORDS, [tuple(words) for words in WORDS]):
         assert read(column_of(pandas.Series(rows, dtype=object))) == read(Sentences(WORDS))
+
+
+def test_columns_of_strings_need_no_pyarrow(tmp_path, monkeypatch):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join([*TEXTS, ""]), encoding="utf-8", newline="\n")
+    expected, texts = read(Corpus([str(path)])), pandas.Series(TEXTS, dtype=object)
+    categories, lines = texts.astype("category"), polars.Series(TEXTS)
+    frames = [pandas.DataFrame({"text": texts, "id": range(len(TEXTS))}), polars.DataFrame({"text": lines})]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for column in (texts, categories, lines):
+        assert read(column_of(column), 2) == expected
+    for frame in frames:
+        assert read(column_of(frame, "text")) == expected
     with pytest.raises(InputMissing, match="the Series needs the package pyarrow"):
-        read(column_of(pandas.Series(TEXTS, dtype=object)))
+        read(column_of(pandas.Series([1, 2])))
+
+
+@pytest.mark.parametrize("dtype", [str, object, np.dtypes.StringDType()], ids=["fixed", "object", "variable"])
+def test_arrays_of_strings_are_texts_like_the_lines_of_a_file(tmp_path, dtype):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join([*TEXTS, ""]), encoding="utf-8", newline="\n")
+    assert read(column_of(np.array(TEXTS, dtype)), 2) == read(Corpus([str(path)]))
+    with pytest.raises(UsageError, match="the ndarray: has no columns: leave out column"):
+        read(column_of(np.array(TEXTS, dtype), "text"))
+
+
+def test_rows_that_are_no_text_are_refused_with_their_place():
+    with pytest.raises(TokenError, match=r"the ndarray: row 1 \(from 0\): None, and there must be text: drop"):
+        read(column_of(np.array(["a b", None], object)))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["art", "of war"], ["art", "of", "war"], ("a longer text", "another"), "one text of five words", "two\nlines.txt",
+     ["x" * 5000 + " y"], ["an end with a point.", "b"]],
+    ids=["one-each", "words", "tuple", "string", "lines", "long", "points"],
+)  # fmt: skip
+def test_texts_are_not_taken_for_names_of_files(texts):
+    with pytest.raises(InputMissing, match="is not the name of a file: to train on texts, pass lists of words"):
+        inputs.sources_of(texts)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["a b.txt"], ["a.txt", "b.txt"], "corpus", ["corpus"], ["my texts/", "*"], [Path("my corpus"), Path("b")]],
+    ids=["space", "files", "name", "one", "patterns", "paths"],
+)
+def test_names_of_files_that_do_not_exist_are_still_names(names):
+    assert inputs.sources_of(names) == ([names] if isinstance(names, str) else list(map(str, names)))
 
 
 ONE = "ab cd " * 200_000

@@ -18,7 +18,7 @@ from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "Input": ("read_vocab", "init_from", "grow_vocabulary", "heldout", "cache_dir"),
+    "Input": ("read_vocab", "init_from", "grow_vocabulary", "freeze", "heldout", "cache_dir"),
     "Output": (
         "output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "force",
     ),

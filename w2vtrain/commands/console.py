@@ -187,7 +187,12 @@ class Console:
     def _started(self, facts: dict[str, Any]) -> None:
         self._log("started_from", **facts)
         new, parts = facts["new_words"], ", ".join(facts["parts"])
-        self.say(f"started     from {facts['name']}: {facts['words']:,} words known, {new:,} new; took {parts}")
+        line = f"started     from {facts['name']}: {facts['words']:,} words known, {new:,} new; took {parts}"
+        if kept := facts.get("kept_words"):
+            line += f"; {kept:,} other words stay as they are"
+        if left_out := facts.get("left_out_words"):
+            line += f"; {left_out:,} other words are left out (--grow-vocabulary keeps them)"
+        self.say(line)
 
     def _ready(self, seconds: float) -> None:
         self.notice.cancel()

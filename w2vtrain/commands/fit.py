@@ -51,9 +51,13 @@ from w2vtrain.system.spinner import SPINNER
 )  # fmt: skip
 @click.option(
     "--grow-vocabulary/--no-grow-vocabulary", default=None,
-    help="With --init-from MODEL: add the corpus's counts to the model's, and train new words that occur --min-count"
-    " times in the corpus.  [default: off]",
+    help="With --init-from: keep all its words, and train new words that occur --min-count times in the corpus. A"
+    " model's counts grow by those of the corpus; vectors, which have no counts, are written unchanged, after the"
+    " others, if the corpus lacks their words.  [default: off]",
 )  # fmt: skip
+@click.option(
+    "--freeze", is_flag=True, help="With --init-from: leave the vectors of its words as they are, and train new words."
+)
 @click.option(
     "--heldout", multiple=True, metavar="FILE",
     help="Score this text after each epoch and keep the vectors of the best epoch; repeatable.",

@@ -49,9 +49,16 @@ class FitPlan(Plan):
     request: FitRequest
     reason: str
 
+    @property
+    def kept(self) -> WarmStart | None:
+        """The vectors whose words are all written, or None: those of a model are all trained."""
+        start = self.inputs.start
+        return start if start and not start.model and self.inputs.grow else None
+
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
-        request, folder, results = self.request, self.request.run_folder, partial(results_bytes, self.request)
+        request, folder = self.request, self.request.run_folder
+        results = partial(results_bytes, request, self.kept)
         if folder is None:
             return Run(results)
         cache, wait = Path(request.cache_dir) if request.cache_dir else None, request.on_full == "wait"
@@ -73,7 +80,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Team) ->
         origins["min_count"] = "--read-vocab"
     known = request.origins or origins  # a run folder has those of its command
     grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
-    inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, raw=is_raw)
+    inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
     objective_class(asked.objective)  # its error is raised alone, not by each of these checks
     _, planned, _ = check_all(
         partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
@@ -81,7 +88,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Team) ->
     settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
         if team.size > 1:
-            check_ranks(request)
+            check_ranks(request, start)
         if team.leads:
             check_results(request, settings)
             check_files(request, planned)
@@ -161,16 +168,27 @@ def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
 
 
 def check_start(request: FitRequest, start: WarmStart | None) -> None:
-    """Raise UsageError for --grow-vocabulary without --init-from, or --read-vocab with a model."""
-    if start is None and request.grow_vocabulary is not None:
-        raise UsageError("grow-vocabulary: has no effect without --init-from")
+    """Raise UsageError for options without --init-from, for --read-vocab with a model, and for results that cannot have
+    all words of vectors.
+    """
+    for name, value in (("grow-vocabulary", request.grow_vocabulary), ("freeze", request.freeze or None)):
+        if start is None and value is not None:
+            raise UsageError(f"{name}: has no effect without --init-from")
+    if start and not start.model and request.grow_vocabulary:
+        if request.export not in ("auto", "in"):
+            raise UsageError(f"export: the other words of {start.name} have input vectors alone; use --export in")
+        if request.vectors[0].is_model:
+            raise UsageError(
+                f"{request.output}: a model has only words that were trained; write vectors, and the model with"
+                " --save-model"
+            )
     if start and start.model and request.read_vocab:
         raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
 
 
-def check_ranks(request: FitRequest) -> None:
+def check_ranks(request: FitRequest, start: WarmStart | None) -> None:
     """Raise UsageError or ConfigError for what several ranks cannot do: write to a stream, or add words to a model."""
-    if request.grow_vocabulary:
+    if request.grow_vocabulary and start and start.model:
         raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
     for file in filter(is_stream, request.results):
         raise UsageError(

@@ -26,6 +26,7 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.space import SMALL_BYTES
+from w2vtrain.training.warm_start import WarmStart
 
 HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
 """Outputs that a run folder may name without evidence that the run began them."""
@@ -85,16 +86,19 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
             lock.release(remove)
 
 
-def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequence[str] = ()) -> None:
+def write_results(
+    request: FitRequest, model: Model, run: Run, warnings: Sequence[str] = (), kept: WarmStart | None = None
+) -> None:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
 
-    warnings: that were reported, for the record. If the disk is full and the run waits for space, try again.
+    warnings: that were reported, for the record; kept: what has other words to write. If the disk is full and the run
+    waits for space, try again.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     outputs = {output.path: output for output in request.vectors}
     chosen = outputs[request.output]
-    export, share = choose_vectors(model.record, "in" if chosen.form == FASTTEXT else request.export)
+    export, share = choose_vectors(model.record, "in" if chosen.form == FASTTEXT or kept else request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
     record: dict[str, Any] = {"run": run.id} if run.id else {}  # `supervise` recognizes by it that this run has ended
@@ -109,7 +113,10 @@ def write_results(request: FitRequest, model: Model, run: Run, warnings: Sequenc
             save_as(chosen.form, file, model, force, claim)
             return
         vectors = exported(model.input, model.output, export, share, file)
-        chosen.write(model.words, vectors, owned, claim, model.counts)
+        if kept:
+            chosen.write(*kept.with_others(model.words, vectors), owned, claim)
+        else:
+            chosen.write(model.words, vectors, owned, claim, model.counts)
 
     def write_rows(file: str, force: bool) -> None:
         counts = model.counts if rows == len(model.words) else None
@@ -138,10 +145,13 @@ def _retried(write: Callable[[str, bool], None], file: str, owned: Callable[[str
                 raise
 
 
-def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights) -> list[tuple[Path, int]]:
+def results_bytes(
+    request: FitRequest, kept: WarmStart | None, vocabulary: Vocabulary, weights: Weights
+) -> list[tuple[Path, int]]:
     """Return the folder of each result, and about how many bytes the result takes there; streams take none.
 
-    weights: of any moment of the training. Until a file is complete, one that it replaces keeps its space.
+    kept: see `write_results`; weights: of any moment of the training. Until a file is complete, one that it replaces
+    keeps its space.
     """
     words, rows = vocabulary.words, len(weights.output)
     arrays = (vocabulary.counts, weights.input, weights.output, *weights.arrays.values())
@@ -151,7 +161,7 @@ def results_bytes(request: FitRequest, vocabulary: Vocabulary, weights: Weights)
     def vectors(output: Output, count: int) -> int:
         return whole if output.is_model else round(output.estimated_size(words, weights.input) * count / len(words))
 
-    counts = (len(words), rows)
+    counts = (len(words) + (len(kept.words) if kept else 0), rows)
     sizes = {output.path: vectors(output, count) for output, count in zip(request.vectors, counts, strict=False)}
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
     sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}

@@ -53,6 +53,7 @@ class FitRequest:
     read_vocab: str | None = None
     init_from: str | None = None
     grow_vocabulary: bool | None = None
+    freeze: bool = False
     heldout: Sequence[str] = ()
     log_json: str | None = None
     config: str | None = None

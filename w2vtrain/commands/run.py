@@ -139,7 +139,7 @@ def train_and_write(planned: FitPlan, run: Run, team: Team, console: Console) ->
     started = time.monotonic()
     run.enter(Phase.WRITING)
     with run.rescued():
-        write_results(planned.request, model, run, console.warnings)
+        write_results(planned.request, model, run, console.warnings, planned.kept)
     console.summary(model, planned.request.results, time.monotonic() - started)
 
 

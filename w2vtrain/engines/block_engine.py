@@ -237,6 +237,7 @@ class BlockEngine(Engine):
             for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
                 chunk_loss, count = self._chunk(chunk, lr, epoch, thread)
                 loss, examples = loss + chunk_loss, examples + count
+        self.restore(order)
         return loss, examples
 
     def _chunk(self, chunk: int, lr: float, epoch: int, thread: int) -> tuple[float, int]:

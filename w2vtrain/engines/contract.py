@@ -127,6 +127,27 @@ class Engine:
     def __post_init__(self) -> None:
         self.keep = keep_thresholds(self.text.counts, self.schedule.sample)
         self.input_rows = (self.subwords or self.architecture).input_rows(len(self.problem.counts))
+        self.locked: tuple[np.ndarray, np.ndarray] | None = None  # the place of each row among the values, or -1
+
+    def lock_rows(self, rows: np.ndarray) -> None:
+        """Restore the input rows (n,) of words after each chunk, so that they end as they are now.
+
+        Within a chunk of about 1,000 words, they follow their gradients as all others do.
+        """
+        places = np.full(self.input_rows, -1, np.int64)
+        places[rows] = np.arange(len(rows))
+        self.chunks_per_call, self.locked = 1, (places, self.matrices()[0][rows].copy())
+
+    def restore(self, order: np.ndarray) -> None:
+        """Restore the locked rows of the words of chunks `order` (n,), which training has changed."""
+        if self.locked is None:
+            return
+        (places, values), text = self.locked, self.text
+        for chunk in order.tolist():
+            words = np.unique(text.tokens[text.starts[chunk] : text.starts[chunk + 1]])
+            words = words[words >= 0]
+            words = words[places[words] >= 0]
+            self.matrices()[0][words] = values[places[words]]
 
     def compile(self) -> None:
         """Compile all kernels, so that no thread has to wait for them later."""

@@ -153,7 +153,6 @@ class WindowEngine(Engine):
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
         self.w_in = initial_input(problem, self.input_rows, more[0])
         self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))
-        self.locked: tuple[np.ndarray, np.ndarray] | None = None
         self.use(objective)
 
     def use(self, objective: Any) -> None:
@@ -162,11 +161,9 @@ class WindowEngine(Engine):
         self.workers = [self._worker(thread, mine) for thread, mine in enumerate(own)]
 
     def lock_rows(self, rows: np.ndarray) -> None:
-        """Restore input rows (n,) after each chunk, so that they end as they are now.
-
-        Within a chunk of about 1,000 words, they follow their gradients as all others do.
-        """
-        self.chunks_per_call, self.locked = 1, (rows, self.w_in[rows].copy())
+        super().lock_rows(rows)
+        self.hot = self.hot._replace(inputs=range(0))  # replicas would carry changes on to the next chunk
+        self.use(self.objective)
 
     def _worker(self, thread: int, objective: Any) -> tuple[Any, Any, Scratch]:
         """Return the architecture, the objective and the working memory of one thread.
@@ -199,9 +196,7 @@ class WindowEngine(Engine):
             architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,
             Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
         )  # fmt: skip
-        if self.locked:
-            rows, values = self.locked
-            self.w_in[rows] = values
+        self.restore(order)
         return loss, examples
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:

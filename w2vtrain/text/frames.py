@@ -1,13 +1,27 @@
 """Read one column of a data frame, a table or a dataset that a caller in Python passes, through Arrow's interface."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
-from w2vtrain.text.columns import bytes_of, column_in, column_of, first_part, is_list, pyarrow, rows, selected
+from w2vtrain.text.columns import (
+    PIECE_BYTES,
+    Place,
+    bytes_of,
+    column_in,
+    column_of,
+    first_part,
+    is_list,
+    pyarrow,
+    rows,
+    selected,
+)
 from w2vtrain.text.source import File
 from w2vtrain.text.table_formats import format_of
 from w2vtrain.text.table_formats.contract import Opened, Piece
@@ -23,10 +37,13 @@ class Frame:
 
 
 def is_frame(data: object) -> bool:
-    """Return whether data have the interface of Arrow, of Hugging Face's datasets, or of columns of pandas."""
+    """Return whether data have the interface of Arrow, of Hugging Face's datasets, or of columns of pandas, or are an
+    array of strings.
+    """
     names = dir(type(data))
     return (
         _is_column(data)
+        or _is_strings(data)
         or "__arrow_c_stream__" in names
         or "__arrow_c_array__" in names
         or {"with_format", "iter"} <= {*names}
@@ -43,6 +60,13 @@ def needs_no_pyarrow(data: Any) -> bool:
     except InputMissing:
         return isinstance(next(iter(data), None), list | tuple)
     return False
+
+
+def _is_strings(data: Any) -> bool:
+    """Return whether data are a NumPy array (n,) of strings."""
+    if not isinstance(data, np.ndarray) or data.ndim != 1:
+        return False
+    return data.dtype.kind in "UST" or (data.dtype.kind == "O" and len(data) > 0 and isinstance(data[0], str))
 
 
 def _is_column(data: Any) -> bool:
@@ -91,6 +115,9 @@ class FrameReader(TableReader):
 
     def _open(self, file: File) -> Opened:
         name, column, data = self._corpus.name, self._corpus.column, self._corpus.frame.data
+        if (texts := _texts(data, column, name)) is not None:
+            self._corpus.lists = False
+            return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"))))
         pyarrow(name)
         arrays = _arrays(_narrowed(data, column, name), column, name)
         first = next(arrays, None)
@@ -108,6 +135,34 @@ class FrameReader(TableReader):
         block = super().__next__()
         self.bytes_read = self.text_bytes
         return block
+
+
+def _texts(data: Any, column: str, name: str) -> Iterable[Any] | None:
+    """Return a column of strings if it is NumPy's, or pandas's or Polars's and pyarrow is missing; else None."""
+    if not isinstance(data, np.ndarray):
+        with suppress(InputMissing):
+            pyarrow(name)
+            return None
+    data = _narrowed(data, column, name)
+    if column and hasattr(data, "columns") and column in list(data.columns):
+        data = data[column]
+    is_text = isinstance(data, np.ndarray) or (hasattr(data, "to_frame") and isinstance(next(iter(data), None), str))
+    return data if is_text else None
+
+
+def _joined(texts: Iterable[Any], place: Place) -> Iterator[bytes]:
+    """Yield texts as bytes, each with a newline after it. Raise TokenError for a row that is no text."""
+    piece, size = [], 0
+    for i, text in enumerate(texts):
+        if not isinstance(text, str | bytes):
+            raise TokenError(f"{place(i)}: {shown(text)}, and there must be text: drop such rows, or fill them with ''")
+        piece.append(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+        size += len(piece[-1])
+        if size >= PIECE_BYTES:
+            yield b"\n".join([*piece, b""])
+            piece, size = [], 0
+    if piece:
+        yield b"\n".join([*piece, b""])
 
 
 def _narrowed(data: Any, column: str, name: str) -> Any:

@@ -65,7 +65,7 @@ def fit(
     with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
         learner = _Learner(plan, ids, events, record, team, probe)
         if inputs.start:
-            learner.start(inputs.start)
+            learner.start(inputs.start, inputs)
         if prepare:
             prepare(learner.engine)
         learner.resume(corpus, inputs.start)
@@ -136,9 +136,14 @@ class _Learner:
         more = (self.subwords or self.architecture).input_rows(words) if is_composed else 0
         check_memory(words, settings.vector_size + settings.bias, copies, more, once)
 
-    def start(self, start: WarmStart) -> None:
+    def start(self, start: WarmStart, inputs: Inputs) -> None:
         """Start from the weights of a trained model, and record it."""
-        self.record.init_from = start.copy_to(self.engine, self.settings)
+        facts = start.copy_to(self.engine, self.settings)
+        others = len(start.words) - facts["words"]
+        self.record.init_from = facts | {"kept_words" if inputs.grow else "left_out_words": others}
+        if inputs.freeze:
+            index = self.ids.vocabulary.index
+            self.engine.lock_rows(np.array([index[word] for word in start.words if word in index], np.int64))
         self.events.started(self.record.init_from)
 
     def train(self) -> None:

@@ -4,6 +4,8 @@ Nothing is trained here. fingerprint.py is how a resumed run detects that they h
 """
 
 import copy
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from w2vtrain.config import Settings, check_patience
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
 from w2vtrain.text.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
@@ -31,6 +33,8 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
 from w2vtrain.training.warm_start import WarmStart
 
+NAME = re.compile(r"[/\\\\*?\[]|\.\w{1,10}$|^-$")
+"""What names of files and patterns have: a separator, a wildcard or a suffix; or standard input."""
 CHUNK_WORDS = 1000
 """Words per chunk, the unit of shuffling. Shuffling raised analogy accuracy by 2 to 3 percentage points."""
 
@@ -49,8 +53,8 @@ class Inputs:
     sources: the corpus; heldout: held-out text; vocabulary: used instead of counting the corpus's words; folder: holds
     the encoded corpus during training, by default the system's folder for temporary files; encoded: the corpus if it is
     encoded already, so that `sources` are not read; start: a trained model or vectors that the run starts from, whose
-    words are trained; grow: whether new words join those of `start`; raw: whether the corpus may be raw text, because
-    nobody chose a tokenizer.
+    words are trained; grow: whether new words join those of a model in `start`; freeze: whether the vectors of `start`
+    stay as they are; raw: whether the corpus may be raw text, because nobody chose a tokenizer.
     """
 
     sources: Sources
@@ -60,6 +64,7 @@ class Inputs:
     encoded: EncodedCorpus | None = None
     start: WarmStart | None = None
     grow: bool = False
+    freeze: bool = False
     raw: bool = False
 
     def check(self, settings: Settings) -> None:
@@ -70,7 +75,7 @@ class Inputs:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
-            self.start.check(settings, self.grow)
+            self.start.check(settings, self.grow, self.freeze)
 
     def known_words(self) -> Vocabulary | None:
         """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""
@@ -78,7 +83,7 @@ class Inputs:
 
     def words(self, counted: Counted, settings: Settings) -> Vocabulary:
         """Return the words to train on: the known ones, with `grow` also frequent new ones; or the corpus's own."""
-        if self.grow and self.start:
+        if self.grow and self.start and self.start.model:
             return self.start.grown(counted, settings)
         return self.known_words() or counted.vocabulary(settings.min_count, settings.max_vocab)
 
@@ -88,10 +93,10 @@ def sources_of(texts: Texts) -> Sources:
 
     A list or another sequence holds paths if its first item is one. An empty one holds none.
 
-    Raise TokenError if `texts` is nothing of that.
+    Raise TokenError if `texts` is nothing of that, and InputMissing for a string that is text.
     """
     if isinstance(texts, str | PathLike):
-        return [fspath(texts)]
+        texts = [texts]
     if is_frame(texts):
         return Sentences(texts) if needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
     if isinstance(texts, Source | HasSource):
@@ -103,7 +108,19 @@ def sources_of(texts: Texts) -> Sources:
         if not isinstance(path, str | PathLike):
             raise TokenError(f"item {i} is {shown(path)}, although item 0 is a path: pass paths or lists of words")
         paths.append(fspath(path))
+    refuse_text([path for path in texts if isinstance(path, str)])
     return paths
+
+
+def refuse_text(strings: Sequence[str]) -> None:
+    """Raise InputMissing for the first string that is text or one of several words, and not the name of a file."""
+    for text in strings:
+        is_text = "\n" in text or (not NAME.search(text) and (" " in text or len(strings) > 1))
+        if is_text and not os.path.exists(text):  # noqa: PTH110 - unlike Path.exists, it accepts names that are too long
+            raise InputMissing(
+                f"{shown(text)} is not the name of a file: to train on texts, pass lists of words, such as"
+                " [text.split() for text in texts], or numpy.array(texts), which is read like the lines of a file"
+            )
 
 
 def corpus_of(sources: Sources, settings: Settings) -> Source:

@@ -34,7 +34,7 @@ SEALED_FIELDS = ("run", "cwd", "request", "settings")
 """Fields that the digest covers."""
 FREE_SETTINGS = ("threads", "stall_timeout")
 """Settings that may change when a run is resumed."""
-DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary")
+DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary", "freeze")
 """Fields of the request that affect the result, in addition to the settings."""
 
 

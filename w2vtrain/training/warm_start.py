@@ -23,6 +23,7 @@ from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, s
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.formats.subwords import Ngrams, Subwords
+from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
 from w2vtrain.registry import members
@@ -117,8 +118,11 @@ class WarmStart:
             settings, origins = resolve(flags, environment, config, rest)
         return settings, origins
 
-    def check(self, settings: Settings, grow: bool) -> None:
-        """Raise ConfigError if a run with these effective settings cannot start here. grow: whether new words join."""
+    def check(self, settings: Settings, grow: bool, freeze: bool = False) -> None:
+        """Raise ConfigError if a run with these effective settings cannot start here.
+
+        grow: whether new words join; freeze: whether the vectors of the words that are known stay as they are.
+        """
         size = self.input.shape[1]
         if settings.vector_size != size:
             raise ConfigError(
@@ -137,14 +141,13 @@ class WarmStart:
             )
         if settings.subwords:
             self._check_subwords(settings)
-        if not grow:
-            return
-        if self.model is None:
+        is_composed = settings.subwords or composes(architecture_class(settings.architecture))
+        if freeze and (is_composed or settings.weight_decay):
             raise ConfigError(
-                f"{label('grow_vocabulary')}: {self.name} has no counts to add to, so the corpus alone decides which"
-                f" words are trained; leave out {spelled('grow_vocabulary')}"
+                f"{label('freeze')}: needs an architecture with a vector of its own for each word, and neither"
+                f" {spelled('subwords')} nor {spelled('weight_decay')}"
             )
-        if not self._can_grow(settings):
+        if grow and self.model and not self._can_grow(settings):
             raise ConfigError(
                 f"{label('grow_vocabulary')}: what objective {settings.objective} has learned does not fit other words;"
                 f" leave out {spelled('grow_vocabulary')}, choose another objective, or {START_FROM_VECTORS}"
@@ -194,6 +197,18 @@ class WarmStart:
         if settings.sentence_end:
             counts.setdefault(SENTENCE_END, corpus.lines)
         return union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
+
+    def with_others(self, words: list[str], rows: Any) -> tuple[list[str], LazyRows]:
+        """Return words and their vectors (V, d), followed by the words and vectors of this start that they lack."""
+        own, V = set(words), len(words)
+        others = np.array([row for row, word in enumerate(self.words) if word not in own], np.int64)
+
+        def read(part: slice) -> NDArray[np.float32]:
+            first, last, _ = part.indices(V + len(others))
+            more = others[max(0, first - V) : max(0, last - V)]
+            return np.concatenate([rows[first : min(last, V)], self.input[more]])
+
+        return [*words, *(self.words[row] for row in others)], LazyRows((V + len(others), self.input.shape[1]), read)
 
     def copy_to(self, engine: Engine, settings: Settings) -> dict[str, Any]:
         """Replace the initial weights of a run with what was learned; return the facts for the run's record.

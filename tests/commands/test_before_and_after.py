@@ -10,7 +10,7 @@ import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import Stopped
-from w2vtrain.formats.vectors import write_vectors
+from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.trust import new_files_in
 from w2vtrain.training import checkpoint
@@ -222,3 +222,29 @@ def test_stability_and_diff_print_words_as_text_and_json(w2vtrain_here, folder):
     found = json.loads(w2vtrain_here(["diff", "a.bin", "b.bin", "-n", "3", "--json"], folder)[1])
     assert [line.split("\t")[0] for line in out.splitlines()] == [moved["word"] for moved in found["moved"]]
     assert found["moved"][0]["cosine"] <= found["moved"][1]["cosine"]
+
+
+def test_diff_aligns_two_languages_by_pairs_and_writes_the_rotated_vectors(w2vtrain_here, tmp_path):
+    (tmp_path / "en.txt").write_text("king 1 0\nqueen 0.9 0.2\nriver 0 1\nwater 0.1 3\n")
+    (tmp_path / "de.txt").write_text("koenig 0 1\nkoenigin 0.2 0.9\nfluss 1 0\nwasser 3 0.1\n")
+    (tmp_path / "pairs.tsv").write_text("# pairs\nking\tkoenig\nqueen koenigin 1.0\n\nriver\tfluss\nno\tnein\n")
+    command = ["diff", "en.txt", "de.txt", "--pairs", "pairs.tsv"]
+    code, out, err = w2vtrain_here([*command, "-o", "aligned.vec"], tmp_path)
+    assert (code, sorted(out.splitlines())) == (
+        0, ["king koenig\t1.000\t", "queen koenigin\t1.000\t", "river fluss\t1.000\t"],
+    )  # fmt: skip
+    assert err == "mean cosine 1.0000 after rotation; 3 of 4 pairs, 1 only in en.txt, 1 only in de.txt\n"
+    aligned = read_vectors(tmp_path / "aligned.vec")
+    assert aligned.words == ["koenig", "koenigin", "fluss", "wasser"]
+    np.testing.assert_allclose(aligned.matrix, [[1, 0], [0.9, 0.2], [0, 1], [0.1, 3]], atol=1e-6)
+    assert w2vtrain_here([*command, "-o", "aligned.vec"], tmp_path)[0] == 73
+    assert w2vtrain_here([*command, "-o", "de.txt", "--force"], tmp_path)[0] == 2
+    found = json.loads(w2vtrain_here([*command, "--json"], tmp_path)[1])
+    assert {(word["word"], word["second"]) for word in found["moved"]} >= {("king", "koenig"), ("river", "fluss")}
+    code, _, err = w2vtrain_here(["diff", "en.txt", "de.txt"], tmp_path)
+    assert (code, "or given in --pairs" in err) == (65, True)
+    (tmp_path / "pairs.tsv").write_text("king\tkoenig\nqueen\n")
+    code, _, err = w2vtrain_here(command, tmp_path)
+    assert (code, "pairs.tsv:2: expected two words, got 'queen'" in err) == (65, True)
+    code, _, err = w2vtrain_here([*command[:3], "--min-count", "2"], tmp_path)
+    assert (code, "--min-count: the vectors have no counts" in err) == (65, True)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from word_vectors import in_gensim, vectors_of
 
-from w2vtrain.embeddings.alignment import aligned, difference
+from w2vtrain.embeddings.alignment import aligned, difference, rotated
 from w2vtrain.embeddings.stability import stability
 from w2vtrain.errors import DataError, UsageError
+from w2vtrain.formats.vectors import Vectors
 
 WORDS = [f"w{i}" for i in range(60)]
 
@@ -86,3 +87,37 @@ def test_the_word_that_was_moved_is_found_with_neighbors_that_left_and_came(rng)
 def test_vectors_of_different_dimensions_are_not_aligned(rng):
     with pytest.raises(DataError, match="3 and 2 dimensions"):
         difference(vectors_of(["a", "b"], np.eye(3)[:2]), vectors_of(["a", "b"], np.eye(2)))
+
+
+def test_pairs_of_words_are_compared_in_place_of_shared_words(rng):
+    base, turn = rng.standard_normal((60, 8)), rotation(rng, 8)
+    others = [f"v{i}" for i in range(60)]
+    first, second = vectors_of(WORDS, base), vectors_of(others[::-1], (base @ turn)[::-1])
+    pairs = list(zip(WORDS, others, strict=True))
+    found = difference(first, second, pairs=[*pairs[:40], ("w0", "v50"), ("w50", "v0"), ("w51", "none")], count=2)
+    assert found.words == WORDS[:40]
+    np.testing.assert_allclose(found.cosines, 1, atol=1e-6)
+    assert all(word.second == f"v{word.word[1:]}" and not word.left and not word.came for word in found.moved)
+    assert (found.only_first, found.only_second) == (20, 20)
+    turned = rotated(first, second, pairs=pairs[:40])
+    np.testing.assert_allclose(turned[:], base[::-1], atol=1e-5)  # also of words that are in no pair
+    with pytest.raises(DataError, match="pairs of words with vectors in common: 1"):
+        difference(first, second, pairs=pairs[:1])
+
+
+def test_rotated_vectors_are_the_nearest_to_the_pairs_and_keep_their_products(rng):
+    first, second = (vectors_of(WORDS, rng.standard_normal((60, 5))) for _ in range(2))
+    turned = rotated(first, second)[:]
+    np.testing.assert_allclose(turned @ turned.T, second.matrix @ second.matrix.T, atol=1e-4)
+    one, two = (file.matrix / np.linalg.norm(file.matrix, axis=1, keepdims=True) for file in (first, second))
+    left, _, right = np.linalg.svd(two.T @ one)
+    np.testing.assert_allclose(turned, second.matrix @ left @ right, atol=1e-5)
+
+
+def test_rare_words_of_either_file_are_not_compared(rng):
+    counts = np.arange(60, 0, -1)
+    first = Vectors(WORDS, rng.standard_normal((60, 4)).astype(np.float32), counts=counts)
+    second = Vectors(WORDS[::-1], rng.standard_normal((60, 4)).astype(np.float32), counts=counts)
+    assert difference(first, second, min_count=21).words == WORDS[20:40]
+    with pytest.raises(DataError, match="min_count: the vectors have no counts of words"):
+        difference(first, vectors_of(WORDS, np.ones((60, 4))), min_count=2)

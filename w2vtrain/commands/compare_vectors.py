@@ -5,10 +5,11 @@ The measures are computed in embeddings/stability.py and embeddings/alignment.py
 
 import click
 
-from w2vtrain.commands.input_files import refuse_stdin_twice, vectors_in
+from w2vtrain.commands.convert import files_read
+from w2vtrain.commands.input_files import check_different, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
 from w2vtrain.commands.shell import echo_json, imports
-from w2vtrain.system.terminal import echo
+from w2vtrain.system.terminal import echo, warning
 
 SHOWN_NEIGHBORS = 5
 """Neighbors of each kind in a line of `diff`."""
@@ -59,30 +60,63 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 @command(epilog=CODES)
 @click.argument("first")
 @click.argument("second")
+@click.option(
+    "--pairs", metavar="FILE",
+    help="Compare these words, a word of FIRST and one of SECOND per line, separated by a tab or spaces, such as a"
+    " dictionary of two languages.",
+)  # fmt: skip
+@click.option(
+    "--min-count", type=COUNT, metavar="N",
+    help="Compare only words that occur N times in both texts: files with counts, such as models, are needed.",
+)  # fmt: skip
 @topn_option
 @neighbors_option
 @restrict_option(0)
+@click.option("-o", "--output", metavar="FILE", help="Write all vectors of SECOND, rotated onto FIRST, to FILE.")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
 @json_option
-def diff(first: str, second: str, topn: int, k: int, restrict_vocab: int, as_json: bool) -> None:
-    """Rotate the vectors of the file SECOND onto those of FIRST (orthogonal Procrustes on the words that both have),
-    and print the words that moved most.
+def diff(
+    first: str, second: str, pairs: str | None, min_count: int | None, topn: int, k: int, restrict_vocab: int,
+    output: str | None, force: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Rotate the vectors of the file SECOND onto those of FIRST (orthogonal Procrustes on the words that both have, or
+    on the pairs of --pairs), and print the words that moved most.
 
-    Each line has a word, a tab, the cosine of its two vectors after the rotation, a tab, up to 5 neighbors that it has
-    only in FIRST, each after a minus sign, and up to 5 that it has only in SECOND, after a plus sign. --json has all.
+    Each line has a word or a pair, a tab, the cosine of the two vectors after the rotation, a tab, up to 5 neighbors
+    that are neighbors only in FIRST, each after a minus sign, and up to 5 that are only in SECOND, after a plus sign.
+    --json has all.
     """
     with imports():
-        from w2vtrain.embeddings.alignment import difference
-    refuse_stdin_twice(first, second)
-    changes = difference(vectors_in(first), vectors_in(second), count=topn, k=k, restrict_vocab=restrict_vocab or None)
+        from w2vtrain.embeddings.alignment import difference, rotated
+        from w2vtrain.embeddings.datasets import read_translations
+        from w2vtrain.formats.vectors import Output, format_of
+    refuse_stdin_twice(first, second, *filter(None, [pairs]))
+    written = Output(output, format_of(output)) if output else None
+    if written:
+        written.check()
+        check_different(written.names, [*files_read(first), *files_read(second), *filter(None, [pairs])])
+        written.check_writable(lambda _: force)
+    given = None
+    if pairs:
+        with readable(pairs) as path:
+            given = read_translations(path)
+    one, two, limit = vectors_in(first), vectors_in(second), restrict_vocab or None
+    changes = difference(one, two, count=topn, k=k, restrict_vocab=limit, min_count=min_count, pairs=given)
+    if written:
+        written.write(two.words, rotated(one, two, limit, min_count, given), lambda _: force, counts=two.counts)
     if as_json:
         echo_json({"files": [first, second]} | changes.to_dict())
         return
     for word in changes.moved:
         left, came = word.left[:SHOWN_NEIGHBORS], word.came[:SHOWN_NEIGHBORS]
         changed = [f"-{other}" for other in left] + [f"+{other}" for other in came]
-        echo(f"{word.word}\t{word.cosine:.3f}\t{' '.join(changed)}")
+        name = word.word if given is None else f"{word.word} {word.second}"
+        echo(f"{name}\t{word.cosine:.3f}\t{' '.join(changed)}")
+    what = "shared words" if given is None else f"of {len(given):,} pairs"
     echo(
-        f"mean cosine {changes.mean:.4f} after rotation; {len(changes.words):,} shared words,"
+        f"mean cosine {changes.mean:.4f} after rotation; {len(changes.words):,} {what},"
         f" {changes.only_first:,} only in {first}, {changes.only_second:,} only in {second}",
         err=True,
     )  # fmt: skip
+    if len(changes.words) < (size := one.matrix.shape[1]):
+        warning(f"{len(changes.words):,} words do not determine a rotation of {size:,} dimensions")

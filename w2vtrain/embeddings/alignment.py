@@ -1,9 +1,10 @@
 """Compare two files of vectors word by word: rotate one onto the other, and find the words that moved.
 
-Hamilton, Leskovec and Jurafsky (2016): orthogonal Procrustes on the words that both have, after each file's vectors
-were scaled to unit length and their mean was subtracted.
+Hamilton, Leskovec and Jurafsky (2016): orthogonal Procrustes on the words that both have, or on given pairs of words,
+after each file's vectors were scaled to unit length and their mean was subtracted.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,30 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.embeddings.stability import nearest_others, rows_of, shared_words
-from w2vtrain.errors import DataError
-from w2vtrain.formats.transforms import unit_rows
+from w2vtrain.embeddings.stability import nearest_others, rows_of
+from w2vtrain.errors import DataError, spelled
+from w2vtrain.formats.transforms import LazyRows, unit_rows
 from w2vtrain.formats.vectors import Vectors
 
 
 class Moved(NamedTuple):
     """A word that moved: the cosine of its two vectors after alignment, and neighbors of one file only.
 
-    left: neighbors in the first file that are none in the second; came: the reverse; nearest first.
+    left: neighbors in the first file that are none in the second; came: the reverse; nearest first. second: the word in
+    the second file, which differs if pairs of words were given.
     """
 
     word: str
     cosine: float
     left: list[str]
     came: list[str]
+    second: str
 
 
 @dataclass(frozen=True)
 class Difference:
     """Two files of vectors, aligned.
 
-    words: the n words that both have; cosines (n,): of the two vectors of each after alignment; moved: the words with
-    the lowest cosines, lowest first; only_first, only_second: how many words only one file has.
+    words: the n words that both have, or those of the first file in pairs; cosines (n,): of the two vectors of each
+    after alignment; moved: the words with the lowest cosines, lowest first; only_first, only_second: how many words
+    only one file has.
     """
 
     words: list[str]
@@ -61,32 +65,88 @@ class Difference:
 
 
 def difference(
-    first: Vectors, second: Vectors, *, count: int = 10, k: int = 10, restrict_vocab: int | None = None
-) -> Difference:
+    first: Vectors, second: Vectors, *, count: int = 10, k: int = 10, restrict_vocab: int | None = None,
+    min_count: int | None = None, pairs: Iterable[tuple[str, str]] | None = None,
+) -> Difference:  # fmt: skip
     """Align two files of vectors, and return the `count` words that moved most, each with neighbors that changed.
 
-    Only words that both have among their first `restrict_vocab` (None: all) are compared. k: the number of neighbors;
-    fewer words have fewer. Neighbors are by cosine in each file alone, so alignment does not affect them.
+    Only words are compared that both files have among their first `restrict_vocab` (None: all), and that occur
+    `min_count` times in both texts. pairs: words of the first and of the second file that are compared instead; of
+    several pairs with a word, the first counts. k: the number of neighbors; fewer words have fewer. Neighbors are by
+    cosine in each file alone, so alignment does not affect them.
 
-    Raise DataError if the dimensions differ, or if the files have fewer than 2 words in common.
+    Raise DataError if the dimensions differ, if the files have fewer than 2 words in common, or if they have no counts
+    for `min_count`.
     """
-    if (a := first.matrix.shape[1]) != (b := second.matrix.shape[1]):
-        raise DataError(
-            f"vectors of {a:,} and {b:,} dimensions cannot be aligned: train both with the same"
-            " number, or compare their neighbors with `w2vtrain stability`"
-        )
-    words = shared_words([first, second], restrict_vocab)
-    one, two = rows_of(first, words), rows_of(second, words)
+    words, others, sizes = _paired(first, second, restrict_vocab, min_count, pairs)
+    one, two = rows_of(first, words), rows_of(second, others)
     similar = cosines(*aligned(one, two))
     order = np.argsort(similar, kind="stable")[:count]
     k = min(k, len(words) - 1)
     near = [nearest_others(matrix, order, k).tolist() for matrix in (one, two)]
     moved = []
     for row, before, after in zip(order.tolist(), *near, strict=True):
-        left, came = ([words[i] for i in a if i not in b] for a, b in ((before, after), (after, before)))
-        moved.append(Moved(words[row], float(similar[row]), left, came))
-    sizes = [len(file.words[:restrict_vocab]) - len(words) for file in (first, second)]
+        left, came = [words[i] for i in before if i not in after], [others[i] for i in after if i not in before]
+        moved.append(Moved(words[row], float(similar[row]), left, came, others[row]))
     return Difference(words, similar, moved, *sizes)
+
+
+def rotated(
+    first: Vectors, second: Vectors, restrict_vocab: int | None = None, min_count: int | None = None,
+    pairs: Iterable[tuple[str, str]] | None = None,
+) -> LazyRows:  # fmt: skip
+    """Return all vectors (V, d) of the second file, rotated onto those of the first.
+
+    The rotation minimizes the distances between the words, scaled to length 1, that `difference` compares with the same
+    arguments, which has the same errors. Nothing is centered, so that lengths and cosines stay as they are.
+    """
+    from scipy.linalg import orthogonal_procrustes
+
+    words, others, _ = _paired(first, second, restrict_vocab, min_count, pairs)
+    rotation, _ = orthogonal_procrustes(unit_rows(rows_of(second, others)), unit_rows(rows_of(first, words)))
+    return LazyRows(second.matrix.shape, lambda rows: (second.matrix[rows] @ rotation).astype(np.float32))
+
+
+def _paired(
+    first: Vectors, second: Vectors, restrict_vocab: int | None, min_count: int | None,
+    pairs: Iterable[tuple[str, str]] | None,
+) -> tuple[list[str], list[str], list[int]]:  # fmt: skip
+    """Return the words of the first file to compare, their counterparts in the second, and how many words of each file
+    are not compared.
+    """
+    if (a := first.matrix.shape[1]) != (b := second.matrix.shape[1]):
+        raise DataError(
+            f"vectors of {a:,} and {b:,} dimensions cannot be aligned: train both with the same"
+            " number, or compare their neighbors with `w2vtrain stability`"
+        )
+    known = [_comparable(file, restrict_vocab, min_count) for file in (first, second)]
+    chosen: dict[str, str] = {}
+    taken = set[str]()
+    for word, other in ((word, word) for word in first.words) if pairs is None else pairs:
+        if word not in chosen and other not in taken and word in known[0] and other in known[1]:
+            if first.matrix[known[0][word]].any() and second.matrix[known[1][other]].any():
+                chosen[word] = other
+                taken.add(other)
+    if len(chosen) < 2:
+        what, paired = ("words", f", or given in {spelled('pairs')}") if pairs is None else ("pairs of words", "")
+        raise DataError(
+            f"{what} with vectors in common: {len(chosen)}, but a comparison needs 2 or more; words must be spelled in"
+            f" the same way, upper and lower case included{paired}"
+        )
+    return list(chosen), list(chosen.values()), [len(words) - len(chosen) for words in known]
+
+
+def _comparable(file: Vectors, restrict_vocab: int | None, min_count: int | None) -> dict[str, int]:
+    """Return the rows of the words that are frequent enough to be compared."""
+    index = {word: row for row, word in enumerate(file.words[:restrict_vocab])}
+    if min_count is None:
+        return index
+    if file.counts is None:
+        raise DataError(
+            f"{spelled('min_count')}: the vectors have no counts of words: pass models, as `fit --save-model` writes"
+            f" them, or {spelled('restrict_vocab')}"
+        )
+    return {word: row for word, row in index.items() if file.counts[row] >= min_count}
 
 
 def aligned(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

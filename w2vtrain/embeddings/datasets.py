@@ -148,6 +148,21 @@ def _number(cell: str) -> float | None:
         return None
 
 
+def read_translations(path: str | Path) -> list[tuple[str, str]]:
+    """Return the first two words of each line, separated by tabs or, without any, by white space.
+
+    Lines that begin with "#" are left out. Raise the errors of `text_lines`, and DataError for a line of one word.
+    """
+    pairs = []
+    for number, line in text_lines(path):
+        if not line.startswith("#"):
+            words = fields_of(line)[:2]
+            if len(words) < 2 or not all(words):
+                raise DataError(f"{path}:{number}: expected two words, got {line[:60]!r}")
+            pairs.append((words[0], words[1]))
+    return pairs
+
+
 def read_plain_pairs(path: str | Path, delimiter: str | None, encoding: str) -> Iterator[tuple[str, str, float]]:
     """Yield the two words and the rating of each line of two words and a number, as gensim does.
 

@@ -543,6 +543,14 @@ def test_callbacks_may_change_vectors_but_not_train_or_add_words(sorted_vocab):
     model.train(SENTENCES, total_examples=900, epochs=1)  # allowed again
 
 
+def test_a_text_of_a_few_words_that_teaches_nothing_is_not_said_to_diverge(caplog):
+    text = [list("abcd"), list("bce"), list("fgadh"), list("dcha"), list("ijkl"), list("lkje")]
+    for seed in range(1, 9):
+        Word2Vec(text, min_count=1, vector_size=10, seed=seed, workers=1)
+    assert "subsampling" in caplog.text
+    assert "diverged" not in caplog.text
+
+
 @pytest.mark.parametrize("name", ["Word2Vec", "FastText"])
 def test_all_parameters_have_gensims_defaults(name):
     gensim = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python")

@@ -2,6 +2,7 @@
 
 import copy
 import importlib.metadata
+import inspect
 import logging
 import pickle
 import threading
@@ -55,7 +56,16 @@ def double(engine):
 )
 def test_word2vec_trains_the_same_weights_as_train(options, same):
     mine = Word2Vec(SENTENCES, **{**SMALL, **options})
-    settings = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0, "min_count": 1, "min_alpha": 1e-4, **same}
+    settings = {
+        "vector_size": 8,
+        "epochs": 3,
+        "threads": 1,
+        "sample": 0,
+        "min_count": 1,
+        "alpha": 0.025,
+        "min_alpha": 1e-4,
+    }
+    settings |= same
     theirs = fit(Plan.of(Inputs(Sentences(SENTENCES)), validated(settings)), prepare=double)
     np.testing.assert_array_equal(mine.wv.vectors, theirs.input)
     np.testing.assert_array_equal(mine.to_model().output, theirs.output)
@@ -431,7 +441,7 @@ def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
     np.testing.assert_array_equal(mine.syn1neg, model.syn1neg)
     mine.init_weights()
     assert np.abs(mine.wv.vectors).max() <= 1 / 8
-    assert str(model) == "Word2Vec<vocab=15, vector_size=8, alpha=0.05>"
+    assert str(model) == "Word2Vec<vocab=15, vector_size=8, alpha=0.025>"
     assert model.estimate_memory()["total"] == 15 * (500 + 2 * 8 * 4)
 
 
@@ -538,13 +548,28 @@ def test_callbacks_may_change_vectors_but_not_train_or_add_words(sorted_vocab):
     model.train(SENTENCES, total_examples=900, epochs=1)  # allowed again
 
 
+def test_a_text_of_a_few_words_that_teaches_nothing_is_not_said_to_diverge(caplog):
+    text = [list("abcd"), list("bce"), list("fgadh"), list("dcha"), list("ijkl"), list("lkje")]
+    for seed in range(1, 9):
+        Word2Vec(text, min_count=1, vector_size=10, seed=seed, workers=1)
+    assert "subsampling" in caplog.text
+    assert "diverged" not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["Word2Vec", "FastText"])
+def test_all_parameters_have_gensims_defaults(name):
+    gensim = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python")
+    theirs, ours = (inspect.signature(getattr(package, name)).parameters for package in (gensim, w2vtrain))
+    assert {each: ours[each].default for each in theirs} == {each: theirs[each].default for each in theirs}
+
+
 def test_a_failed_call_of_train_changes_nothing():
     model = Word2Vec(SENTENCES, **SMALL, sorted_vocab=0)
     model.wv.vectors[:] = 7
     for wrong in ({"start_alpha": float("nan")}, {"epochs": 0}, {"total_examples": -1}):
         with pytest.raises(ValueError, match="must"):
             model.train(SENTENCES, **{"total_examples": 900, "epochs": 1, **wrong})
-    assert (model.epochs, model.alpha) == (3, 0.05)
+    assert (model.epochs, model.alpha) == (3, 0.025)
     assert (model.wv.vectors == 7).all()
 
 

@@ -60,7 +60,7 @@ class FastText(Word2Vec):
 
     def __init__(
         self, sentences: Any = None, corpus_file: Path | None = None, sg: int = 0, hs: int = 0, vector_size: int = 100,
-        alpha: float | None = None, window: int | str = 5, min_count: int = 5, max_vocab_size: int | None = None,
+        alpha: float = 0.025, window: int | str = 5, min_count: int = 5, max_vocab_size: int | None = None,
         word_ngrams: int = 1, sample: float | None = 1e-3, seed: int = 1, workers: int = 3, min_alpha: float = 0.0001,
         negative: int = 5, ns_exponent: float = 0.75, cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5,
         null_word: int = 0, min_n: int = 3, max_n: int = 6, sorted_vocab: int = 1, bucket: int = 2_000_000,
@@ -146,7 +146,7 @@ def load_facebook_model(path: str | PathLike[str], encoding: str = "utf-8") -> F
     >>> model = w2vtrain.FastText([["red", "green"], ["cat", "dog"]] * 50, vector_size=8, min_count=1, bucket=1000)
     >>> w2vtrain.save_facebook_model(model, "small.bin")
     >>> w2vtrain.load_facebook_model("small.bin")
-    FastText<vocab=4, vector_size=8, alpha=0.075>
+    FastText<vocab=4, vector_size=8, alpha=0.025>
 
     """
     _check_encoding(encoding)

@@ -76,12 +76,6 @@ def method_of(model: Any) -> tuple[str, str]:
     return ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
 
 
-def default_rate(model: Any) -> float:
-    """Return the best measured learning rate for the architecture and the objective of a model."""
-    architecture, objective = method_of(model)
-    return float(effective(Settings(architecture=architecture, objective=objective)).alpha or 0.025)
-
-
 def span(stats: CorpusStats, examples: int | None, words: int | None, done: int) -> tuple[float, float]:
     """Return the part of a longer schedule that a corpus is, from 0 to 1: where it begins, and where it ends.
 

@@ -271,8 +271,8 @@ def grown(matrix: Float32 | None, rows: int, width: int) -> Float32:
 def initial_vectors(rows: int, width: int, seed: int) -> Float32:
     """Return initial input vectors (rows, width), uniform in ±1/width as gensim's: twice those of `w2vtrain fit`.
 
-    With gensim's default learning rate of 0.025, CBOW scores higher than with those of `fit`, by a point of analogies;
-    with the default of this class, there is no difference.
+    At the default learning rate, CBOW scores higher than with those of `fit`, by a point of analogies; at that of
+    `fit`, there is no difference.
     """
     problem = Problem((), np.zeros(0, np.int64), width, seed=seed)
     return 2 * initial_input(problem, rows)[:, :width]

@@ -15,7 +15,7 @@ from w2vtrain.compat.callbacks import call
 from w2vtrain.compat.claim import claiming
 from w2vtrain.compat.conversion import take_over
 from w2vtrain.compat.corpora import may_differ, refuse_iterator, repeats, source_of
-from w2vtrain.compat.learning import Learner, TrainCall, default_rate, refuse_totals
+from w2vtrain.compat.learning import Learner, TrainCall, refuse_totals
 from w2vtrain.compat.parameters import PARAMETERS, check, checked
 from w2vtrain.compat.scoring import Predictions
 from w2vtrain.compat.word_choice import Rule
@@ -50,10 +50,9 @@ class Word2Vec(TrainableVocabulary, Predictions):
         As in gensim: dimensions, maximum distance between words, minimum count of a word, subsampling threshold (a
         share of the text, or a number of occurrences from 1 on), seed, passes over the corpus. The window may also be
         "sentence": every word of a sentence is then context of every other, and `shrink_windows` has no effect.
-    alpha : float, optional
-        The learning rate at the beginning, from which it falls linearly; by default, the best measured for the
-        architecture and the objective, such as 0.05 for skip-gram and 0.075 for CBOW with negative sampling. gensim's
-        default is 0.025, with which both score lower on most texts.
+    alpha : float
+        The learning rate at the beginning, from which it falls linearly. The default is gensim's, 0.025; with negative
+        sampling, `w2vtrain.train` uses 0.05 for skip-gram and 0.075 for CBOW, which score higher on most texts.
     min_alpha : float
         The learning rate at the end.
     workers : int
@@ -115,7 +114,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
     def __init__(
         self, sentences: Any = None, corpus_file: Path | None = None, vector_size: int = 100,
-        alpha: float | None = None,
+        alpha: float = 0.025,
         window: int | str = 5, min_count: int = 5, max_vocab_size: int | None = None, sample: float | None = 1e-3,
         seed: int = 1, workers: int = 3, min_alpha: float = 0.0001, sg: int = 0, hs: int = 0, negative: int = 5,
         ns_exponent: float = 0.75, cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5, null_word: int = 0,
@@ -148,7 +147,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
                 "Both hierarchical softmax and negative sampling are activated."
                 " Set either hs=0 or negative=0 to train only one."
             )
-        self.alpha = default_rate(self) if alpha is None else checked("alpha", alpha)
+        self.alpha = checked("alpha", alpha)
         self.min_alpha, self.min_alpha_yet_reached = checked("min_alpha", min_alpha), self.alpha
         if sentences is None and corpus_file is None:
             if trim_rule is not None:

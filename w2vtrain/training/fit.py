@@ -38,6 +38,9 @@ from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import check_finite
 from w2vtrain.training.warm_start import WarmStart
 
+LEARNED_NOTHING = 1.01
+"""A loss that exceeds that of an untrained model by no more than this factor is that of a few examples at a low rate."""
+
 
 def fit(
     plan: Plan,
@@ -177,7 +180,7 @@ class _Learner:
     def check_loss(self) -> None:
         """Warn if the last epoch's loss is higher than without training, although no weight is infinite."""
         untrained, last = self.objective.untrained_loss(), self.state.last
-        if last and last.loss is not None and last.loss > untrained:
+        if last and last.loss is not None and last.loss > untrained * LEARNED_NOTHING:
             self.events.warning(
                 f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that"
                 f" learned nothing, {untrained:.4g}; lower {spelled('alpha')} ({self.schedule.alpha:.4g}) or"

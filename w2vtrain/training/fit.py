@@ -39,7 +39,7 @@ from w2vtrain.training.trainer import check_finite
 from w2vtrain.training.warm_start import WarmStart
 
 LEARNED_NOTHING = 1.01
-"""A loss that exceeds that of an untrained model by no more than this factor is that of a few examples at a low rate."""
+"""A loss that exceeds an untrained model's by no more than this factor is that of a few examples at a low rate."""
 
 
 def fit(

@@ -20,9 +20,19 @@ SHELL = ("commands/", "cli.py", "other_programs.py", "errors.py")
 """Modules whose options only the command line shows, and that which spells them."""
 NOT_SHOWN_IN_PYTHON = {"setting", "Row"}
 """Calls whose texts are help of the command line."""
-FOREIGN = re.compile(r"zstd --long|the --mpi option|^--init-from$|w2vtrain fit CORPUS .* --init-from")
+FOREIGN = re.compile(r"zstd --long|the --mpi option|^--init-from$|w2vtrain fit CORPUS .* --init-from|convert --repair")
 """Options of other programs, and commands of the shell that `info` shows."""
-ONLY_SHELL = {"allow_changed", "jobs", "run", "distributed", "export", "remove_top"}
+ONLY_SHELL = {
+    "allow_changed",
+    "jobs",
+    "run",
+    "distributed",
+    "export",
+    "remove_top",
+    "pairs",
+    "columns",
+    "restrict_vocab",
+}
 """Options for which no function has a parameter of this name, or none that a message is about."""
 FUNCTIONS = (w2vtrain.train, w2vtrain.continue_training, w2vtrain.write_vectors, Model.vectors, transform)
 

@@ -1,5 +1,7 @@
 """The options of `fit` for several ranks."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from w2vtrain.commands.fit_plan import check_ranks
@@ -16,8 +18,10 @@ def test_options_for_several_ranks_are_refused_without_them(tmp_path, w2vtrain_h
 
 
 def test_what_several_ranks_cannot_do_is_refused():
-    check_ranks(FitRequest(["text.txt"], {}, "v.txt"))
+    model = SimpleNamespace(model=object())
+    check_ranks(FitRequest(["text.txt"], {}, "v.txt"), None)
+    check_ranks(FitRequest(["text.txt"], {}, "v.txt", grow_vocabulary=True), SimpleNamespace(model=None))
     with pytest.raises(ConfigError, match="several ranks cannot add words to a model"):
-        check_ranks(FitRequest(["text.txt"], {}, "v.txt", grow_vocabulary=True))
+        check_ranks(FitRequest(["text.txt"], {}, "v.txt", grow_vocabulary=True), model)
     with pytest.raises(UsageError, match="the ranks need a run folder: name an output file"):
-        check_ranks(FitRequest(["text.txt"], {}, "-"))
+        check_ranks(FitRequest(["text.txt"], {}, "-"), None)

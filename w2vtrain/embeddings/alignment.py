@@ -143,8 +143,8 @@ def _comparable(file: Vectors, restrict_vocab: int | None, min_count: int | None
         return index
     if file.counts is None:
         raise DataError(
-            f"{spelled('min_count')}: the vectors have no counts of words: pass models, as `fit --save-model` writes"
-            f" them, or {spelled('restrict_vocab')}"
+            f"{spelled('min_count')}: the vectors have no counts of words: pass models, which have them, or"
+            f" {spelled('restrict_vocab')}"
         )
     return {word: row for word, row in index.items() if file.counts[row] >= min_count}
 

@@ -5,7 +5,6 @@ read by model_file.py.
 """
 
 import io
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -58,7 +57,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     if form:
         check_suffix(path, form not in MODELS and formats()[form].compressible, form)
         return form
-    stem = Path(path).with_suffix("")
+    stem = str(path).removesuffix(Path(path).suffix)
     first = f"write {stem}.txt or {stem}.bin" + f", or {stem}.safetensors for a model" * models
     known = ", ".join(f"{suffix} ({name})" for suffix, name in suffixes.items())
     other = "" if Path(path).suffix.lower() in OTHER_SUFFIXES else f", or {spelled('format', *possible)}"

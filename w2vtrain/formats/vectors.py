@@ -4,6 +4,7 @@ The formats themselves are modules of vector_formats. Other parts of a model, su
 read by model_file.py.
 """
 
+import os
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager

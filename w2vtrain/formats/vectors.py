@@ -4,8 +4,8 @@ The formats themselves are modules of vector_formats. Other parts of a model, su
 read by model_file.py.
 """
 
-import os
 import io
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass

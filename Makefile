@@ -75,7 +75,7 @@ endif
 # cannot start processes of its own, as one of the tests does.
 ARM := build/arm64
 ARM_DEBIAN := python3.11-minimal,libpython3.11-stdlib,libstdc++6,zlib1g
-ARM_PYTHON := click|filelock|numba|llvmlite|numpy|orjson|platformdirs|psutil|safetensors|scipy|threadpoolctl|tqdm|zstandard
+ARM_PYTHON := click|filelock|msgspec|numba|llvmlite|numpy|orjson|platformdirs|psutil|safetensors|scipy|threadpoolctl|tqdm|zstandard
 ARM_PYTHON := $(ARM_PYTHON)|pytest|hypothesis|sortedcontainers|iniconfig|packaging|pluggy|pygments|markdown-it-py|mdurl
 ARM_PLATFORMS := manylinux_2_28_aarch64 manylinux_2_27_aarch64 manylinux_2_17_aarch64 manylinux2014_aarch64
 EMULATED := tests/kernels/test_tiles.py tests/kernels/test_rows.py tests/kernels/test_logistic.py

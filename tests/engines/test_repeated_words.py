@@ -15,12 +15,14 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, train_window
 from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.kernels.tiles import ROWS_AT_ONCE
 from w2vtrain.objectives import objective_class
 from w2vtrain.objectives.contract import Candidates, Window
 
 SIZE, DIM, WINDOW, LR = 20, 7, 3, 0.5
 CONTEXT, LEFT = [3, 1, 3], 2
-TILES = [slice(0, 6), slice(6, 9)]  # of a target and 8 noise words
+# Of a target and 8 noise words, six of which are updated together if there are enough registers.
+TILES = [*(slice(first, first + ROWS_AT_ONCE) for first in range(0, 6, ROWS_AT_ONCE)), slice(6, 9)]
 
 
 def trained(rng, model, lr=LR):

@@ -10,8 +10,9 @@ context words) from the old values, too, and an input row gets the sum of its up
 earlier context words left them). But it updates tile by tile and, in a tile, word by word: an output row learns from an
 input row that earlier tiles, and earlier occurrences of the same context word, have already changed. The difference is
 of second order in the learning rate. A tile updates up to six output rows, or three with 16 vector registers, so that
-windows that repeat a word train a little differently on processors with more. word2vec.c trains on one pair after the other, so that even the scores of a word
-that occurs twice differ; so does `train_hidden` with one example per context word.
+windows that repeat a word train a little differently on processors with more. word2vec.c trains on one pair after the
+other, so that even the scores of a word that occurs twice differ; so does `train_hidden` with one example per context
+word.
 """
 
 import math

@@ -421,6 +421,7 @@ def question_seeds(_):
 def pair_seeds(_):
     yield b"# word word score\nking queen 9.5\nman\twoman\t8\nparis King 1e-3\n"
     yield "\ufeffking\t\u00e9t\u00e9\t0.1\r\nman queen -2\r\n".encode()
+    yield b'id,"Word 1",word2,POS,Human (mean)\n1,king,"queen",N,9.5\n2,man,woman,N,8\n'
 
 
 def topic_seeds(_):

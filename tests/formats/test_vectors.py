@@ -435,6 +435,11 @@ def test_a_file_of_glove_whose_first_word_has_spaces_or_is_missing_is_recognized
     assert found.matrix[-2:].tolist() == [[3, 4], [5, 6]]
 
 
+def test_text_with_several_flaws_is_still_text(tmp_path):
+    found = read_vectors(put(tmp_path, b"3 2\nnew york 0.5 1\ncaf\xe9 1 2\nthe 3 4\n\n"), lenient=True)
+    assert (found.format, found.words, found.mended) == ("text", ["new_york", "caf\ufffd", "the"], 2)
+
+
 def test_a_file_of_glove_may_have_spaces_in_all_words(tmp_path):
     found = read_vectors(put(tmp_path, b"new york 1 2\nlos angeles 3 4\n"), lenient=True)
     assert (found.words, found.matrix.tolist()) == (["new_york", "los_angeles"], [[1, 2], [3, 4]])

@@ -54,8 +54,9 @@ def _is_text(data: bytes, dim: int, whole: bool) -> bool:
     """
     if not 0 < dim <= MAX_DIM:
         return True
-    row, newline, _ = data.partition(b"\n")
-    if (newline or whole) and row_values(row, dim) is not None:
+    first = data.split(b"\n", FIRST_LINES)
+    del first[len(first) - (not whole) :]  # which may be cut off
+    if any(row_values(row, dim) is not None for row in first[: FIRST_LINES if dim > 1 else 1]):
         return True
     return _looks_like_text(data)
 

@@ -1,15 +1,17 @@
 """Softmax over the rows that hashing retrieves: tables, retrieved rows, gradients, the softmax as a limit, threads."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from reference import begun, hidden_vectors, problem_of
 from scipy.special import log_softmax
 
+import w2vtrain
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.objectives.lsh import Lsh, bucket, check_size, first_entries, make_tables
+from w2vtrain.objectives.lsh import Lsh, bucket, check_size, check_window, first_entries, make_tables
 
 SIZE, DIM = 60, 12
 COUNTS = np.arange(SIZE, 0, -1)
@@ -217,6 +219,28 @@ def test_tables_far_larger_than_the_output_vectors_are_rejected(rng):
         built(**large)
     with pytest.raises(ConfigError, match="reduce option tables"):
         Lsh.scorer(problem(), large, built().output, {})
+
+
+@pytest.mark.parametrize("dim", [1, 4, 8])
+def test_a_window_of_all_columns_is_refused_because_all_hashes_would_be_equal(dim):
+    text = [["a", "b", "c", "d"]] * 99
+    settings = {"vector_size": dim, "min_count": 1, "objective": "lsh"}
+    with pytest.raises(ConfigError, match=f"option window of objective lsh: 8 is not less than vector_size {dim}"):
+        w2vtrain.train(text, **settings)
+    w2vtrain.train(text, **settings, options={"hashes": 0})
+
+
+def test_tables_from_which_no_vector_retrieves_a_row_of_zeros_are_refused(rng):
+    """The check agrees with a search among random vectors."""
+    refused = 0
+    for seed in range(40):
+        small = problem_of(np.array([2, 1]), dim=6, seed=seed)
+        columns = first_entries(small, 2, 3, 4)
+        found = any(bucket(h, part) == 0 for h in rng.normal(size=(3000, 6)) for part in columns)
+        with nullcontext() if found else pytest.raises(ConfigError, match="no vector would retrieve a row"):
+            check_window(6, columns, 4)
+        refused += not found
+    assert 0 < refused < 40
 
 
 def test_more_buckets_than_an_index_can_number_are_rejected():

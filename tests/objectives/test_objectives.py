@@ -145,7 +145,7 @@ def test_chunks_draw_different_words(name, options):
 @pytest.mark.parametrize("counts", [[0, 0], [3]])
 @pytest.mark.parametrize("name", BLOCKS)
 def test_one_word_and_two_words_with_counts_of_0_can_be_learned(name, counts):
-    options = {"cutoffs": "1"} if name == "adaptive-softmax" and len(counts) > 1 else {}
+    options = {"adaptive-softmax": {"cutoffs": "1"} if len(counts) > 1 else {}, "lsh": {"window": 2}}.get(name, {})
     objective = objectives.objective_class(name).build(problem_of(counts, dim=3), **options)
     targets = np.array([0, 1, 1, 0], np.int32) % len(counts)
     loss, dH = objective.step(np.ones((4, 3), np.float32), targets, 0.1, begun(previous=targets[::-1].copy()))

@@ -222,8 +222,9 @@ def skipgram(texts):
 
     def model(name, ended=False):
         if (name, ended) not in made:
+            options = {"window": 4} if name == "lsh" else {}
             made[name, ended] = w2vtrain.train(
-                texts[0], **{**SMALL, **(ENDED if ended else SKIPGRAM), "objective": name}
+                texts[0], **{**SMALL, **(ENDED if ended else SKIPGRAM), "objective": name, "options": options}
             )
         return made[name, ended]
 

@@ -4,6 +4,7 @@ import ctypes
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -312,6 +313,15 @@ def test_subsampling_that_leaves_nothing_to_learn_from_is_an_error(folder):
     assert "--sample 0" in done.stderr
     assert "--min-count" in done.stderr
     assert "subsampling keeps 0 words per epoch (0.0%)" in done.stderr
+    assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
+
+
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+def test_a_loss_that_never_changes_is_an_error(folder, objective):
+    done = run(command("--sample", "0", "--alpha", "1e-30", "--objective", objective), folder)
+    assert done.returncode == 65, done.stderr
+    assert re.search(r"nothing was learned: the mean loss of all \d+ parts of the text was [46]\.", done.stderr)
+    assert "raise --alpha (1e-30)" in done.stderr
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
 
 

@@ -25,6 +25,7 @@ FIXED = ["adaptive-softmax", "class-softmax", "dsoftmax", "hs", "hs-neg"]
 
 def settings_of(objective="neg", **more):
     given = {"vector_size": 6, "threads": 1, "bias": True, "architecture": "vlbl", "window": 2}
+    given |= {"options": {"window": 4}} if objective == "lsh" else {}
     return effective(validated({**given, "objective": objective, **more}))
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from w2vtrain.errors import label, spelled
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace
@@ -205,6 +206,26 @@ def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np
     return entries.reshape(tables, hashes, window)
 
 
+def check_window(dim: int, columns: np.ndarray, window: int) -> None:
+    """Raise ConfigError if no vector of `dim` dimensions could share a bucket with rows of zeros, as all are at first.
+
+    Their hashes are all 0. Those of a table are 0 for a vector if the first column of each is its largest. That is
+    impossible if these columns are in one another's hashes in a cycle: the powers of their matrix then never vanish.
+    """
+    hashes = columns.shape[1]
+    if hashes and window >= dim:
+        raise bad_option(
+            "lsh", "window", f"{window} is not less than {label('vector_size')} {dim}: no hash would differ"
+        )
+    first = columns[:, :, 0]
+    less = (columns[:, :, :, None] == first[:, None, None, :]).any(axis=2) & (first[:, :, None] != first[:, None, :])
+    if hashes and np.linalg.matrix_power(less.astype(np.float64), hashes).any(axis=(1, 2)).all():
+        raise bad_option(
+            "lsh", "window", f"{window} of {dim} columns: no vector would retrieve a row, so nothing would be learned:"
+            f" choose a smaller one, fewer hashes or another {spelled('seed')}"
+        )  # fmt: skip
+
+
 def check_size(words: int, dim: int, tables: int, hashes: int, window: int) -> None:
     """Raise ConfigError if the tables would be far larger than the output vectors (words, dim)."""
     cells = tables * (words + window**hashes + hashes * dim)
@@ -261,8 +282,8 @@ class Lsh(RowObjective):
     bucket until the tables are rebuilt for the first time.
 
     tables: number of hash tables. hashes: hashes per table; 0 puts all rows into one bucket. window: columns that a
-    hash compares. rebuild: number of examples between rebuilds of the tables. limit: maximum number of rows to
-    retrieve, preferring those found in the most tables; 0 means no limit.
+    hash compares, fewer than a vector has. rebuild: number of examples between rebuilds of the tables. limit: maximum
+    number of rows to retrieve, preferring those found in the most tables; 0 means no limit.
     """
 
     def __init__(self, output: np.ndarray, columns: np.ndarray, rebuild: int, limit: int) -> None:
@@ -293,8 +314,9 @@ class Lsh(RowObjective):
     ) -> "Lsh":
         """Start biases, if any, at the log-frequencies of the words."""
         check_size(len(problem.counts), problem.dim, tables, hashes, window)
-        output = problem.initial_rows(bias=problem.log_unigram())
         columns = first_entries(problem, tables, hashes, window)
+        check_window(problem.dim, columns, window)
+        output = problem.initial_rows(bias=problem.log_unigram())
         return cls(output, columns, rebuild, limit)
 
     @classmethod

@@ -3,6 +3,7 @@
 This module writes no results and prints nothing; the command line and the Python API are thin layers on top of it.
 """
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -32,7 +33,7 @@ from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase
 from w2vtrain.training.scoring_units import Interrupted
 from w2vtrain.training.space import Footprint, check_memory, keeps_best, position_rows, replicas
-from w2vtrain.training.state import Saved, State
+from w2vtrain.training.state import Progress, Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
 from w2vtrain.training.trainer import check_finite
@@ -40,6 +41,9 @@ from w2vtrain.training.warm_start import WarmStart
 
 LEARNED_NOTHING = 1.01
 """A loss that exceeds an untrained model's by no more than this factor is that of a few examples at a low rate."""
+MIN_REPORTS, SAME_LOSS = 10, 1e-8
+"""Nothing was learned if at least so many slices of the text had the same mean loss, up to this relative error: it is
+larger than that of the sums, and smaller than any change worth an epoch."""
 
 
 def fit(
@@ -108,6 +112,7 @@ class _Learner:
         inputs, settings = plan.inputs, plan.settings
         self.team, self.settings, self.ids, self.events = team, settings, ids, events
         self.record, self.run, self.probe = record, team.run, probe
+        self.reports, self.lowest, self.highest = 0, math.inf, -math.inf
         self.started = time.monotonic()
         self.state = State()
         self.fingerprint: Fingerprint | None = None
@@ -150,14 +155,15 @@ class _Learner:
         self.events.started(self.record.init_from)
 
     def train(self) -> None:
-        """Train all remaining epochs. Raise NothingLearned, without checkpoints, if there was no example."""
+        """Train all remaining epochs. Raise NothingLearned, without checkpoints, if there was no example or effect."""
         if self.state.last and self.early_stopping.finished < self.state.last.epoch:  # stopped while scoring
             self.state = self.end_epoch(self.state)
         compile_engine(self.engine, self.objective, self.architecture)
         self.record.seconds["preparing"] = time.monotonic() - self.started
         self.events.ready(self.record.seconds["preparing"])
         self.run.enter(Phase.TRAINING)  # from now on, signals take effect when training pauses
-        states = self.team.train(self.engine, self.text, self.events, self.state, self.is_pause_due)
+        events = Events(training=self.note_loss).followed_by(self.events)
+        states = self.team.train(self.engine, self.text, events, self.state, self.is_pause_due)
         for reached in states:
             self.state = reached if reached.chunks else self.end_epoch(reached)
             self.run.pause(self.snapshot)
@@ -176,6 +182,21 @@ class _Learner:
                 f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"
                 f" words, a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
             )
+        if self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS):
+            self.run.remove_checkpoints()
+            raise NothingLearned(
+                f"nothing was learned: the mean loss of all {self.reports:,} parts of the text was {self.highest:.4g};"
+                f" raise {spelled('alpha')} ({self.schedule.alpha:.4g}) or {spelled('vector_size')}, or change the"
+                f" options of objective {self.settings.objective}"
+            )
+
+    def note_loss(self, progress: Progress) -> None:
+        """Note the mean loss of a report: if all are equal, nothing was learned."""
+        if progress.examples:
+            mean = progress.loss / progress.examples
+            self.reports, self.lowest, self.highest = (
+                self.reports + 1, min(self.lowest, mean), max(self.highest, mean),
+            )  # fmt: skip
 
     def check_loss(self) -> None:
         """Warn if the last epoch's loss is higher than without training, although no weight is infinite."""

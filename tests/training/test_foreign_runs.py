@@ -2,6 +2,9 @@
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -153,10 +156,55 @@ def test_resume_writes_only_outputs_that_the_run_began(w2vtrain, stopped, tmp_pa
     assert new.exists()
 
 
-def test_resume_lists_the_files_it_writes(w2vtrain, stopped):
+def test_resume_lists_the_files_it_writes(w2vtrain, stopped, tmp_path):
     code, said = w2vtrain("resume", "v.bin.run")
     assert code == 0, said
-    assert "outputs     v.bin, v.bin.json" in said
+    assert f"outputs     {tmp_path / 'v.bin'}, {tmp_path / 'v.bin.json'}\n" in said
+    assert f"output      {tmp_path / 'v.bin'}\n" in said
+
+
+def files_and_times(folder):
+    return {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("what", ["the run folder", "all"])
+def test_a_copy_of_a_run_is_refused_with_the_command_that_continues_it(w2vtrain, stop, tmp_path, what):
+    stopped = stop("--save-model", "m.safetensors")
+    w2vtrain("export", stopped, "-o", "so-far.bin")
+    there = tmp_path / "there"
+    if what == "all":
+        shutil.copytree(tmp_path, there)
+    else:
+        shutil.copytree(stopped, there / "v.bin.run")
+    before = files_and_times(tmp_path)
+    code, said = w2vtrain("resume", "there/v.bin.run")
+    assert code == 73
+    assert f"{there / 'v.bin.run'}: was copied or moved from {stopped}, " in said
+    assert files_and_times(tmp_path) == before
+    command = said.partition(" continue it here by ")[2].rstrip()
+    assert command.startswith(f"cd {there if what == 'all' else tmp_path} && w2vtrain fit text.txt -o ")
+    command = command.replace("w2vtrain fit", f"{sys.executable} -m w2vtrain fit")
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "resumed     from a checkpoint" in done.stderr
+    assert (there / "v.bin").exists()
+    assert (there / "m.safetensors").exists()
+    assert not (there / "v.bin.run").exists()
+    assert {path: time for path, time in files_and_times(tmp_path).items() if there not in path.parents} == {
+        path: time for path, time in before.items() if there not in path.parents
+    }
+    assert w2vtrain("resume", "v.bin.run")[0] == 0
+
+
+def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_continues_it(w2vtrain, stop, tmp_path):
+    home = stop().parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir("/")
+        moved = home.rename(home.with_name("moved"))
+        home.mkdir()  # the folder in which commands are given here
+    rewrite(moved / "v.bin.run", lambda about: about.update(cwd=str(home / "gone")))
+    code, said = w2vtrain("resume", moved / "v.bin.run")
+    assert (code, f"if it was moved: cd {moved} && w2vtrain fit text.txt -o v.bin " in said) == (66, True), said
 
 
 def test_an_output_that_is_a_link_from_elsewhere_is_not_followed(w2vtrain, stopped, tmp_path):
@@ -253,9 +301,10 @@ def test_a_refused_resume_does_not_delete_a_run_without_checkpoints(w2vtrain, st
     for lock in tmp_path.glob(".v.bin*lock"):
         lock.unlink()
     code, said = w2vtrain("resume", moved)
-    assert (code, "use --force to write it" in said) == (73, True), said
+    assert (code, f"was copied or moved from {stopped}, " in said) == (73, True), said
     assert (moved / journal.CONFIG).exists()
-    assert w2vtrain("resume", moved, "--force")[0] == 0
+    moved.rename(stopped)
+    assert w2vtrain("resume", stopped)[0] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

@@ -5,6 +5,7 @@ distributed/supervisor.py. Nothing is trained here.
 """
 
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,16 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.request import RANGES, FitRequest, is_stream
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
-from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError, shown
+from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, UsageError, shown
 from w2vtrain.parsers import MAX_SECONDS, Real
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.terminal import echo, escaped_line
+
+OUTPUTS = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
+"""The fields of a request that name files to write."""
 
 
 @command(epilog=CODES)
@@ -63,16 +67,47 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     try:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
-        raise InputMissing(f"{shown(cwd)}: the folder that the run was started in does not exist") from error
+        advice = elsewhere(folder, cwd, asked_before(folder, journal.description))
+        raise InputMissing(
+            f"{shown(cwd)}: the folder that the run was started in does not exist; if it was moved: {advice}"
+        ) from error
     request = asked_before(folder, journal.description)
-    asked = replace(request, quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache)
+    if (place := Path(cwd, request.run_folder or "").resolve()) != folder:
+        advice = elsewhere(folder, cwd, request)
+        raise OutputError(
+            f"{folder}: was copied or moved from {place}, whose outputs it would write: continue it here by {advice}"
+        )
+    names = {name: value for name in OUTPUTS if (value := getattr(request, name)) and value != STDOUT}
+    asked = replace(
+        request, **{name: str(Path(cwd, value)) for name, value in names.items()},
+        run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache,
+    )  # fmt: skip
     carry_out(asked, resumed=True)
+
+
+def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
+    """Return the `fit` command that continues a run whose folder was moved or copied.
+
+    If the corpus was, too, it is that of the run, there. Otherwise, it writes the results beside the folder. It follows
+    from checked fields: a folder of others could hold any other command.
+    """
+    from w2vtrain.commands.fit_plan import repeated
+
+    root, found, rest = str(folder).rpartition(f"{os.sep}{request.run_folder}")
+    if found and not rest and (not Path(cwd).is_dir() or all(Path(root, name).exists() for name in request.sources)):
+        place, asked = root or os.sep, request
+    else:
+        beside = {name: str(folder.parent / Path(value).name) for name in OUTPUTS if (value := getattr(request, name))}
+        place, asked = cwd, replace(request, **beside, run=str(folder))
+    settings = validated(request.flags)
+    command = repeated(asked, settings, {**request.origins, "options": dict.fromkeys(settings.options)})
+    return f"cd {shlex.quote(place)} && {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "")
 
 
 def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
     """Return the request stored in a run folder; DataError if it is damaged.
 
-    File names are relative to the folder that the run was started in, which must be the working directory.
+    File names are relative to the folder that the run was started in.
     """
     from w2vtrain.architectures import architecture_class
     from w2vtrain.system.json_text import typed
@@ -89,7 +124,7 @@ def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
         raise
     except (ValueError, ConfigError) as error:
         raise DataError(f"{damaged}: {error}{REMEDY}") from error
-    request = typed({**given, "run": str(run)}, FitRequest, damaged, REMEDY)
+    request = typed(given, FitRequest, damaged, REMEDY)
     for name, value in vars(request).items():
         if not _is_possible(name, value):
             raise DataError(f"{damaged}: {name} is {shown(value)}{REMEDY}")

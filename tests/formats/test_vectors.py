@@ -469,6 +469,14 @@ def test_blank_lines_at_the_end_of_other_formats_are_ignored(tmp_path):
         assert read_vectors(file).words == WORDS
 
 
+@pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.arrow"])
+def test_negative_counts_are_refused(tmp_path, name):
+    path = tmp_path / name
+    write_vectors(path, ["a", "b"], np.eye(2, 3, dtype=np.float32), counts=np.array([3, -1]))
+    with pytest.raises(DataError, match=f"{name}: the count of 'b' is negative"):
+        read_vectors(path)
+
+
 def test_missing_files_and_folders_raise_input_missing(tmp_path):
     with pytest.raises(InputMissing, match="No such file"):
         read_vectors(tmp_path / "none")

@@ -192,6 +192,7 @@ def test_progress_is_reported_in_the_calling_thread_up_to_the_end(tmp_path):
     [
         (b"", {}, r"^no tokens in .*00 \(0 bytes\)"),
         (b" \n\t", {}, r"no tokens in .* \(3 bytes\)"),
+        (b"a" * 9_000, {}, r"no tokens in .* \(9000 bytes\) but 1 of more than 1,000 bytes, which are skipped"),
         (b"a a a a a a", {}, "only one word .* 6 times; training needs at least 2 distinct words"),
         (b"a a a b b c", {}, "no word .* 5 times .*highest count is 3.*min_count=2 would keep 2"),
         (b"a a a b b c", {"min_count": 3}, "only one word .*min_count=2 would keep 2"),

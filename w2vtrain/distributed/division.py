@@ -7,7 +7,7 @@ import json
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -96,7 +96,7 @@ def _cut(file: File, ends: set[int]) -> list[File]:
     """Divide a file at places, in bytes."""
     whole = file.size or 0
     bounds = sorted({0, whole, *ends}) if whole else [0, 0]
-    return [File(file.path, end - first, first, end == whole) for first, end in pairwise(bounds)]
+    return [replace(file, size=end - first, first=first, last=end == whole) for first, end in pairwise(bounds)]
 
 
 def _samples(files: Sequence[File], gathering: Gathering) -> dict[str, str]:

@@ -118,9 +118,9 @@ class _Reading:
         stats = replace(CorpusStats(*sums.tolist()), files=len(self.corpus.files))
         if vocabulary is None:
             limits = settings.min_count, settings.max_vocab
-            vocabulary = chosen(self.comm, owned, *limits, self.corpus.name, stats.text_bytes)
+            vocabulary = chosen(self.comm, owned, *limits, self.corpus.name, stats.text_bytes, stats.overlong)
         elif not stats.token_count:
-            raise no_tokens(self.corpus.name, stats.text_bytes)
+            raise no_tokens(self.corpus.name, stats.text_bytes, stats.overlong)
         return vocabulary, stats
 
 

@@ -32,12 +32,13 @@ def dealt(comm: Communicator, counted: WordTable) -> WordTable:
 
 
 def chosen(
-    comm: Communicator, owned: WordTable, min_count: int, max_vocab: int | None, name: str, text_bytes: int
-) -> Vocabulary:
+    comm: Communicator, owned: WordTable, min_count: int, max_vocab: int | None, name: str, text_bytes: int,
+    overlong: int = 0,
+) -> Vocabulary:  # fmt: skip
     """Return the vocabulary, the same on all ranks: see `text.encoded.count`.
 
-    owned: the words that belong to this rank, from `dealt`; name, text_bytes: of the corpus, for messages. Raise
-    DataError if fewer than 2 words are kept.
+    owned: the words that belong to this rank, from `dealt`; name, text_bytes, overlong: of the corpus, for messages.
+    Raise DataError if fewer than 2 words are kept.
     """
     counts = owned.counts[: owned.types]
     order = select(counts, owned.words, min_count, max_vocab)
@@ -45,7 +46,7 @@ def chosen(
     order = select(total.counts[: total.types], total.words, 1, max_vocab)
     if order.size < 2:
         every = np.concatenate([np.frombuffer(data, np.int64) for data in comm.allgather(counts.tobytes())])
-        require_words(every, order.size, min_count, name, text_bytes)
+        require_words(every, order.size, min_count, name, text_bytes, overlong)
     return Vocabulary([word.decode() for word in total.words(order)], total.counts[order])
 
 

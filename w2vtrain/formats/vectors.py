@@ -295,11 +295,14 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
         note = sniffed.note or "a vocabulary (lines of a word and its count): it has no vectors"
         raise DataError(f"{path} is {note}")
     try:
-        return reader.read(path, sniffed, lenient, limit)
+        vectors = reader.read(path, sniffed, lenient, limit)
     except MemoryError as error:
         raise ResourceError(
             f"{path}: not enough memory for its vectors; in Python, limit=N reads the first N"
         ) from error
+    if vectors.counts is not None and vectors.counts.min() < 0:
+        raise DataError(f"{path}: the count of {vectors.words[int(vectors.counts.argmin())]!r} is negative")
+    return vectors
 
 
 def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:

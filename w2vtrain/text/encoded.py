@@ -169,13 +169,15 @@ class Counted:
         """
         merged, name = self._merged, self._counting.source.name
         order = select(merged.counts, merged.words, min_count, max_vocab)
-        require_words(merged.counts, len(order), min_count, name, self._counting.reader.text_bytes)
+        text_bytes, overlong = self._counting.reader.text_bytes, self._counting.total(word_table.OVERLONG)
+        require_words(merged.counts, len(order), min_count, name, text_bytes, overlong)
         return Vocabulary(merged.texts(order), merged.counts[order])
 
     def require_tokens(self) -> None:
         """Raise DataError if the source has no token."""
         if not self.token_count:
-            raise no_tokens(self._counting.source.name, self._counting.reader.text_bytes)
+            counting = self._counting
+            raise no_tokens(counting.source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
 
     def encode(
         self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False

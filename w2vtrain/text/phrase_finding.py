@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from w2vtrain.system.parallel import in_order, parallel
-from w2vtrain.text import phrase_kernels
+from w2vtrain.text import phrase_kernels, word_table
 from w2vtrain.text.counting import Counting, OnRead
 from w2vtrain.text.encoded import naming
 from w2vtrain.text.joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
@@ -64,7 +64,7 @@ def read_text(source: Source, *, threads: int = 1, folder: Path | None = None, p
         counting.run(progress)
         lines = lines_of(counting, counting.merged())
         if not lines.words:
-            raise no_tokens(source.name, counting.reader.text_bytes)
+            raise no_tokens(source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
         return join_all(lines, source.phrases, folder, threads) if source.phrases else lines
 
 

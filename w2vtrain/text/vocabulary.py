@@ -166,21 +166,26 @@ def select(
     return by_word[np.argsort(-counts[by_word], kind="stable")][:max_vocab]
 
 
-def no_tokens(name: str, size: int) -> DataError:
-    """Return the error for a corpus without tokens. size: the size of its text in bytes."""
+def no_tokens(name: str, size: int, overlong: int) -> DataError:
+    """Return the error for a corpus without tokens. size: of its text in bytes; overlong: tokens that were skipped."""
+    if overlong:
+        return DataError(
+            f"no tokens in {name} ({size} bytes) but {overlong:,} of more than {MAX_TOKEN_BYTES:,} bytes, which are"
+            " skipped: separate the words by white space"
+        )
     again = "; a run that read a pipe resumes if the same text is piped in again" if name == "standard input" else ""
     return DataError(f"no tokens in {name} ({size} bytes): the text is empty or only white space{again}")
 
 
-def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int) -> None:
+def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int, overlong: int) -> None:
     """Raise DataError if too few words are kept. The message suggests a remedy if there is one.
 
     counts (n,) int64: the counts of all words of the corpus; kept: the number of words kept; name: the name of the
-    corpus; size: the size of its text in bytes.
+    corpus; size: the size of its text in bytes; overlong: the number of tokens that were skipped.
     """
     falling = np.sort(counts[counts > 0])[::-1]
     if falling.size == 0:
-        raise no_tokens(name, size)
+        raise no_tokens(name, size, overlong)
     if falling.size == 1:
         raise DataError(
             f"only one word in {name}, {falling[0]} times; training needs at least 2 distinct words,"

@@ -310,7 +310,7 @@ def trained(engine, text, schedule, *about):
     """Compile an engine and train it to the end, as `fit` does. Return the records of its epochs."""
     engine.compile()
     states = list(trainer.Course(engine, text).run(*about))
-    trainer.check_finite(engine.weights(), schedule.alpha, states[-1].epoch)
+    trainer.check_weights(engine.weights(), schedule.alpha, states[-1].epoch)
     return [state.last for state in states if not state.chunks]
 
 

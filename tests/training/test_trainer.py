@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference import chunks, problem_of, topics, trained
 
+import w2vtrain
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines import window_engine
 from w2vtrain.engines.contract import Chunks, Schedule
@@ -108,6 +109,15 @@ def test_divergence_stops_the_run_and_names_the_learning_rate(rng, architecture,
     with pytest.raises(Diverged, match=r"diverged in epoch \d+ at learning rate") as caught:
         run(rng, architecture[1](5), objective, alpha=alpha)
     assert caught.value.exit_code == 76
+
+
+def test_weights_that_grow_without_becoming_infinite_are_divergence():
+    text = [["the", "cat", "sat", "on", "the", "mat", f"word{i % 40}"] for i in range(400)]
+    settings = {"objective": "char-softmax", "vector_size": 16, "min_count": 1, "threads": 1, "sample": 0, "epochs": 3}
+    with pytest.raises(Diverged, match=r"at learning rate 30: a weight is \d"):
+        w2vtrain.train(text, alpha=30, **settings)
+    start = w2vtrain.train(text, **settings)
+    assert max(start.input.max(), -start.input.min()) < 10
 
 
 def test_failing_worker_ends_the_run_at_once(rng, monkeypatch):

@@ -36,11 +36,14 @@ from w2vtrain.training.space import Footprint, check_memory, keeps_best, positio
 from w2vtrain.training.state import Progress, Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
-from w2vtrain.training.trainer import check_finite
+from w2vtrain.training.trainer import check_weights
 from w2vtrain.training.warm_start import WarmStart
 
 LEARNED_NOTHING = 1.01
 """A loss that exceeds an untrained model's by no more than this factor is that of a few examples at a low rate."""
+MAX_WEIGHT = 1000.0
+"""Training has diverged if a weight is larger. No objective has weights above 3 after a short training at its default
+rate; char-softmax and lsh, whose losses stay finite, have 1e7 at a rate of 10."""
 MIN_REPORTS, SAME_LOSS = 10, 1e-8
 """Nothing was learned if at least so many slices of the text had the same mean loss, up to this relative error: it is
 larger than that of the sums, and smaller than any change worth an epoch."""
@@ -71,6 +74,7 @@ def fit(
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
     with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
         learner = _Learner(plan, ids, events, record, team, probe)
+        learner.largest = math.inf if inputs.start or prepare else MAX_WEIGHT  # weights of others can be of any size
         if inputs.start:
             learner.start(inputs.start, inputs)
         if prepare:
@@ -102,8 +106,8 @@ def _read(plan: Plan, events: Events, record: Record, team: Team) -> tuple[Sourc
 class _Learner:
     """One training run on an encoded corpus: its engine, held-out text, record and run.
 
-    state: what training continues from; fingerprint: of what was read, if the run saves checkpoints; subwords: the
-    input rows of words, or None if each has one.
+    state: what training continues from; largest: the weight above which training has diverged; fingerprint: of what was
+    read, if the run saves checkpoints; subwords: the input rows of words, or None if each has one.
     """
 
     def __init__(
@@ -112,6 +116,7 @@ class _Learner:
         inputs, settings = plan.inputs, plan.settings
         self.team, self.settings, self.ids, self.events = team, settings, ids, events
         self.record, self.run, self.probe = record, team.run, probe
+        self.largest = MAX_WEIGHT
         self.reports, self.lowest, self.highest = 0, math.inf, -math.inf
         self.started = time.monotonic()
         self.state = State()
@@ -171,7 +176,7 @@ class _Learner:
                 self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
             if self.state.has_ended(self.schedule.epochs):
                 break
-        check_finite(self.engine.weights(), self.schedule.alpha, self.state.epoch)
+        check_weights(self.engine.weights(), self.schedule.alpha, self.state.epoch, self.largest)
         self.check_loss()
         self.record.seconds["training"] = self.state.spent
         if self.early_stopping.text:

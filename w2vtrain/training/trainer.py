@@ -42,15 +42,18 @@ def make_engine(
     return engine(architecture, objective, problem, text, windows, schedule, subwords)
 
 
-def check_finite(weights: Weights, alpha: float, epochs: int) -> None:
-    """Raise Diverged if an input or output weight is NaN or infinite, or another array contains NaN.
+def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = math.inf) -> None:
+    """Raise Diverged if an input or output weight is NaN, infinite or beyond `limit`, or another array contains NaN.
 
     Other arrays may contain -inf: the objective's arrays can hold log 0.
     """
-    blocks = (rows[i : i + 4096] for rows in (weights.input, weights.output) for i in range(0, len(rows), 4096))
+    extremes = [size for rows in (weights.input, weights.output) if rows.size for size in (-rows.min(), rows.max())]
+    largest = float(np.max(extremes, initial=0.0))  # NaN if a weight is
     others = (array for array in weights.arrays.values() if array.dtype.kind == "f")
-    if not all(np.isfinite(block).all() for block in blocks) or any(np.isnan(array).any() for array in others):
+    if not math.isfinite(largest) or any(np.isnan(array).any() for array in others):
         raise diverged(alpha, epochs)
+    if largest > limit:
+        raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ class Course:
         An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not
         count as training; if it requests no more, the run ends there. With a state that this method yielded and the
         weights at that moment, training continues as if it had never stopped. Raise Diverged if the loss is not finite.
-        The caller checks the weights at the end: see `check_finite`.
+        The caller checks the weights at the end: see `check_weights`.
 
         pause: returns whether to pause.
         """
@@ -269,9 +272,9 @@ class Course:
         return report
 
 
-def diverged(alpha: float, epoch: int) -> Diverged:
-    """Return the exception for a loss or weight that is not finite. epoch: counted from 1."""
+def diverged(alpha: float, epoch: int, sign: str = "the loss or a weight is NaN or infinite") -> Diverged:
+    """Return the exception for training that diverged. epoch: counted from 1; sign: by which this was noticed."""
     return Diverged(
-        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: the loss or a weight is NaN or infinite;"
+        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: {sign};"
         f" try {spelled('alpha', float(f'{min(alpha / 2, TOLERATED_ALPHA):.2g}'))} or less"
     )

@@ -59,11 +59,15 @@ def test_the_words_of_a_map_come_from_arguments_a_file_or_the_start_of_the_vecto
         return {text for text in texts if re.fullmatch(r"w\d+", text)}, said
 
     (folder / "list").write_text("w7\nw9\n\nw7\r\nzz\n", encoding="utf-8")
-    assert shown("-n", "3")[0] == {"w0", "w1", "w2"}
+    assert shown("-n", "3")[0] == {"w37", "w38", "w39"}
     assert shown("w5", "w30")[0] == {"w5", "w30"}
     found, said = shown("--words", "list")
     assert found == {"w7", "w9"}
     assert "v.txt: 1 of 3 words have no vector: zz" in said
+    assert shown("--group", "odd=w1,w3", "--group", "even=w2")[0] == {"w1", "w2", "w3"}
+    (folder / "list").write_text("w7\n: late words\nw30\nw31\n", encoding="utf-8")
+    assert shown("--words", "list")[0] == {"w7", "w30", "w31"}
+    assert {"late words", "other words"} <= set(re.findall(r"late words|other words", (folder / "m.svg").read_text()))
 
 
 def test_counts_says_what_is_left_in_numbers(w2vtrain_here, folder):
@@ -83,7 +87,8 @@ def test_counts_says_what_is_left_in_numbers(w2vtrain_here, folder):
         (["curves", "log.jsonl", "-o", "a.gif"], 2, "a.gif: unknown suffix for a picture: use .png, .svg, .html"),
         (["map", "v.txt", "-o", "-"], 2, "-: unknown suffix for a picture"),
         (["map", "v.txt", "zz", "-o", "a.svg"], 65, "v.txt: has none of the 1 words"),
-        (["map", "v.txt", "w1", "--words", "x", "-o", "a.svg"], 2, "not both"),
+        (["map", "v.txt", "w1", "--words", "x", "-o", "a.svg"], 2, "not in two ways"),
+        (["map", "v.txt", "--group", "w1", "-o", "a.svg"], 2, "--group 'w1': expected NAME=WORD,WORD"),
         (["map", "vocab.txt", "-o", "a.svg"], 65, "it has no vectors"),
         (["map", "none.txt", "-o", "a.svg"], 66, "none.txt cannot be opened"),
         (["counts", "v.txt", "-o", "a.svg"], 65, "v.txt: has no counts: name a model, or a file that `w2vtrain vocab`"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import w2vtrain
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.pictures import run_logs
-from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, describe_curves
-from w2vtrain.pictures.drawing import Label, Line
+from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, describe_curves, panels
+from w2vtrain.pictures.drawing import Dot, Label, Line
 from w2vtrain.pictures.run_logs import MAX_REPORTS, read_run
 
 FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
@@ -220,3 +220,16 @@ def test_pictures_show_only_known_curves_with_a_legend_for_several_runs(tmp_path
     assert "<b>" not in page
     assert page.count("<svg") == 1 + 3
     shutil.rmtree(tmp_path)
+
+
+def test_losses_of_different_objectives_have_an_axis_each(trained):
+    hs, neg, other = (read_run(trained / "v.txt.json", name) for name in ("one", "two", "three"))
+    hs.objective, neg.objective, other.objective = "hs", "neg", "neg"
+    texts = [item.text for item in curves_drawing([hs, neg, other], "Runs").items if isinstance(item, Label)]
+    assert [text for text in texts if text.startswith("Loss")] == [
+        "Loss of hs (mean per example)", "Loss of neg (mean per example)",
+    ]  # fmt: skip
+    both = panels([neg, other])[0]
+    alone = panels([hs, neg, other])[1]
+    colors = [{item.color for item in drawing.items if isinstance(item, Dot)} for drawing in (both, alone)]
+    assert colors == [{"c1", "c2"}, {"c2", "c3"}]  # a run has the same color in all pictures

@@ -6,7 +6,7 @@ The pictures are drawn in pictures/.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from w2vtrain.system.terminal import echo, one_line, warning
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
     from w2vtrain.pictures.drawing import Drawing
+    from w2vtrain.pictures.word_map import Chosen
 
 picture_options: Any = all_of(
     click.option(
@@ -82,9 +83,16 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
 @picture_options
 @click.option(
     "-n", "--count", type=COUNT, default=300, show_default=True, metavar="N",
-    help="Without WORDS and --words, the N most frequent words, which are the first ones of VECTORS.",
+    help="Without WORDS, --group and --words, the N most frequent words of VECTORS after the first 200.",
 )  # fmt: skip
-@click.option("--words", "word_file", metavar="FILE", help="File of the words to draw, one per line; - is stdin.")
+@click.option(
+    "--group", "groups", multiple=True, metavar="NAME=WORD,...",
+    help="Words to draw in one color, with their name in a legend. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--words", "word_file", metavar="FILE",
+    help="File of the words to draw, one per line; - is stdin. A line `: NAME` begins a group.",
+)  # fmt: skip
 @click.option(
     "--method", type=click.Choice(["pca", "umap", "tsne"]), default="pca", show_default=True,
     help="Principal components, UMAP (needs the package umap-learn) or t-SNE (needs openTSNE).",
@@ -92,16 +100,17 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
 @setting_options("seed")
 def map_(
     vectors: str, words: tuple[str, ...], output: str, title: str | None, force: bool, quiet: bool, count: int,
-    word_file: str | None, method: str, **flags: Any,
+    groups: tuple[str, ...], word_file: str | None, method: str, **flags: Any,
 ) -> None:  # fmt: skip
-    """Draw the most frequent words of VECTORS, or WORDS, in two dimensions: similar words are near each other.
+    """Draw frequent words of VECTORS, or WORDS, in two dimensions: similar words are near each other.
 
-    A page (.html) also shows the nearest neighbors of each word, and can be searched and zoomed. Labels never collide;
-    a word without room for its label is a point. With a model that was trained with subwords, or one of fastText,
-    WORDS may be any words.
+    Words have the color of their group, or of their cluster by k-means, which is named by the words in its middle. A
+    page (.html) also shows the nearest neighbors of each word, and can be searched and zoomed. Labels never collide; a
+    word without room for its label is a point. With a model that was trained with subwords, or one of fastText, WORDS
+    may be any words.
     """
-    if words and word_file:
-        raise click.UsageError("give the words as arguments or with --words, not both")
+    if sum(map(bool, (words, groups, word_file))) > 1:
+        raise click.UsageError("give the words as arguments, with --group or with --words, not in two ways")
     refuse_stdin_twice(vectors, word_file or "")
     settings, _ = resolve(given(flags, ("seed",)))
     _check(output, [vectors, word_file or ""], force)
@@ -109,7 +118,7 @@ def map_(
         from w2vtrain.pictures.projection import check_method
         from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing
     check_method(method)
-    asked = _read_words(word_file) if word_file else [os.fsencode(w).decode(errors="surrogateescape") for w in words]
+    asked = _read_words(word_file) if word_file else _in_groups(groups) if groups else {_text(w): "" for w in words}
     is_page = Path(output).suffix.lower() == ".html"
     loaded = vectors_in(vectors)
     chosen = _chosen(loaded, asked, vectors) if asked else None
@@ -186,30 +195,56 @@ def _write(
         echo(one_line(line), err=True)
 
 
-def _read_words(path: str) -> list[str]:
-    """Return the distinct words of a file, one per line, without empty lines."""
+def _text(word: str) -> str:
+    return os.fsencode(word).decode(errors="surrogateescape")
+
+
+def _in_groups(groups: Sequence[str]) -> dict[str, str]:
+    """Return the group of each word of --group options; a word that is in two is in the first."""
+    asked: dict[str, str] = {}
+    for text in groups:
+        name, _, words = text.partition("=")
+        listed = [_text(word) for word in words.split(",") if word]
+        if not (name and listed):
+            raise click.UsageError(f"--group {text!r}: expected NAME=WORD,WORD and so on")
+        for word in listed:
+            asked.setdefault(word, name)
+    return asked
+
+
+def _read_words(path: str) -> dict[str, str]:
+    """Return the distinct words of a file, one per line, with the groups that lines `: NAME` begin, "" before any."""
     import sys
 
     from w2vtrain.system.reading import read_lines
 
-    lines = (
+    asked, group = dict[str, str](), ""
+    for line in (
         from_stdin(sys.stdin.buffer.readline) if path == STDOUT else (t for _, t in read_lines(path, MAX_WORD_BYTES))
-    )
-    words = list(dict.fromkeys(line.strip(b" \t\r\n").decode(errors="surrogateescape") for line in lines))
-    if not (words := [word for word in words if word]):
+    ):
+        word = line.strip(b" \t\r\n").decode(errors="surrogateescape")
+        if word.startswith(": "):
+            group = word[2:].strip()
+        elif word:
+            asked.setdefault(word, group)
+    if not asked:
         raise DataError(f"{_shown(path)}: has no words")
-    return words
+    return asked
 
 
-def _chosen(loaded: Vectors, asked: Sequence[str], vectors: str) -> tuple[list[str], Any]:
-    """Return the words that have vectors, and these; warn about the others. Raise DataError if there is none."""
+def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
+    """Return the words that have vectors, with their groups; warn about the others. Raise DataError if there is none.
+
+    asked: the group of each word; without any, the words have none.
+    """
     import numpy as np
 
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+    from w2vtrain.pictures.word_map import Chosen
 
     keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
     rows, missing = {}, []
-    for word in dict.fromkeys(asked):
+    for word in asked:
         try:
             rows[word] = keyed.get_vector(word)
         except (DataError, UsageError):
@@ -219,4 +254,5 @@ def _chosen(loaded: Vectors, asked: Sequence[str], vectors: str) -> tuple[list[s
     if missing:
         some = ", ".join(missing[:MAX_NAMED_WORDS]) + ", ..." * (len(missing) > MAX_NAMED_WORDS)
         warning(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
-    return list(rows), np.array(list(rows.values()))
+    groups = [asked[word] or "other words" for word in rows] if any(asked.values()) else []
+    return Chosen(list(rows), np.array(list(rows.values())), groups)

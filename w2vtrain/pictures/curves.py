@@ -28,15 +28,29 @@ MAX_DOTTED_POINTS = 12
 
 
 def panels(runs: Sequence[RunLog], x: str = "epochs") -> list[Drawing]:
-    """Return a drawing of each curve that at least one run has. x: a name from X."""
+    """Return a drawing of each curve that at least one run has. x: a name from X.
+
+    Losses of different objectives cannot be compared: each objective has its own drawing of the loss.
+    """
     if x not in X:
         raise UsageError(f"unknown axis {x!r}: use {', '.join(X)}")
-    return [_panel(runs, x, name) for name in PANELS if any(getattr(run, name) for run in runs)]
+    with_loss = list(dict.fromkeys(run.objective for run in runs if run.loss))
+    losses = [_panel(runs, x, "loss", objective if len(with_loss) > 1 else None) for objective in with_loss]
+    others = [name for name in PANELS if name != "loss" and any(getattr(run, name) for run in runs)]
+    return [*losses, *(_panel(runs, x, name) for name in others)]
 
 
-def _panel(runs: Sequence[RunLog], x: str, name: str) -> Drawing:
+def _panel(runs: Sequence[RunLog], x: str, name: str, objective: str | None = None) -> Drawing:
+    """Return a drawing of one curve of each run, or of the runs with an objective; a run has the same color in all."""
     title, log, zero, _ = PANELS[name]
-    curves = [[(float(getattr(at, x)), value) for at, value in getattr(run, name)] for run in runs]
+    if objective is not None:
+        title = title.replace("Loss", f"Loss of {objective or 'an unknown objective'}")
+    curves = [
+        [(float(getattr(at, x)), value) for at, value in getattr(run, name)]
+        if objective in (None, run.objective)
+        else []
+        for run in runs
+    ]
     horizontal = axis_of(X[x], [a for curve in curves for a, _ in curve], zero=True)
     vertical = axis_of(title, [b for curve in curves for _, b in curve], log, zero)
     chart = Chart(title, horizontal, vertical, *SIZE)

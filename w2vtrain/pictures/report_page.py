@@ -23,7 +23,7 @@ from w2vtrain.pictures.subject import Subject
 
 NEAREST, SPREAD, FREQUENT = 8, 10, 24
 """Neighbors per word, words whose neighbors are shown by default, and most frequent words that are listed."""
-FIRST_RANK, LAST_RANK = 100, 5_000
+FIRST_RANK, LAST_RANK = word_map.SKIPPED, 5_000
 """Ranks between which the words are that are shown by default: not the words that are in every sentence."""
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 

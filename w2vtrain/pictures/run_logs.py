@@ -41,6 +41,7 @@ class RunSettings(Struct):
     alpha: Value = None
     min_alpha: Value = None
     seconds: Value = None
+    objective: str = ""
 
 
 class Scored(Struct):
@@ -103,7 +104,7 @@ class RunLog:
     """The curves of one run; each is a list of (moment, value), in order.
 
     name: of the run; loss: mean per example since the moment before; rate: the learning rate; speed: words per second
-    since the moment before; perplexity: of the held-out text.
+    since the moment before; perplexity: of the held-out text; objective: its name, or "".
     """
 
     name: str
@@ -111,6 +112,7 @@ class RunLog:
     rate: list[tuple[Moment, float]] = field(default_factory=list)
     speed: list[tuple[Moment, float]] = field(default_factory=list)
     perplexity: list[tuple[Moment, float]] = field(default_factory=list)
+    objective: str = ""
 
 
 def read_run(path: str | Path, name: str | None = None) -> RunLog:
@@ -227,6 +229,7 @@ def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]
 
     per_epoch: words of an epoch that does not say how many it had.
     """
+    run.objective = settings.objective
     words = elapsed = before = 0.0
     moments = [Moment(0, 0, 0)]
     for entry in epochs:

@@ -1,7 +1,7 @@
 "use strict";
 // Maps of words: zoom, search, and the neighbors of a word. Words are only ever set as text.
 for (const figure of document.querySelectorAll(".word-map")) {
-  const GAP = 2, REACH = 28, MOST = 60, svg = figure.querySelector("svg");
+  const GAP = 2, REACH = 28, MOST = 60, svg = figure.querySelector(".stage svg");
   const facts = figure.querySelector(".facts"), search = figure.querySelector("input"), intro = facts.firstElementChild;
   figure.classList.add("live");
   const words = [...svg.querySelectorAll(".word")].map(group => ({

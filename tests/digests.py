@@ -67,7 +67,7 @@ def runs(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield digests of runs of the command line: with phrases, killed and resumed, and of two ranks."""
     program = [sys.executable, "-m", "w2vtrain"]
     common = ["text.txt", "--threads", "1", "--vector-size", "16", "--epochs", "30", "--min-count", "2", "-q"]
-    shell([*program, "phrases", "text.txt", "-o", "phrases.tsv", "-q"], folder)
+    shell([*program, "phrases", "text.txt", "--save-table", "phrases.tsv", "-q"], folder)
     for name, more in (
         ("phrases", ["--phrases", "phrases.tsv"]),
         ("in text order", ["--no-shuffle"]),
@@ -76,17 +76,17 @@ def runs(folder: Path) -> Iterator[tuple[str, str]]:
         done = shell([*program, "fit", *common, *more, "-o", f"{digest(name.encode())}.txt"], folder)
         file = folder / f"{digest(name.encode())}.txt"
         yield f"fit, {name}", digest(file.read_bytes()) if file.exists() else done.stderr
-    words = [*program, "fit", *common, "--epochs", "400", "--checkpoint-every", "0.005", "-o", "killed.bin"]
+    words = [*program, "fit", *common, "--epochs", "2000", "--checkpoint-every", "0.005", "-o", "killed.bin"]
     kills = 0
     for _ in range(20):
         process = subprocess.Popen(words, cwd=folder, stderr=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(3)
+            process.wait(2)
             break
         process.kill()
         process.wait()
         kills += 1
-    whole = shell([*program, "fit", *common, "--epochs", "400", "-o", "whole.bin"], folder)
+    whole = shell([*program, "fit", *common, "--epochs", "2000", "-o", "whole.bin"], folder)
     assert whole.returncode == 0, whole.stderr
     same = (folder / "killed.bin").read_bytes() == (folder / "whole.bin").read_bytes()
     yield "killed and resumed", f"{'equal' if same else 'DIFFERENT'} {digest((folder / 'whole.bin').read_bytes())}"
@@ -101,17 +101,17 @@ def runs(folder: Path) -> Iterator[tuple[str, str]]:
 
 def messages() -> Iterator[tuple[str, str]]:
     """Yield the exit code and the message of every command without arguments, and of every option with a bad value."""
-    from w2vtrain.cli import main
+    from w2vtrain.cli import cli
     from w2vtrain.commands.shell import explained, invoke
 
     def said(words: list[str]) -> str:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                code, message = invoke(main, words), ""
+                code, message = invoke(cli, words), ""
             except BaseException as error:
                 code, message = explained(error)
-        return f"{code} {message}"
+        return f"{code} {message}".replace(str(Path.cwd()), "FOLDER")
 
     def commands(group: click.Command, before: list[str]) -> Iterator[tuple[list[str], click.Command]]:
         if isinstance(group, click.Group):
@@ -123,13 +123,14 @@ def messages() -> Iterator[tuple[str, str]]:
         else:
             yield before, group
 
-    for words, command in commands(main, []):
+    for words, command in commands(cli, []):
         yield f"{' '.join(words)} --help", digest(command.get_help(click.Context(command)).encode())
         yield " ".join(words), said(words)
         yield f"{' '.join(words)} none", said([*words, "none.txt"])
+        others = ["-o", "out.txt"] if any("--output" in option.opts for option in command.params) else []
         for option in command.params:
             if isinstance(option, click.Option):
-                given = [*words, "none.txt", option.opts[0], *([] if option.is_flag else ["?!"])]
+                given = [*words, "none.txt", *others, option.opts[0], *([] if option.is_flag else ["?!"])]
                 yield " ".join(given), said(given)
 
 

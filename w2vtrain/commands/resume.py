@@ -77,11 +77,11 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         raise OutputError(
             f"{folder}: was copied or moved from {place}, whose outputs it would write: continue it here by {advice}"
         )
-    names = {name: value for name in OUTPUTS if (value := getattr(request, name)) and value != STDOUT}
+    outputs = {name: value for name in OUTPUTS if (value := getattr(request, name)) and value != STDOUT}
+    absolute: dict[str, Any] = {name: str(Path(cwd, value)) for name, value in outputs.items()}
     asked = replace(
-        request, **{name: str(Path(cwd, value)) for name, value in names.items()},
-        run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache,
-    )  # fmt: skip
+        request, **absolute, run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache
+    )
     carry_out(asked, resumed=True)
 
 
@@ -97,7 +97,9 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     if found and not rest and (not Path(cwd).is_dir() or all(Path(root, name).exists() for name in request.sources)):
         place, asked = root or os.sep, request
     else:
-        beside = {name: str(folder.parent / Path(value).name) for name in OUTPUTS if (value := getattr(request, name))}
+        beside: dict[str, Any] = {
+            name: str(folder.parent / Path(value).name) for name in OUTPUTS if (value := getattr(request, name))
+        }
         place, asked = cwd, replace(request, **beside, run=str(folder))
     settings = validated(request.flags)
     command = repeated(asked, settings, {**request.origins, "options": dict.fromkeys(settings.options)})

@@ -45,10 +45,10 @@ from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, s
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
-from w2vtrain.system import arrow_batches, compression, json_text, parquet_pages, reading
+from w2vtrain.system import compression, json_text, reading
 from w2vtrain.system.trust import Trusted
 from w2vtrain.text import columns, tables, text_files, vocabulary
-from w2vtrain.text.table_formats import arrow, delimited, json_lines
+from w2vtrain.text.table_formats import delimited, json_lines
 from w2vtrain.training import checkpoint, plan, predictor, run_folder
 from w2vtrain.training.fingerprint import FileRead, Fingerprint
 from w2vtrain.training.folder import read_journal
@@ -60,9 +60,9 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, arrow, arrow_batches, categories, checkpoint, classes, columns, comparison, comparison_picture,
+    analogies, categories, checkpoint, classes, columns, comparison, comparison_picture,
     comparison_tables, compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines,
-    json_text, keyed_vectors, model, model_file, outliers, parquet_pages, parsers, predictor, reading, request, resume,
+    json_text, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, request, resume,
     run_folder, safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
     word_files, wordnet,
     tomllib._parser, tomllib._re, *(sys.modules[found.write.__module__] for found in vector_formats.formats().values()),
@@ -475,27 +475,9 @@ def record_seeds(_):
 
 
 def cell_seeds(_):
-    yield b'text,words\n"a ""b""\nc",d\n\n"",e"f"\r\n"g"h,'
+    yield b'text,words\n"a ""b""\nc",d\n\n"",e"f"\r\n"gh",'
     yield b'\xef\xbb\xbf"a.b",text\r\r\n1,"2\n3,"4"\n'
     yield bz2.compress(b"id,text\n" + b"1,a b\n" * 99)
-
-
-def column_seeds(folder):
-    import pyarrow as pa
-    from pyarrow import feather, ipc, parquet
-
-    found = pa.table({"text": WORDS, "words": [WORDS[:i] for i in range(7)], "a": [{"b": word} for word in WORDS]})
-    found = found.append_column("kind", pa.array(WORDS).dictionary_encode())
-    path = folder / "made"
-    for options in ({"compression": "none"}, {"row_group_size": 3}, {"compression": "zstd", "use_dictionary": False}):
-        parquet.write_table(found, path, **options)
-        yield path.read_bytes()
-    feather.write_feather(found, path)
-    yield path.read_bytes()
-    with ipc.new_stream(path, found.schema) as writer:
-        writer.write_table(found)
-    yield path.read_bytes()
-    path.unlink()
 
 
 def run_seeds(folder):
@@ -529,7 +511,6 @@ LOADERS = {
     "text": Loader(read_vectors, text_seeds),
     "binary": Loader(read_vectors, binary_seeds),
     "arrays": Loader(read_beside, array_seeds("npy", "npz")),
-    "tables": Loader(read_beside, array_seeds("parquet", "arrow")),
     "projector": Loader(read_beside, array_seeds("tensorboard")),
     "folders": Loader(read_folder, folder_seeds),
     "vocabulary": Loader(vocabulary.Vocabulary.load, vocabulary_seeds),
@@ -549,7 +530,6 @@ LOADERS = {
     "compressed": Loader(read_compressed, compressed_seeds),
     "cells": Loader(partial(read_column, ".csv"), cell_seeds),
     "records": Loader(partial(read_column, ".jsonl"), record_seeds),
-    "columns": Loader(partial(read_column, ""), column_seeds),
     "run": Loader(read_run, run_seeds),
     "result": Loader(read_result, result_seeds),
 }

@@ -289,3 +289,28 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
     ):  # fmt: skip
         with pytest.raises(errors.DataError, match=message):
             read_vectors(tmp_path / name)
+
+
+def test_words_that_are_encoded_as_a_dictionary_are_read(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+
+    words = [f"wörd_{i}" for i in range(1000)]
+    matrix = np.random.default_rng(2).normal(size=(1000, 3)).astype(np.float32)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), 3)
+    for column in (pa.array(words).dictionary_encode(), pa.array(words, pa.large_string())):
+        table = pa.table({"word": column, "vector": vectors})
+        parquet.write_table(table, tmp_path / "v.parquet", store_schema=False)
+        with pa.ipc.new_file(tmp_path / "v.arrow", table.schema) as writer:
+            writer.write_table(table)
+        for name in ("v.parquet", "v.arrow"):
+            for limit in (None, 300):
+                found = read_vectors(tmp_path / name, limit=limit)
+                assert found.words == words[:limit]
+                assert found.matrix.tobytes() == matrix[:limit].tobytes()
+
+
+def test_an_archive_of_zeros_that_expands_a_thousandfold_is_refused(tmp_path):
+    zeros = np.zeros((2, 15_000_000), np.float32)
+    np.savez_compressed(tmp_path / "v.npz", words=np.frombuffer(b"a\nb", np.uint8), vectors=zeros)
+    with pytest.raises(errors.DataError, match=r"v\.npz.*(an array of shape|promises 120,000,000 bytes)"):
+        read_vectors(tmp_path / "v.npz")

@@ -9,26 +9,21 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from w2vtrain.errors import DataError, InputMissing, shown
 from w2vtrain.text.sentences import encoded, is_plain
 
 Array: TypeAlias = Any
 """A pyarrow.Array, whose package has no types."""
-Int64: TypeAlias = npt.NDArray[np.int64]
 Place = Callable[[int], str]
 """From the index of a row in a batch to its place in messages."""
 
-PIECE_BYTES = 1 << 20
-"""Approximate size of the pieces into which arrays are cut."""
-MAX_ROW_BYTES = 1 << 28
-"""Size of the largest row as text: a few bytes of a dictionary may stand for any number of copies of a string."""
+PIECE_BYTES, PIECE_ROWS = 1 << 20, 1 << 12
+"""Approximate size of the pieces into which text is cut, and rows of the pieces of an array."""
 
 LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
-VIEWS = ("string_view", "binary_view")
-TEXTS = ("string", "large_string", "binary", "large_binary", *VIEWS)
-"""Types of Arrow whose rows are lists, views of strings, and text."""
+TEXTS = ("string", "large_string", "binary", "large_binary", "string_view", "binary_view")
+"""Types of Arrow whose rows are lists, and text."""
 
 
 class Column(NamedTuple):
@@ -130,11 +125,8 @@ def bytes_of(array: Array, lists: bool, place: Place) -> Iterator[bytes]:
     """
     if (null := first_null(array)) is not None:
         raise null_at(place(null))
-    sizes = _sizes(array)
-    if len(sizes) and sizes.max() > MAX_ROW_BYTES:
-        raise DataError(f"{place(int(sizes.argmax()))}: a row of more than {MAX_ROW_BYTES:,} bytes")
-    for first, last in _ranges(sizes):
-        piece = array.slice(first, last - first)
+    for first in range(0, len(array), PIECE_ROWS):
+        piece = array.slice(first, PIECE_ROWS)
         if not lists:
             yield _text(piece)
             continue
@@ -151,50 +143,6 @@ def first_null(array: Array) -> int | None:
         missing = array.dictionary.is_null().take(array.indices).fill_null(True)
     number = missing.index(True).as_py()
     return None if number < 0 else int(number)
-
-
-def _sizes(array: Array) -> Int64:
-    """Return the bytes of each row as text, before strings that rows share are repeated."""
-    import pyarrow.compute as compute
-
-    if not _is_any(array.type, LISTS):
-        return _lengths(array)
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(_lengths(array.values))])
-    if hasattr(array, "offsets"):
-        first = array.offsets.to_numpy()[: len(array)].astype(np.int64)
-    else:  # lists of a fixed size
-        first = (array.offset + np.arange(len(array))) * array.type.list_size
-    last = first + compute.list_value_length(array).to_numpy()  # views of lists may overlap
-    return np.asarray(ends[last] - ends[first] + 1, np.int64)
-
-
-def _lengths(array: Array) -> Int64:
-    """Return the bytes of each string and of the separator after it."""
-    import pyarrow.compute as compute
-
-    if hasattr(array, "dictionary"):
-        lengths = _lengths(array.dictionary)
-        return lengths[array.indices.fill_null(0).to_numpy()] if len(lengths) else np.ones(len(array), np.int64)
-    if _is_any(array.type, VIEWS):  # pyarrow has no function for them: a view begins with the length of its string
-        views = np.frombuffer(array.buffers()[1] or b"", np.int32).reshape(-1, 4)[array.offset :][: len(array), 0]
-        return np.where(array.is_null().to_numpy(zero_copy_only=False), 0, views).astype(np.int64) + 1
-    return np.asarray(compute.binary_length(array).fill_null(0).to_numpy(), np.int64) + 1
-
-
-def longest_entry(array: Array) -> int | None:
-    """Return the bytes of the longest string that the rows of an array may have, or None if that is unknown."""
-    values = array.flatten() if _is_any(array.type, LISTS) else array
-    lengths = _lengths(values.dictionary if hasattr(values, "dictionary") else values)
-    return int(lengths.max()) if len(lengths) else None
-
-
-def _ranges(sizes: Int64) -> Iterator[tuple[int, int]]:
-    """Yield the first row, and the one after the last, of pieces of about PIECE_BYTES, and of at least one row."""
-    ends, first, before = np.cumsum(sizes), 0, 0
-    while first < len(ends):
-        last = max(first + 1, int(np.searchsorted(ends, before + PIECE_BYTES, "right")))
-        yield first, last
-        first, before = last, int(ends[last - 1])
 
 
 def _text(array: Array) -> bytes:

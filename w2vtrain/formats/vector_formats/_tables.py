@@ -3,7 +3,6 @@
 word: string; count: int64, null if unknown; vector: fixed_size_list of float32 or float16 ("halffloat").
 """
 
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, collected, stored_rows
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES
+from w2vtrain.formats.vector_formats._rows import MAX_DIM
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
 from w2vtrain.system.reading import justified, open_input, regular_size
 
@@ -25,8 +24,6 @@ ROWS_AT_ONCE_BYTES = 1 << 24
 """Bytes of vectors in a row group or a record batch."""
 READ_AT_ONCE_BYTES = 1 << 20
 """Bytes of vectors that are read from a row group at a time."""
-WORDS_AT_ONCE = 256
-"""Words that are decoded at a time. Each has at most MAX_WORD_BYTES, so they take at most 16 MiB."""
 
 
 class OpenTable(NamedTuple):
@@ -97,13 +94,12 @@ def dim_of(columns: Any, path: str | Path) -> int | None:
 
 
 def table_format(
-    name: str, suffixes: tuple[str, ...], magic: bytes, opened: Callable[[BinaryIO, str | Path, int], OpenTable],
+    name: str, suffixes: tuple[str, ...], magic: bytes, opened: Callable[[BinaryIO], OpenTable],
     write: Callable[[Any, Table], None],
 ) -> VectorFormat:  # fmt: skip
     """Return a format of tables: name, suffixes and write are those of a `VectorFormat`.
 
-    magic: the first bytes of its files. opened(file, path, size): returns the table in a file of `size` bytes; it
-    raises DataError, or any error of pyarrow, if the table would take more memory than this size justifies.
+    magic: the first bytes of its files; opened(file): returns the table in a file, or raises any error of pyarrow.
     """
 
     def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -114,11 +110,11 @@ def table_format(
         check()
         import pyarrow as pa
 
-        size = regular_size(path)
+        regular_size(path)
         with open_input(path) as (file, _):
             try:
-                yield opened(file, path, size)
-            except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError, struct.error) as error:
+                yield opened(file)
+            except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
                 raise DataError(f"{path} cannot be read as a table: {' '.join(str(error).split())[:200]}") from error
 
     def look(path: str | Path) -> Promise:
@@ -139,29 +135,23 @@ def _read_table(path: str | Path, sniffed: Sniff, table: OpenTable, lenient: boo
     rows, dim, size = table.rows, dim_of(table.schema, path), sniffed.size
     counts: list[NDArray[np.int64] | None] = []
 
-    def justify(width: int) -> None:
-        if 4 * rows * width > justified(size):
-            raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
-
     def blocks() -> Iterator[Rows]:
-        letters, width = 0, dim
+        width = dim
         for batch in table.batches(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
-            batch.validate(full=True)
-            counts.append(_counts(batch))
-            for start in range(0, len(batch), WORDS_AT_ONCE):
-                words, values = _block(batch.slice(start, WORDS_AT_ONCE), width, path)
-                letters, width = letters + sum(map(len, words)), values.shape[1]
-                if letters > justified(size):
-                    raise DataError(f"{path}: words of {letters:,} bytes or more are too many for a file of {size:,}")
+            if len(batch):
+                batch.validate(full=True)
+                counts.append(_counts(batch))
+                words, values = _block(batch, width, path)
+                width = values.shape[1]
                 yield words, values
 
-    justify(dim or 1)
     parsed = blocks()
     first = next(parsed, None)
     if first is None:
         raise DataError(f"{path} contains no vectors")
     width = first[1].shape[1]
-    justify(width)
+    if 4 * rows * width > justified(size):
+        raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
     vectors = collected(path, sniffed, (rows, width), chain([first], parsed), lenient, limit)
     known = [values for values in counts if values is not None]
     if vectors.skipped or not known or len(known) < len(counts):
@@ -187,6 +177,8 @@ def _block(batch: Any, width: int | None, path: str | Path) -> Rows:
     import pyarrow as pa
 
     word, vector = batch.column("word"), batch.column("vector")
+    if pa.types.is_dictionary(word.type):
+        word = word.dictionary_decode()  # where null entries become null rows
     if word.null_count or vector.null_count or vector.flatten().null_count:
         raise DataError(f"{path}: a word or a value is null")
     values, V = vector.flatten().to_numpy(zero_copy_only=False), len(batch)
@@ -196,26 +188,5 @@ def _block(batch: Any, width: int | None, path: str | Path) -> Rows:
         dim = dim if pa.compute.all(pa.compute.equal(lengths, dim)).as_py() else 0
     if not 0 < dim <= MAX_DIM or dim != (width or dim):
         raise DataError(f"{path}: the vectors have different lengths, or none")
-    return _words(word, path), as_float32(values).reshape(V, dim)
-
-
-def _words(word: Any, path: str | Path) -> list[bytes]:
-    """Return words as bytes. Raise DataError, before any is copied, if one is too long to be a word."""
-    import pyarrow as pa
-
-    rows = slice(word.offset, word.offset + len(word))
-    texts = word
-    if pa.types.is_dictionary(word.type):
-        texts, rows = word.dictionary, word.indices.to_numpy()
-        if not len(texts) or pa.types.is_dictionary(texts.type) or texts.null_count:
-            raise DataError(f"{path}: a word is null")
-        rows = rows + texts.offset
-    offsets: NDArray[Any] = np.frombuffer(
-        texts.buffers()[1], np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    )
-    longest = int((offsets[1:][rows] - offsets[:-1][rows]).max())
-    if longest > MAX_WORD_BYTES:
-        raise DataError(f"{path}: a word of {longest:,} bytes, more than {MAX_WORD_BYTES:,}")
-    if texts is not word:
-        word = texts.take(word.indices)
-    return word.cast(pa.large_binary() if pa.types.is_large_string(word.type) else pa.binary()).to_pylist()  # type: ignore[no-any-return]
+    binary = pa.large_binary() if pa.types.is_large_string(word.type) else pa.binary()
+    return word.cast(binary).to_pylist(), as_float32(values).reshape(V, dim)

@@ -1,11 +1,9 @@
 """Arrow IPC files with the columns `word`, `count` and `vector`; they are Feather version 2, and can be mapped."""
 
-from pathlib import Path
 from typing import BinaryIO
 
 from w2vtrain.formats.vector_formats import _tables as tables
 from w2vtrain.formats.vector_formats.contract import Table
-from w2vtrain.system import arrow_batches
 
 
 def write(file: BinaryIO, table: Table) -> None:
@@ -17,10 +15,13 @@ def write(file: BinaryIO, table: Table) -> None:
             writer.write_batch(batch)
 
 
-def opened(file: BinaryIO, path: str | Path, size: int) -> tables.OpenTable:
+def opened(file: BinaryIO) -> tables.OpenTable:
     """Return the table of a file, of which one batch is in memory at a time."""
-    table = arrow_batches.open_file(file, path, size)
-    return tables.OpenTable(sum(table.rows), table.schema, lambda _: table.batches)
+    from pyarrow import ipc
+
+    table = ipc.open_file(file, options=ipc.IpcReadOptions(use_threads=False))
+    numbers = range(table.num_record_batches)
+    return tables.OpenTable(table.count_rows(), table.schema, lambda _: map(table.get_batch, numbers))
 
 
 FORMAT = tables.table_format("arrow", (".arrow", ".feather"), b"ARROW1\0\0", opened, write)

@@ -146,5 +146,5 @@ def test_a_first_word_that_looks_like_compressed_data_is_read(tmp_path):
 
 
 def test_an_empty_pipe_is_an_error_that_says_what_resuming_needs():
-    assert "piped in again" in str(no_tokens("standard input", 0))
-    assert "piped" not in str(no_tokens("corpus.txt", 0))
+    assert "piped in again" in str(no_tokens("standard input", 0, 0))
+    assert "piped" not in str(no_tokens("corpus.txt", 0, 0))

@@ -127,11 +127,11 @@ class Reader(Blocks):
         self._read_bytes = min(READ_BYTES, max(MIN_HEAD_BYTES, corpus.block_bytes))
 
     def _unchanged(self, file: File) -> Iterator[bytes]:
-        """Yield the text of a file. Raise DataError at its end if it was rewritten since it was listed; it may grow."""
+        """Yield the text of a file. Raise DataError at its end if it was rewritten in place since it was listed."""
         yield from self._lines(file)
         with suppress(OSError):  # it was removed after it was opened
             now = Path(file.path).stat()
-            if file.listed and now.st_size <= file.listed[0] and now.st_mtime_ns != file.listed[1]:
+            if file.listed and now.st_size == file.listed[0] and now.st_mtime_ns != file.listed[1]:
                 raise DataError(f"{file.path}: was changed while it was read: start again when it is complete")
 
     def _lines(self, file: File) -> Iterator[bytes]:

@@ -3,9 +3,8 @@
     python benchmarks/bench.py enwiki8.txt --systems w2vtrain,gensim --program pword2vec=./pWord2Vec --threads 2
 
 It has all options of that command. The machine's limits are printed first. GFLOP counts the floating-point operations
-of products and updates. Before and after each job with several threads, the round trip of a cache line between two
-cores is measured: cores are near if both take less than 100 ns. Last comes what limits each job of w2vtrain: the
-arithmetic, the rows that have to come from memory, or coherence, which is what threads lose to each other.
+of products and updates. Last comes what limits each job of w2vtrain: the arithmetic, the rows that have to come from
+memory, or coherence, which is what threads lose to each other.
 """
 
 import os
@@ -34,7 +33,6 @@ class FullBench(Bench):
     colors = {**Bench.colors, **programs.PROGRAMS}  # noqa: RUF012
     figures = {  # noqa: RUF012
         **{name: Bench.figures[name] for name in ("words/CPU s", "words/s")},
-        "round trip ns": (lambda m: m.round_trip and m.round_trip * 1e9, ",.0f"),
         "GFLOP/CPU s": (lambda m: m.flops and m.flops / 1e9, ",.0f"),
         **{name: Bench.figures[name] for name in ("read words/s", "ready s", "whole job s", "peak MiB")},
     }

@@ -20,8 +20,8 @@ LOST_SHARE = 0.25
 """Share of their speed that threads lose, from which that is called the limit: two threads then do the work of 1.5. It
 is lower than LIMITING_SHARE because the loss is measured, where the other shares are the least that a job can need."""
 
-Groups = dict[tuple[int, str | None], list[Observed]]
-"""The measurements of one job by (threads, how far apart the cores are)."""
+Groups = dict[int, list[Observed]]
+"""The measurements of one job by its number of threads."""
 
 
 class Shares(NamedTuple):
@@ -52,31 +52,31 @@ class Shares(NamedTuple):
 
 
 def scaling(measurements: Sequence[Observed]) -> list[str]:
-    """Return one line per job, number of threads and distance of the cores: the speed beside that of one thread.
+    """Return one line per job and number of threads: the speed beside that of one thread.
 
     Figures are medians over seeds, by wall-clock time. Jobs that were not measured with one thread are left out.
     """
     lines = []
     for name, groups in _groups(measurements).items():
-        single = groups.get((1, None), [])
-        for (threads, _), group in groups.items():
+        single = groups.get(1, [])
+        for threads, group in groups.items():
             if threads > 1 and (ratio := _ratio(group, single, lambda m: m.wall_speed)):
-                lines.append(f"{name}: {threads} threads {ratio:.2f}x of one by wall time{_cores(group)}")
+                lines.append(f"{name}: {threads} threads {ratio:.2f}x of one by wall time")
     return lines
 
 
 def limiting(measurements: Sequence[Observed], limits: Limits) -> list[str]:
-    """Return one line per job, number of threads and distance of the cores: what limits the job on this machine.
+    """Return one line per job and number of threads: what limits the job on this machine.
 
     Jobs whose operations are not known are left out.
     """
     lines = []
     for job, groups in _groups(measurements).items():
-        single = groups.get((1, None), [])
-        for (threads, _), group in groups.items():
+        single = groups.get(1, [])
+        for threads, group in groups.items():
             if (used := shares(group, single, limits)) is None:
                 continue
-            text = f"{job}, {counted(threads, 'thread')}{_cores(group)}: arithmetic {used.arithmetic:.0%},"
+            text = f"{job}, {counted(threads, 'thread')}: arithmetic {used.arithmetic:.0%},"
             text += f" rows {used.rows:.0%} of this machine's limits"
             if threads > 1 and single:
                 text += f", {used.lost:.0%} lost with {threads} threads"
@@ -104,14 +104,8 @@ def _groups(measurements: Sequence[Observed]) -> dict[str, Groups]:
     for m in measurements:
         if m.job.system == "w2vtrain":
             groups = by_task.setdefault(m.job.task, {})
-            groups.setdefault((m.job.threads, m.cores), []).append(m)
+            groups.setdefault(m.job.threads, []).append(m)
     return by_task
-
-
-def _cores(group: Sequence[Observed]) -> str:
-    """Return the distance of the cores in words, with the round trip of a cache line; "" if unknown."""
-    trip = median_of(group, lambda m: m.round_trip)
-    return f" ({group[0].cores} cores, {1e9 * trip:,.0f} ns)" if group[0].cores and trip else ""
 
 
 def _ratio(

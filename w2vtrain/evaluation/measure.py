@@ -7,7 +7,6 @@ speed.py chooses what to measure.
 import statistics
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,18 +73,16 @@ def groups(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
 
 
 def measure(
-    job: Job, questions: str | None = None, pairs: tuple[str, ...] = (), child: Callable[..., Any] = child,
-    around: AbstractContextManager[object] | None = None,
+    job: Job, questions: str | None = None, pairs: tuple[str, ...] = (), child: Callable[..., Any] = child
 ) -> Measurement:  # fmt: skip
     """Run a job in its own process and score its vectors. Raise Relayed, with its exit code, if the training fails.
 
-    child: runs the job there; around: is entered directly before that process starts, and left when it has ended.
+    child: runs the job there.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         output = str(Path(folder) / "vectors.txt")
         try:
-            with around or nullcontext():
-                result = run_child(child, [asdict(job), output], folder)
+            result = run_child(child, [asdict(job), output], folder)
         except (ChildEnded, Relayed) as error:
             reason = "see its message above" if isinstance(error, ChildEnded) else error
             failed = f"{job.system} could not train {job.architecture} with {job.objective}"

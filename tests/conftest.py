@@ -13,7 +13,6 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from ids import make_id
 
 from w2vtrain import cli
 from w2vtrain.architectures import architectures
@@ -67,10 +66,6 @@ parts of others."""
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     surroundings.restart(config)
-
-
-def pytest_make_parametrize_id(config, val, argname):
-    return make_id(val, argname)
 
 
 @pytest.hookimpl(tryfirst=True)

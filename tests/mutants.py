@@ -31,7 +31,6 @@ TIMEOUT_SECONDS = 600.0
 """A mutant whose tests take longer counts as killed."""
 FIRST = "import sys\nsys.path.insert(0, {!r})\n"
 """The sitecustomize.py of a copy: of all folders with the package, Python searches the copy first, in every process."""
-VERSION = "import w2vtrain; print(w2vtrain.__file__)"
 
 
 class Mutant(NamedTuple):

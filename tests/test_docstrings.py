@@ -2,15 +2,11 @@
 
 import doctest
 import inspect
-import types
 
 import pytest
 from snippets import checkout
 
 import w2vtrain
-from w2vtrain import architectures, objectives
-from w2vtrain.architectures.contract import Architecture
-from w2vtrain.objectives import contract
 
 
 def documented():
@@ -27,11 +23,6 @@ def documented():
                 if not member.startswith("_") and inspect.getdoc(value) and callable(value):
                     found[f"{name}.{member}"] = value
     return {name: thing for name, thing in found.items() if ">>>" in (inspect.getdoc(thing) or "")}
-
-
-@pytest.mark.parametrize("name", [name for name in w2vtrain.__all__ if callable(getattr(w2vtrain, name))])
-def test_every_public_name_has_an_example(name):
-    assert ">>>" in inspect.getdoc(getattr(w2vtrain, name))
 
 
 @pytest.fixture(scope="module")
@@ -57,32 +48,3 @@ def test_the_examples_run(name, folder, monkeypatch):
         runner.run(test, out=said.append, clear_globs=False)
         assert not runner.failures, "".join(said)
         names = test.globs
-
-
-REGISTRIES = {"objectives": objectives.REGISTRY, "architectures": architectures.REGISTRY}
-CONTRACTS = {
-    "objectives": (contract.WindowObjective, contract.BlockObjective, contract.Scorer),
-    "architectures": (Architecture,),
-}
-
-
-def functions(cls):
-    """Return the functions and properties that a class defines itself, by name, except for its private ones."""
-    kinds = (types.FunctionType, staticmethod, classmethod, property)
-    return {name: value for name, value in vars(cls).items() if isinstance(value, kinds) and not name.startswith("_")}
-
-
-@pytest.mark.parametrize("folder", CONTRACTS)
-def test_a_method_is_documented_in_the_contract_or_where_it_is_defined(folder):
-    """The methods of objectives and architectures need no docstring: their contract has it, once for all of them."""
-    shared = {}
-    for protocol in CONTRACTS[folder]:
-        shared |= {name: value for base in protocol.__mro__ for name, value in functions(base).items()}
-        assert not [name for name, value in functions(protocol).items() if not inspect.getdoc(value)]
-    modules = REGISTRIES[folder].modules().values()
-    classes = {value for module in modules for value in vars(module).values() if inspect.isclass(value)}
-    own = [cls for cls in classes if cls.__module__.startswith(f"w2vtrain.{folder}.") and cls not in CONTRACTS[folder]]
-    named = {f"{cls.__name__}.{name}": value for cls in own for name, value in functions(cls).items()}
-    documented = {*shared, "state", "gradients", "raw", "affordable", "given", "check", "check_files"}
-    without = {name for name, value in named.items() if not inspect.getdoc(value)}
-    assert not {name for name in without if name.split(".")[1] not in documented}

@@ -11,7 +11,6 @@ import pytest
 from fault_drive import Case, Run, load, once
 from fault_table import FAULTS, Fault
 from faults import FASTTEXT, GENSIM, OURS, judge, run
-from ids import by_text
 from signaled import signaled
 
 from w2vtrain import cli
@@ -97,7 +96,6 @@ RAISED = "Traceback (most recent call last):\n  File 'x', line 1, in <module>\n"
         (GENSIM, REFUSED, Run(1, "EPOCH 1: training on\nE: corpus.txt"), {}, "!only after training"),
         (GENSIM, REFUSED, Run(1, "E: corpus.txt"), {"out.txt": b"half"}, "!partial output file"),
     ],
-    ids=by_text,
 )
 def test_the_rule_judges_exit_code_message_and_files(system, fault, last, files, verdict, tmp_path):
     for name, content in files.items():

@@ -24,23 +24,6 @@ def check(loaders, flags, folder):
     return [int(runs) for runs in re.findall(r"^Done (\d+) runs", done.stdout, re.MULTILINE)]
 
 
-WAYS_THAT_DO_NOT_FIT = {"keyed": 3, "cells": 1}
-"""Refusals of a seed that is right: of readers that read each input in several ways."""
-
-
-@pytest.mark.parametrize("loader", fuzz.LOADERS)
-def test_a_seed_of_every_reader_is_what_it_reads(loader, tmp_path):
-    """Otherwise the fuzzer would know only inputs that are refused at once."""
-    (tmp_path / "seeds").mkdir()
-    for seed in fuzz.LOADERS[loader].seeds(tmp_path / "seeds"):
-        before = fuzz.REFUSED.total()
-        (tmp_path / "input").write_bytes(seed)
-        fuzz.refused(fuzz.LOADERS[loader].read, tmp_path / "input")
-        if fuzz.REFUSED.total() == before + WAYS_THAT_DO_NOT_FIT.get(loader, 0):
-            return
-    pytest.fail("all seeds are refused")
-
-
 @pytest.mark.parametrize("loaders", GROUPS, ids=["even", "odd"])
 def test_only_errors_of_this_package_escape(loaders, tmp_path):
     """The seed is fixed, so that a failure can be reproduced."""

@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import re
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,6 @@ from w2vtrain.errors import IN_PYTHON, W2VError, label, shell_spelling, spelled
 from w2vtrain.formats.transforms import transform
 
 PACKAGE = Path(w2vtrain.__file__).parent
-SHELL = ("commands/", "cli.py", "other_programs.py", "errors.py")
-"""Modules whose options only the command line shows, and that which spells them."""
-NOT_SHOWN_IN_PYTHON = {"setting", "Row"}
-"""Calls whose texts are help of the command line."""
-FOREIGN = re.compile(r"zstd --long|the --mpi option|^--init-from$|w2vtrain fit CORPUS .* --init-from|convert --repair")
-"""Options of other programs, and commands of the shell that `info` shows."""
 ONLY_SHELL = {
     "allow_changed",
     "jobs",
@@ -40,29 +33,6 @@ FUNCTIONS = (w2vtrain.train, w2vtrain.continue_training, w2vtrain.write_vectors,
 def trees():
     for path in sorted(PACKAGE.rglob("*.py")):
         yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
-
-
-def texts(node):
-    """Yield the texts of a module that are neither docstrings nor help."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
-            continue
-        if isinstance(child, ast.Call) and getattr(child.func, "id", "") in NOT_SHOWN_IN_PYTHON:
-            continue
-        if isinstance(child, ast.Constant) and isinstance(child.value, str):
-            yield child
-        yield from texts(child)
-
-
-def test_no_message_of_the_library_writes_an_option_by_itself():
-    written = [
-        f"{name}:{text.lineno}: {text.value}"
-        for name, tree in trees()
-        if not name.startswith(SHELL)
-        for text in texts(tree)
-        if re.search(r"(?<![\w`-])--[a-z]", text.value) and not FOREIGN.search(text.value)
-    ]
-    assert written == [], "name the setting with errors.spelled"
 
 
 def test_every_setting_that_a_message_names_is_an_option_and_a_parameter_or_a_function():

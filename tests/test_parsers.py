@@ -1,7 +1,6 @@
 """Parsers convert values of settings to their type, or raise a ValueError that says what was expected."""
 
 import pytest
-from ids import by_text
 
 from w2vtrain.parsers import Choice, Real, Table, Text, Truth, Whole
 
@@ -19,7 +18,6 @@ from w2vtrain.parsers import Choice, Real, Table, Text, Truth, Whole
         (Truth(), 0, False),
         (Table(), {"a": 1}, {"a": 1}),
     ],
-    ids=by_text,
 )
 def test_valid_values_are_converted_to_their_type(parser, value, found):
     assert parser.parse(value) == found
@@ -38,7 +36,6 @@ def test_valid_values_are_converted_to_their_type(parser, value, found):
         (Truth(), ["maybe", 2, None], "expected true or false"),
         (Table(), [3, "a=1"], "expected a table"),
     ],
-    ids=by_text,
 )
 def test_invalid_values_are_refused(parser, values, message):
     for value in values:

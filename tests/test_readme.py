@@ -11,17 +11,6 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_has_at_most_160_lines():
-    assert len(README.splitlines()) <= 160
-
-
-def test_make_demo_and_make_test_are_shown_and_install_first():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for verb, needs in (("demo", ".venv/installed"), ("test", "install")):
-        assert re.search(rf"^make {verb}\b", README, re.M)
-        assert re.search(rf"^{verb}: {needs} ", makefile, re.M)
-
-
 def test_links_and_pictures_exist():
     targets = re.findall(r"\]\(([^)#]+)", README)
     assert len(targets) > 15

@@ -118,29 +118,15 @@ def tab(browser):
     tab.close()
 
 
-def wide_tables(page) -> list[str]:
-    """Return the titles of the columns of each table that is wider than what it scrolls in."""
-    return page.evaluate(WIDE)
-
-
 def test_no_table_needs_horizontal_scrolling_at_1300_pixels(site, pages, tab):
     page, _ = tab
     page.set_viewport_size({"width": 1300, "height": 900})
     found = {}
     for path in (path for path, parsed in pages.items() if "table" in parsed.tags):
         page.goto(path.as_uri())
-        if wide := wide_tables(page):
+        if wide := page.evaluate(WIDE):
             found[path.relative_to(site).as_posix()] = wide
     assert not found
-
-
-def test_the_check_for_wide_tables_finds_them(site, tab):
-    page, _ = tab
-    page.goto((site / "guides/choosing-an-objective.html").as_uri())
-    assert wide_tables(page) == []
-    page.evaluate("document.querySelector('article td').innerHTML = '<div style=\"width: 3000px\">wide</div>'")
-    (found,) = wide_tables(page)
-    assert found.startswith("you want")
 
 
 @pytest.mark.slow
@@ -168,14 +154,6 @@ def test_pages_have_no_error_broken_image_or_cut_text_at_two_widths_in_light_and
         broken = page.evaluate("[...document.images].filter(i => !i.complete || !i.naturalWidth).map(i => i.src)")
         assert not broken, name
         assert not troubles, name
-
-
-def test_the_check_for_cut_text_finds_it(site, tab):
-    page, _ = tab
-    page.goto((site / "start.html").as_uri())
-    assert page.evaluate(CUT) == []
-    page.evaluate("document.querySelector('article p').innerHTML = '<div style=\"width: 3000px\">wide</div>'")
-    assert "wide" in page.evaluate(CUT)
 
 
 @pytest.mark.slow

@@ -33,7 +33,6 @@ SIMILAR = {
     "docs/guides/phrases.md", "docs/guides/report.md", "docs/guides/taking-vectors-along.md",
 }  # fmt: skip
 """Pages that only slow tests run: what they show is also run by other pages and by tests of the quick suite."""
-LANGUAGES = {"sh", "python", "toml", "text", "markdown", "{toctree}", "{eval-rst}", "{include} "}
 
 
 def pages_with(*languages: str) -> list[str]:
@@ -46,17 +45,6 @@ def run(command: str, folder: Path, environment: dict[str, str], code: int = 0) 
         ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == code, f"{command}\n{done.stderr}"
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_code_block_names_a_language_that_is_tested_or_shows_output(page):
-    for block in blocks(page):
-        assert block.language in LANGUAGES or block.language.startswith("{include}"), block
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_no_page_has_a_placeholder(page):
-    assert "@@" not in (ROOT / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")

@@ -62,17 +62,6 @@ def test_times_to_equal_perplexity_are_compared_with_the_softmax():
     assert yardstick.Figures({"ptb": results})["ptb|nce(negative=5)|to 4"] == nce[3]
 
 
-def test_budgets_are_drawn_as_one_curve_per_objective(tmp_path, monkeypatch):
-    results = [run(f"nce(epochs={n})", seed, seed * n, 200 / n) for n in (1, 4) for seed in (1, 2)]
-    results += [run("neg(alpha=0.05, epochs=8)", seed, 1.0, 5000.0) for seed in (1, 2)]
-    drawn = []
-    draw = yardstick.draw
-    monkeypatch.setattr(yardstick, "draw", lambda found, *rest: drawn.extend(found) or draw(found, *rest))
-    yardstick.picture(results, "Text", tmp_path / "ptb.png")
-    assert drawn == [("nce", [1.5, 6.0], [200.0, 50.0])]
-    assert (tmp_path / "ptb.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_validation_text_chooses_among_epochs_where_its_score_is_kept():
     results = [{**run("hs(epochs=1)", 1, 1.0, 100.0), "validation": 90.0}]
     results += [{**run("hs(epochs=2)", 1, 2.0, 110.0), "validation": 80.0}]
@@ -86,16 +75,6 @@ def test_the_perplexity_of_validation_text_is_kept_unless_there_is_a_time_limit(
     assert objective_runs.condensed(result)["validation"] == 80.0
     result["job"]["settings"]["seconds"] = 3.0
     assert "validation" not in objective_runs.condensed(result)
-
-
-def test_every_run_of_a_study_is_listed_with_the_text_that_chooses():
-    results = [{**run("hs(epochs=1)", seed, 1.5, 100.0 + seed), "validation": 90.0} for seed in (1, 2)]
-    results += [{**run("nce(epochs=1)", 1, 1.0, 1.0), "failed": "training diverged in epoch 1: the loss is NaN"}]
-    del results[-1]["test"]
-    _, _, hs, nce = cells(yardstick.every_run(results))
-    assert hs[:5] == ["`hs(epochs=1)`", "0.1", "1.5", "90.0", "101.5 (101.0-102.0)"]
-    assert nce[:2] == ["`nce(epochs=1)`", "training diverged in epoch 1"]
-    assert yardstick.Figures({"ptb": results})["ptb|nce(epochs=1)|perplexity"] == "diverged"
 
 
 def test_the_best_run_of_an_objective_is_kept():
@@ -122,58 +101,6 @@ def test_a_gap_is_relative_to_the_softmax_with_as_many_epochs():
     found = [figures[f"{key}|gap"] for key in ("ptb|nce(epochs=1)", "ptb|hs(epochs=2)", "ptb|is", "enwiki|hs")]
     assert found == ["+5.0%", "+10.0%", "-5.0%", "-25.0%"]
     assert figures["allwords|hs|gap"] == figures["ptb|lsh|gap"] == "not measured"
-
-
-SURVEY = """
-softmax                 | 1x             |      | very good | very poor   | 100%
-hs                      | 25x (50-100x)  | T    | very poor | very good   | 100%
-dsoftmax                | 2x             | T, S | very good | very good   | < 100%
-cnn-softmax             |                | T    |           | bad to good | 30%
-is                      | (19x)          | T    |           |             | 100%
-adaptive-is             | (100x)         | T    |           |             | 100%
-target                  | 2x             | T    | good      | bad         | 100%
-nce(negative=25)        | 8x (45x)       | T    | very bad  | very bad    | 100%
-neg(alpha=0.05)         | (50-100x)      | T    |           |             | 100%
-selfnorm                | (15x)          | T    |           |             | 100%
-infrequent-norm         | 6x (10x)       | T    | very good | good        | 100%
-"""
-"""Table 1 of Ruder 2016: speed-up, gain in training and testing (scoring), verdicts, parameters; our names."""
-
-
-def test_the_survey_is_quoted_as_its_table_has_it():
-    rows = [[cell.strip() for cell in line.split("|")] for line in SURVEY.strip().splitlines()]
-    claims = {claim.wiki: claim for claim in yardstick.published.CLAIMS}
-    for name, faster, gain, small, large, parameters in rows:
-        claim = claims.pop(name)
-        assert (claim.faster, claim.gain) == (faster, gain), name
-        assert (claim.small, claim.large, claim.parameters) == (small, large, parameters), name
-    others = [claim for claim in claims.values() if claim.gain or claim.small or claim.large or claim.parameters]
-    assert not others, "not in the survey"
-
-
-def test_published_figures_stand_beside_the_runs_that_they_belong_to():
-    ptb = [run(name, 1, cpu, 100 / cpu) for name, cpu in (("softmax(epochs=2)", 8), ("dsoftmax(epochs=2)", 4))]
-    enwiki = [run("softmax", 1, 8, 100.0), run("dsoftmax", 1, 2, 70.0)]
-    figures = yardstick.Figures({"ptb": ptb, "enwiki": enwiki})
-    speeds, verdicts = (cells(yardstick.published.speeds(figures)), cells(yardstick.published.verdicts(figures)))
-    ours = {row[0]: row[1:] for row in speeds[2:]}["`dsoftmax`"]
-    assert ours == ["2x", "T, S", "2x", "4x", "", "3x", "3x", "< 100%", "50%"]
-    ours = {row[0]: row[1:] for row in verdicts[2:]}["`dsoftmax`"]
-    assert ours == ["very good", "-2.2%", "+100.0%", "very good", "-15.8%", "-30.0%", "", ""]
-
-
-def test_every_placeholder_of_the_page_has_a_meaning(monkeypatch, tmp_path):
-    template = (ROOT / "docs/_objectives.md").read_text(encoding="utf-8")
-    monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
-    assert not yardstick.is_complete()
-    page = template.format(**yardstick.parts(), advice="ADVICE")
-    assert "ADVICE" in page
-    assert "not measured" in page
-    folders = [command.split(" -o ")[-1].split()[0] for command in objective_runs.commands()]
-    assert sorted(folders) == sorted(yardstick.STUDIES)
-    for study in yardstick.STUDIES:
-        (tmp_path / f"{study}.jsonl").write_text("")
-    assert yardstick.is_complete()
 
 
 def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_path, monkeypatch):
@@ -235,13 +162,6 @@ def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatc
     assert text.read_text() == "--weight-decay 1.5e-05\n", "that for a text of 150,000 words"
 
 
-def test_studies_of_another_machine_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
-    one, other = ({"cores": 2, "processor": name, "blas": "b", "date": "d"} for name in ("X", "Y"))
-    (tmp_path / "machines.json").write_text(json.dumps({"a": other, "b": one, "c": one}))
-    assert yardstick.machine() == "2 cores of X (b, d); 2 cores of Y (b, d), for a"
-
-
 def test_the_table_has_differences_from_the_best_if_the_test_text_was_scored_in_parts():
     results = [run("softmax", 1, 1.0, 100.0), run("hs", 1, 1.0, 120.0)]
     head = cells(yardstick.speeds(results))[0]
@@ -251,12 +171,6 @@ def test_the_table_has_differences_from_the_best_if_the_test_text_was_scored_in_
     head, _, softmax, hs = cells(yardstick.speeds(results))
     place = head.index("above best")
     assert (softmax[place], hs[place]) == ("best", "+22.1% ± 0.0%")
-
-
-def test_seeds_trained_at_different_rates_are_told():
-    results = [run("is", 1, 1.0, 100.0), run("is", 2, 1.0, 110.0)]
-    results[1]["job"]["settings"]["alpha"] = 0.05
-    assert cells(yardstick.speeds(results))[2][1] == "0.05, 0.1"
 
 
 def test_the_text_of_the_page_has_all_its_figures():
@@ -271,18 +185,3 @@ def test_words_that_belong_together_are_joined_from_left_to_right():
     assert objective_runs.joined(["new", "york", "new", "york", "is", "new"], found) == "new_york new_york is new"
     assert objective_runs.joined(["a", "b", "c", "d"], {("a", "b"), ("b", "c")}) == "a_b c d"
     assert objective_runs.joined([], found) == ""
-
-
-def test_the_repetition_names_the_objectives_that_differ(tmp_path, monkeypatch):
-    def result(name, perplexity, alpha=0.1):
-        return {"job": {"name": name, "settings": {"alpha": alpha}}, "test": {"perplexity": perplexity}}
-
-    runs = {f"{name} seed 1": {"alpha": 0.1, "perplexity": 100.0} for name in ("hs", "char-softmax(cell=lstm)", "nce")}
-    kept = {"study": "x", "processor": "a processor", "date": "a day", "runs": runs}
-    (tmp_path / "repeated.json").write_text(json.dumps(kept))
-    monkeypatch.setattr(yardstick, "MEASURED", tmp_path)
-    now = [result("hs seed 1", 100.001), result("char-softmax(cell=lstm) seed 1", 98), result("nce seed 1", 50, 0.2)]
-    assert yardstick.repetition({"x": now}) == (
-        "Of 2 runs that had the same rate on a processor (a day), 1 had the same perplexity there, within 0.01%. The"
-        " largest differences of the others are: `char-softmax` 2.0%"
-    )

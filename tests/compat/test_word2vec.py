@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ids import by_text
 
 import w2vtrain
 from w2vtrain import Word2Vec
@@ -404,7 +403,6 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec(**EMPTY).train(SENTENCES, total_examples=9), ValueError, "epochs"),
         (lambda: Word2Vec(**EMPTY).syn1neg, AttributeError, "output vectors"),
     ],
-    ids=by_text,
 )
 def test_what_cannot_be_honored_is_refused_in_one_sentence(call, kind, words):
     with pytest.raises(kind, match=words) as caught:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ids import by_text
 from simulated import run_ranks
 
 from w2vtrain.config import Settings
@@ -362,7 +361,6 @@ def on_corpus(corpus, about, folder, vocabulary=None):
         (b"a b\n" * 20 + b"c\n", {"min_count": 30}, DataError, "min_count=20 would keep 2"),
         (b"a b\n" * 20, {"max_vocab": 1}, DataError, "max_vocab keeps only 1"),
     ],
-    ids=by_text,
 )
 def test_all_ranks_raise_the_error_of_one_process(tmp_path, text, about, kind, message):
     paths = write(tmp_path, [text])

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hosts import mpiexec
-from ids import by_text
 from jobs import Job, content, names, run
 from reference import first_lines
 
@@ -304,7 +303,6 @@ def test_error_on_rank_0_is_reported_once(folder, words, code, message):
         (None, 66, "rank 1: c.txt: No such file"),
         (b"a b c\n" * 99, 65, "c.txt has 594 bytes on rank 1, and rank 0 sees"),
     ],
-    ids=by_text,
 )
 def test_corpus_that_is_another_on_one_rank_is_named(folder, other, code, message):
     (folder / "sub").mkdir()

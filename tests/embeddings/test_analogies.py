@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from ids import by_text
 from word_vectors import DATA, QUESTIONS, in_gensim, put, structured, vectors_of
 
 from w2vtrain.embeddings import analogies
@@ -166,7 +165,6 @@ def test_a_vocabulary_that_covers_no_question_is_an_error():
         (": s\n\n\na b c d e\n", "file.txt:4: expected a question of 4 words, got 5"),
         (b": s\na b c d\na b \xff d\n", "file.txt:3: not UTF-8 at byte 4"),
     ],
-    ids=by_text,
 )
 def test_malformed_questions_are_refused_with_their_line(tmp_path, text, message):
     with pytest.raises(DataError, match=message):

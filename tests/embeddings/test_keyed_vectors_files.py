@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-from ids import by_text
 from word_vectors import put
 
 import w2vtrain
@@ -117,7 +116,7 @@ ONE = np.float32(1).tobytes()
     (b"1 2\na 1 2\n", {"no_header": True}, ValueError, "leave out no_header"),
     (b"1 1\na " + b"\0\0\x80?", {}, ValueError, "pass binary=True"),
     (pickle.dumps([1]), {}, ValueError, "expected the numbers"),
-], ids=by_text)  # fmt: skip
+])  # fmt: skip
 def test_an_invalid_file_is_an_error_of_gensims_kind_that_names_the_place(tmp_path, data, options, kind, message):
     with pytest.raises(kind, match=message) as caught:
         load(put(tmp_path, data), **options)

@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from ids import by_text
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
@@ -140,7 +139,6 @@ def test_saving_a_model_to_a_full_disk_raises_write_error():
         ({"settings": {"x": object()}}, UsageError, "JSON cannot store"),
         ({"words": [], "counts": np.zeros(0, int), "input": np.ones((0, 4), "f4")}, DataError, "0 words"),
     ],
-    ids=by_text,
 )
 def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path, changes, error, message):
     with pytest.raises(error, match=message):
@@ -233,7 +231,6 @@ def test_describe_returns_the_facts_of_a_model(tmp_path):
         (b"Call me Ishmael.\n", {"kind": "unknown"}),
         (b"PK\x03\x04", {"kind": "unknown", "note": "a zip archive: unpack it first"}),
     ],
-    ids=by_text,
 )
 def test_describe_identifies_other_files(tmp_path, content, expected):
     (tmp_path / "f").write_bytes(content)

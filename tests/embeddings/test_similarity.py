@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from ids import by_text
 from scipy import stats
 from word_vectors import DATA, in_gensim, put, vectors_of
 
@@ -81,7 +80,6 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
         ("w,v,score\na,b,1,5\n", "file.txt:2: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
         (b"a b 1\n\xff b 2\n", "file.txt:2: not UTF-8"),
     ],
-    ids=by_text,
 )
 def test_pairs_without_a_correlation_are_an_error(tmp_path, text, message):
     with pytest.raises(DataError, match=message):

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import numpy as np
@@ -20,7 +19,6 @@ from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
 WORDS = ["the", "königlich", "0.5"]
 MATRIX = np.array([[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0]], "f4")
 OTHERS = ["arrow", "binary", "glove", "model2vec", "npy", "npz", "parquet", "spacy", "tensorboard"]
-REPOSITORY = Path(__file__).parent.parent.parent
 
 TOY = '''
 """A comma-separated table that begins with "#toy"."""

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.probability import classes
@@ -148,7 +147,6 @@ def test_a_file_gives_each_word_its_class(tmp_path):
         (b"a 0\nb 10\na 11\n", 3, "word 'a' already has a class on line 1: delete one"),
         (b"a 0\nb " + b"1" * (1 << 16), 2, "the line has more than 65,536 bytes"),
     ],
-    ids=by_text,
 )
 def test_invalid_line_raises_an_error_with_its_number(tmp_path, data, line, message):
     file = written(tmp_path, data)

@@ -8,7 +8,6 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.probability.trees import balanced, clustered, huffman, read_paths, tree_from_file
@@ -280,7 +279,6 @@ def test_deep_trees_need_no_recursion(tmp_path):
         (b"a 01\nb 1\nc 0\n", 1, "path 01 of 'a' starts with 0, the path of 'c' on line 3: .* so change one"),
         (b"a 01\nb 1\nc 01\n", 3, "path 01 of 'c' starts with 01, the path of 'a' on line 1"),
     ],
-    ids=by_text,
 )
 def test_invalid_line_raises_an_error_with_its_number(tmp_path, data, line, message):
     file = tmp_path / "tree.txt"

@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from ids import by_text
 
 from w2vtrain.errors import DataError
 from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
@@ -33,7 +32,6 @@ def test_nan_and_infinities_become_null_and_every_name_is_accepted(indent):
         ("[" * 100_000, "FILE is not JSON: .*; remove it$"),
         ("[1]", "^FILE is not a JSON object; remove it$"),
     ],
-    ids=by_text,
 )
 def test_text_that_is_not_a_json_object_raises_data_error(text, message):
     with pytest.raises(DataError, match=message):
@@ -56,7 +54,6 @@ class Fields:
         ({"a": "\udcff"}, r"'\udcff' is not valid Unicode"),
         ({"a": "x"}, "Expected `int`, got `str` - at `$.a`"),
     ],
-    ids=by_text,
 )
 def test_the_message_names_what_does_not_fit(values, message):
     with pytest.raises(DataError) as caught:

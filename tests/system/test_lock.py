@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
@@ -138,11 +137,6 @@ def test_a_lock_contains_no_host_and_no_path(lock):
     assert options == {"--hash"}  # no --index-url, no --find-links
 
 
-@pytest.mark.parametrize("text", ["-e /home/me", "# via\n/srv", "x @ file:/x/y", "--find-links=~/w", "C:\\wheels"])
-def test_absolute_paths_are_detected(text):
-    assert ABSOLUTE.search(text)
-
-
 def test_make_accepts_only_files_whose_hash_is_in_the_lock():
     lock, package, tools = (
         line for target in (".venv/installed", ".venv/tools") for line in recipe(target) if " pip install " in line
@@ -150,36 +144,6 @@ def test_make_accepts_only_files_whose_hash_is_in_the_lock():
     assert "--require-hashes -r requirements-user.lock" in lock
     assert "--no-deps --no-build-isolation --editable ." in package
     assert "--require-hashes -r requirements.lock" in tools
-
-
-def test_make_lock_resolves_for_all_platforms_and_the_oldest_python():
-    command = re.search(r"^COMPILE := (.*)$", MAKEFILE.replace("\\\n", " "), re.M)[1]
-    oldest = min(s.version for s in SpecifierSet(PROJECT["requires-python"]) if s.operator == ">=")
-    for option in ("--universal", "--generate-hashes", f"--python-version {oldest} "):
-        assert option in command
-    everything, user = (line for line in recipe("lock") if "$(COMPILE)" in line)
-    assert "--extra dev --output-file requirements.lock" in everything
-    assert "--constraints requirements.lock --output-file requirements-user.lock" in user
-    assert not any("index-url" in line for line in (command, everything, user))
-
-
-def test_make_audit_fails_if_a_package_cannot_be_looked_up():
-    command = next(line for line in recipe("audit") if "pip_audit" in line)
-    assert "--strict" in command
-    assert "requirements.lock" in command
-
-
-@pytest.mark.parametrize("target", ["test", "lint", "install"])
-def test_no_make_target_that_ci_runs_needs_the_audit_service(target):
-    rule = re.search(rf"^{target}:(.*)##", MAKEFILE, re.M)
-    assert rule
-    assert "audit" not in rule[1]
-
-
-@pytest.mark.parametrize("target", ["lock", "audit"])
-def test_make_targets_of_the_lock_are_phony_and_have_help(target):
-    assert target in re.search(r"^\.PHONY:(.*)$", MAKEFILE, re.M)[1].split()
-    assert re.search(rf"^{target}:.*## \S", MAKEFILE, re.M)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ids import by_text
 
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.text import counting, encoded, word_table
@@ -200,7 +199,6 @@ def test_progress_is_reported_in_the_calling_thread_up_to_the_end(tmp_path):
         (b"a b", {"vocabulary": Vocabulary(["c", "d"], np.array([2, 1]))}, r"none of the 2 tokens of .* is in the vo"),
         (b" ", {"vocabulary": Vocabulary(["c", "d"], np.array([2, 1]))}, r"no tokens in .* \(1 bytes\)"),
     ],
-    ids=by_text,
 )
 def test_too_few_words_raise_data_errors(tmp_path, text, options, message):
     with pytest.raises(DataError, match=message):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from ids import by_text
 
 GOOD, BAD = "some good wörds here\n" * 40, b"some b\xffd w\xc3rds \xfe here\n" * 40
 FIT = ["--vector-size", "4", "--epochs", "1", "--threads", "1", "--min-count", "1", "--sample", "0", "-q"]
@@ -37,7 +36,6 @@ def w2vtrain(w2vtrain_here):
         ("replace", "simple", {"some", "here", "b", "d", "w", "rds"}),
         ("ignore", "simple", {"some", "here", "bd", "wrds"}),
     ],
-    ids=by_text,
 )
 def test_invalid_bytes_are_replaced_or_ignored(w2vtrain, texts, errors, tokenizer, words):
     options = ["--encoding-errors", errors, "--tokenizer", tokenizer]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from ids import by_text
 
 from w2vtrain.errors import DataError, TokenError, UsageError
 from w2vtrain.text import sentences as module
@@ -181,7 +180,6 @@ def test_sentences_may_be_any_iterables_of_words():
         ([["a"], ["b", "c", 7, "d"]], r"^sentences\[1\]\[2\] is 7 \(int\): words must be str: pass \[\[str\(word\)"),
         ([["a"], ["b", b"c"]], r"^sentences\[1\]\[1\] is b'c' \(bytes\): words must be str"),
     ],
-    ids=by_text,
 )
 def test_anything_but_lists_of_strings_is_refused(sentences, message):
     with pytest.raises(TokenError, match=message) as error:

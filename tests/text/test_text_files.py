@@ -20,7 +20,6 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing, UsageError
 from w2vtrain.system.compression import MAX_PIECE_BYTES
@@ -163,7 +162,6 @@ def test_a_skippable_zstd_frame_at_the_start_is_skipped(tmp_path):
         (b"\xfe\xff\0a", "UTF-16"),
         ("a b".encode("utf-16-be"), "NUL at byte 0"),
     ],
-    ids=by_text,
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_data_that_are_not_text_are_refused(tmp_path, data, message, pack):
@@ -387,7 +385,6 @@ def test_the_simple_tokenizer_works_on_text_without_white_space(tmp_path):
         (b"x" * 2000 + b"\xed\xa0\x80", 2000),
         ("\u00e9 ".encode() * 100_000 + b"\x80", 300_000),
     ],
-    ids=by_text,
 )
 def test_strict_decoding_reports_the_file_and_the_byte(tmp_path, data, byte, pack, tokenizer):
     good = write(tmp_path / "good", b"a b")

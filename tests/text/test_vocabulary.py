@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ids import by_text
 
 from w2vtrain.errors import DataError, InputMissing, OutputError
 from w2vtrain.text.encoded import count
@@ -102,7 +101,6 @@ def test_the_file_has_the_format_of_word2vec(tmp_path, capsysbinary):
         (b"", "", "0 words"),
         (b"a 1\n", "", "at least 2 distinct words"),
     ],
-    ids=by_text,
 )
 def test_a_malformed_file_raises_a_data_error_with_the_line(tmp_path, data, where, message):
     (tmp_path / "v").write_bytes(data)

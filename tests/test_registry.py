@@ -50,7 +50,7 @@ class Square(NamedTuple):
         return self._replace(area=factor)
 
 
-SHAPES = Contract(Shape, compiled=("scale",), named_tuple=True)
+SHAPES = Contract(Shape, ("area", "build", "scale"), compiled=("scale",), named_tuple=True)
 
 
 def changed(**members):

@@ -33,14 +33,15 @@ class CodeNotAllowed(ConfigError):
 
 @dataclass(frozen=True)
 class Contract:
-    """The members that a class must have: those of a Protocol whose bodies raise NotImplementedError.
+    """The members of a class, as a Protocol declares them.
 
-    The Protocol's other members are defaults, which `verify` adds to a class that lacks them. compiled: methods that
-    become part of a kernel; their arguments must have the same names as in the Protocol. named_tuple: the class must
-    be a NamedTuple, as kernels require.
+    required: the members that the class must have; the others are defaults, which `verify` adds to a class that lacks
+    them, since a NamedTuple cannot inherit them. compiled: methods that become part of a kernel; their arguments must
+    have the same names as in the Protocol. named_tuple: the class must be a NamedTuple, as kernels require.
     """
 
     protocol: type
+    required: tuple[str, ...]
     compiled: tuple[str, ...] = ()
     named_tuple: bool = False
 
@@ -76,9 +77,8 @@ class Contract:
         """Return what is wrong with one member of a class, as text, or None."""
         function = _function_of(member)
         if not hasattr(cls, name):
-            required = function is not None and "NotImplementedError" in function.__code__.co_names
             later = isinstance(member, property) and not self.named_tuple  # set by the constructor
-            return f"has no {_declared(name, member)}" if required and not later else None
+            return f"has no {_declared(name, member)}" if name in self.required and not later else None
         own = getattr(cls, name)
         if isinstance(member, property):
             return f"has a method {name}, which must be a property" if inspect.isfunction(own) else None

@@ -150,7 +150,7 @@ def composes(architecture: Any) -> bool:
 
 
 COMPILED = ("pace", "forward", "backward")
-CONTRACT = Contract(Architecture, COMPILED, named_tuple=True)
+CONTRACT = Contract(Architecture, ("build", "forward", "backward"), COMPILED, named_tuple=True)
 compile_methods(Architecture, COMPILED)
 
 

@@ -12,7 +12,7 @@ from w2vtrain.probability.importance import ImportanceObjective, OwnDraws
 from w2vtrain.probability.problem import Arrays, Problem, check_ranges
 
 GROUP = "sampling"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)
 
 
 class AdaptiveImportanceSampling(ImportanceObjective):

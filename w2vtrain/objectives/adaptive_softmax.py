@@ -15,7 +15,7 @@ from w2vtrain.probability.dense import NormalizedScorer, RowScorer, Workspace, a
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges, damaged
 
 GROUP = "structure"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)
 CLUSTER_COST_ROWS = 300
 """Fixed cost of a cluster, in rows of the head that take as long to compute (blocks of 32 examples, 100 columns)."""
 MAX_CLUSTERS = 4

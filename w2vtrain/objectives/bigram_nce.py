@@ -17,7 +17,7 @@ from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
 
 GROUP = "discrimination"
-DEFAULTS = rates(0.05, 0.075, 0.15, 0.1)
+DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.1)
 
 
 class BigramNoiseContrastive(NamedTuple):

@@ -12,7 +12,7 @@ from w2vtrain.probability.problem import Arrays, Options, Problem
 from w2vtrain.probability.sampling import noise_distribution
 
 GROUP = "discrimination"
-DEFAULTS = rates(0.025, 0.05, 0.1, 0.05)
+DEFAULTS = rates(skipgram=0.025, cbow=0.05, cbow_corrected=0.1, vlbl=0.05)
 
 
 class BlockNoiseContrastive(SharedNoise):

@@ -11,7 +11,7 @@ from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_words, noise_distribution
 
 GROUP = "discrimination"
-DEFAULTS = rates(0.05, 0.075, 0.15, 0.05)
+DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.05)
 
 
 def logistic(x: np.ndarray, work: Workspace) -> np.ndarray:

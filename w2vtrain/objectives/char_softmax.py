@@ -13,7 +13,7 @@ from w2vtrain.probability.dense import Workspace, log_softmax, log_sum_exp
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges, damaged
 
 GROUP = "structure"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.07, block=64)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.07, block=64)
 
 ADAGRAD_DAMPING = 100.0
 """Added to AdaGrad's sums of squared gradients, which are sums over a block. With less, the first steps overshoot."""

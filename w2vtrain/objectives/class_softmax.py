@@ -31,7 +31,7 @@ from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, c
 from w2vtrain.probability.word_files import check_named, check_named_files, vectors_of
 
 GROUP = "structure"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.05)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.05)
 CLASSES = ("frequency", "cluster")
 
 

@@ -15,7 +15,7 @@ from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, c
 from w2vtrain.probability.sampling import distinct_candidates, log_drawn, noise_distribution
 
 GROUP = "structure"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.04, block=64)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04, block=64)
 
 NETWORK = ("embeddings", "filters", "offsets", "projection", "mixing", "highway", "highway_offsets")
 """The parameters that all words share. They use AdaGrad, since their gradients are sums over all words of a block."""

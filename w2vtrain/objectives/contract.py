@@ -1,9 +1,9 @@
 """The interface of an objective: the attributes and methods that its class must have, and those that it may have.
 
-There are two Protocols, one for each engine: `WindowObjective` and `BlockObjective`. A method whose body raises
-NotImplementedError is required. Every other member is optional, and the Protocol's own body or value is its default.
-`verify` checks a class against its Protocol and adds the defaults of the members that it omits. This module computes
-no loss and names no objective.
+There are two Protocols, one for each engine: `WindowObjective` and `BlockObjective`. The members that CONTRACTS lists
+are required. Every other member is optional, and the Protocol's own body or value is its default. `verify` checks a
+class against its Protocol and adds the defaults of the members that it omits. This module computes no loss and names no
+objective.
 
 Methods marked "Compiled" become part of the window kernel. Numba matches their arguments by name, so an objective must
 use the argument names given here.
@@ -35,10 +35,13 @@ NEEDED = ("alpha", "shuffle")
 """The settings that DEFAULTS must give for each architecture; `block`, the examples per step, is optional."""
 
 
-def rates(skipgram: float, cbow: float, corrected: float, vlbl: float, **more: int) -> dict[str, dict[str, Any]]:
-    """Return DEFAULTS with these learning rates, and with shuffling. more: settings for all architectures."""
-    alphas = zip((*ARCHITECTURES, "vlbl"), (skipgram, cbow, corrected, vlbl), strict=True)
-    return {name: {"alpha": alpha, "shuffle": True, **more} for name, alpha in alphas}
+def rates(block: int | None = None, **alphas: float) -> dict[str, dict[str, Any]]:
+    """Return DEFAULTS with these learning rates by the architecture's name, with _ for -, and with shuffling.
+
+    block: examples per step, for all architectures.
+    """
+    more = {} if block is None else {"block": block}
+    return {name.replace("_", "-"): {"alpha": alpha, "shuffle": True, **more} for name, alpha in alphas.items()}
 
 
 class Window(NamedTuple):
@@ -306,11 +309,13 @@ class Scorer(Protocol):
         raise NotImplementedError
 
 
-SCORER = Contract(Scorer)
+SCORER = Contract(Scorer, ("scores", "log_prob", "log_probs"))
 COMPILED = ("candidates", "errors", "distinct", "in_turn", "prefetched", "begin")
 CONTRACTS = {
-    "windows": Contract(WindowObjective, COMPILED, named_tuple=True),
-    "blocks": Contract(BlockObjective),
+    "windows": Contract(
+        WindowObjective, ("build", "candidate_limit", "candidates", "errors"), COMPILED, named_tuple=True
+    ),
+    "blocks": Contract(BlockObjective, ("build", "output", "step", "parameters")),
 }
 compile_methods(WindowObjective, COMPILED)
 

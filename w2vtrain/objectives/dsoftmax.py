@@ -13,7 +13,7 @@ from w2vtrain.probability.dense import LOGITS_AT_ONCE, Workspace, add_product, l
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, damaged
 
 GROUP = "structure"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)
 
 
 def cut(bands: str, counts: np.ndarray, dim: int) -> list[tuple[int, int]]:

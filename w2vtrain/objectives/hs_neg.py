@@ -15,7 +15,7 @@ from w2vtrain.probability.problem import Arrays, Options, Problem, damaged
 from w2vtrain.probability.sampling import AUTOMATIC
 
 GROUP = "discrimination"
-DEFAULTS = rates(0.0375, 0.075, 0.15, 0.05)
+DEFAULTS = rates(skipgram=0.0375, cbow=0.075, cbow_corrected=0.15, vlbl=0.05)
 
 
 class HierarchicalNegative(NamedTuple):

@@ -20,7 +20,7 @@ from w2vtrain.probability.dense import (
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
 
 GROUP = "self-normalization"
-DEFAULTS = rates(0.02, 0.02, 0.02, 0.02)
+DEFAULTS = rates(skipgram=0.02, cbow=0.02, cbow_corrected=0.02, vlbl=0.02)
 LIKELIHOODS = ("unnormalized", "full")
 
 

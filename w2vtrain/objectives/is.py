@@ -17,7 +17,7 @@ from w2vtrain.probability.problem import Problem, bad_option, check_ranges
 from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, noise_distribution
 
 GROUP = "sampling"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)
 SHARED_DRAWS, OWN_DRAWS = (2048, 200.0, 8192), (32, 25.0, 4096)
 """Values for samples, ess and cap: of draws that a block shares, and of draws that each example makes for itself."""
 PROPOSALS = {"unigram": SHARED_DRAWS, "bigram": OWN_DRAWS, "log-uniform": SHARED_DRAWS, "uniform": SHARED_DRAWS}

@@ -17,7 +17,7 @@ from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
 
 GROUP = "structure"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.07)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.07)
 MAX_HASH_BUCKETS = 1 << 20
 """The largest number of buckets per table."""
 TABLE_SIZE_RATIO, MIN_TABLE_ENTRIES = 16, 1 << 23

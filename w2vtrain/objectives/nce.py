@@ -28,7 +28,7 @@ from w2vtrain.probability.sampling import (
 )
 
 GROUP = "discrimination"
-DEFAULTS = rates(0.05, 0.075, 0.15, 0.1)
+DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.1)
 
 MAX_Z_ENTRIES = 1 << 28
 """Maximum size of a table of log Z: 1 GiB."""

@@ -28,7 +28,7 @@ from w2vtrain.probability.sampling import (
 )
 
 GROUP = "discrimination"
-DEFAULTS = rates(0.05, 0.075, 0.15, 0.05)
+DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.05)
 
 REDRAWS = 1000
 """How often a draw that hits the target is repeated, per window."""

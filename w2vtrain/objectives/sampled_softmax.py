@@ -12,7 +12,7 @@ from w2vtrain.probability.problem import Problem, check_ranges
 from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, log_drawn, noise_distribution
 
 GROUP = "sampling"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)
 
 
 class SampledSoftmax(RowObjective):

@@ -10,7 +10,7 @@ from w2vtrain.probability.dense import RowObjective, RowScorer, Workspace, learn
 from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
 
 GROUP = "self-normalization"
-DEFAULTS = rates(0.025, 0.025, 0.025, 0.02)
+DEFAULTS = rates(skipgram=0.025, cbow=0.025, cbow_corrected=0.025, vlbl=0.02)
 
 
 class SelfNorm(RowObjective):

@@ -12,7 +12,7 @@ from w2vtrain.probability.dense import RowObjective, Workspace, learn_softmax
 from w2vtrain.probability.problem import Problem
 
 GROUP = "structure"
-DEFAULTS = rates(0.05, 0.05, 0.05, 0.04)
+DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)
 
 
 class Softmax(RowObjective):

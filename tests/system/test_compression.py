@@ -172,37 +172,6 @@ def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind
             assert len(told) == 1
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_memory_for_a_large_zstd_window_is_bounded_by_the_file_size(tmp_path, reader, monkeypatch):
-    """A window larger than WINDOW_BYTES is accepted unless the text is far too long for the size of the file."""
-    monkeypatch.setattr(compression, "WINDOW_BYTES", 1 << 20)
-    text = random.Random(1).randbytes(1 << 20).hex().encode() + b"\n"
-    assert READERS[reader](put(tmp_path, frame(text))) == text
-    run = ((1 << 17 << 3) | 2).to_bytes(3, "little") + b"\n"  # a 4-byte block that expands to 128 KiB
-    last = ((1 << 17 << 3) | 3).to_bytes(3, "little") + b"\n"
-    long, short = (b"\x28\xb5\x2f\xfd\0" + bytes([(log - 10) << 3]) + run * 99 + last for log in (21, 20))
-    with pytest.raises(DataError, match=r"damaged zstd .* more than 100 times as long as the compressed .* --long=31"):
-        READERS[reader](put(tmp_path, long))
-    if reader == "corpus":  # for others, `open_input` has a lower limit
-        assert len(READERS[reader](put(tmp_path, short))) == 100 << 17
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_memory_for_a_large_xz_dictionary_is_bounded_by_the_file_size(tmp_path, reader):
-    text = random.Random(1).randbytes(1 << 16).hex().encode() + b"\n"
-    assert READERS[reader](put(tmp_path, stream(text, 1 << 30))) == text
-    with pytest.raises(DataError, match="file: damaged xz data near byte 0: Memory usage limit"):
-        READERS[reader](put(tmp_path, stream(text, 1 << 31)))
-    if reader != "corpus":  # for others, `open_input` has a lower limit
-        return
-    lines = b"a line\n" * 5_000_000
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compression, "WINDOW_BYTES", 1 << 24)
-        with pytest.raises(DataError, match=r"damaged xz .* more than 100 times as long as the compressed .* with xz"):
-            READERS[reader](put(tmp_path, stream(lines, 1 << 30)))
-        assert READERS[reader](put(tmp_path, stream(lines, 1 << 20))) == lines
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_is_repeated_before_damage_is_found(tmp_path, kind):
     """The end of a short file is damaged, and much of its text has been returned before it is read."""

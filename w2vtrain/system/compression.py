@@ -24,15 +24,8 @@ MIN_HEAD_BYTES = 10
 MAX_EXPANSION = 100
 """Largest plausible ratio of text to compressed data. Lists of analogy questions, the most regular text in practice,
 reach a factor of 20. A file that expands further may have been made to exhaust the memory."""
-WINDOW_BYTES = 1 << 27
-"""Decoder history (the window) that every zstd or xz file may use; also the `zstd` command's default limit."""
 MAX_WINDOW_BYTES = 1 << 31
-"""Largest window that a zstd or xz file may use, as written by `zstd --long=31`.
-
-A decoder reserves the whole window, but only as address space: memory pages are taken as text fills them. So large
-windows are accepted, and `_check_history` compares the amount of text with the amount of compressed data.
-"""
-_ZSTD_HEADER_BYTES = 18  # of the longest zstd frame header
+"""Largest history that a zstd file may refer to, as written by `zstd --long=31`. Pages are taken as text fills them."""
 OTHER_SUFFIXES = tuple(
     ".7z .arrow .br .db .feather .h5 .hdf5 .jar .lz .lz4 .lzma .npy .npz .onnx .parquet .pickle .pkl .pt .rar .tar"  # noqa: SIM905
     " .tbz2 .tgz .txz .xlsx .z .zip .zstd".split()
@@ -42,86 +35,43 @@ OWN_SUFFIXES = {"arrow": (".arrow", ".feather"), "npy": (".npy",), "npz": (".npz
 """Those among them that the formats of vectors have."""
 
 
-class _Decoder:
-    """Base class of decoders of one member of a file, with the interface of bz2.BZ2Decompressor, which wrap another."""
+class _Gzip:
+    """A member of a gzip file, with the interface of bz2.BZ2Decompressor."""
 
-    _decoder: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._decoder, name)  # eof, unused_data and, unless the class has it, needs_input
-
-
-class _Gzip(_Decoder):
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(31)  # 31: expect a gzip header and verify its checksum
-        self.needs_input = True
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        text: bytes = self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
-        self.needs_input = not self._decoder.unconsumed_tail
-        return text
+        return self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._decoder.unconsumed_tail
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decoder, name)  # eof, unused_data
 
 
-def _check_history(name: str, taken: int, given: int) -> None:
-    """Raise ValueError if `given` bytes of text, all in memory, are too many for `taken` bytes of compressed data."""
-    if given > max(WINDOW_BYTES, MAX_EXPANSION * taken):
-        raise ValueError(
-            f"the text is more than {MAX_EXPANSION} times as long as the compressed data, too long to keep in memory:"
-            f" decompress it with {name} and check that it is what you expect"
-        )
-
-
-class _Xz(_Decoder):
-    """One xz stream."""
-
-    def __init__(self) -> None:
-        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW_BYTES)
-        self._long = False
-        self._start = b""  # the data up to the first decoded text
-        self._taken = self._given = 0
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        self._taken += len(data)
-        if not self._given and self._taken <= 1 << 16:
-            self._start += data
-        try:
-            text: bytes = self._decoder.decompress(data, max_length)
-        except lzma.LZMAError:
-            if self._long or self._given or len(self._start) < self._taken:
-                raise
-            # The data may be valid but need a larger window. Any other error will occur again.
-            self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW_BYTES)
-            self._long = True
-            text = self._decoder.decompress(self._start, max_length)
-        self._given += len(text)
-        if self._long:
-            _check_history("xz", self._taken, self._given)
-        return text
-
-
-class _Zstd(_Decoder):
-    """One zstd frame."""
+class _Zstd:
+    """A frame of a zstd file, with the same interface."""
 
     needs_input = True
 
     def __init__(self) -> None:
         import zstandard  # the only decoder outside the standard library, so imported only when it is needed
 
-        self._zstd = zstandard
+        self._error = zstandard.ZstdError
         self._decoder = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj()
-        self._head = b""
-        self._taken = self._given = 0
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         try:
             text: bytes = self._decoder.decompress(data)
-        except self._zstd.ZstdError as error:
+        except self._error as error:
             raise ValueError(str(error)) from error
-        self._head = (self._head + data[:_ZSTD_HEADER_BYTES])[:_ZSTD_HEADER_BYTES]
-        self._taken, self._given = self._taken + len(data), self._given + len(text)
-        if self._given > WINDOW_BYTES and self._zstd.get_frame_parameters(self._head).window_size > WINDOW_BYTES:
-            _check_history("zstd --long=31", self._taken, self._given)
         return text
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decoder, name)
 
 
 def _zstd_compressor() -> Any:
@@ -161,7 +111,7 @@ COMPRESSIONS = (
         bz2.BZ2Decompressor,
         bz2.BZ2Compressor,
     ),
-    Compression("xz", ".xz", (b"\xfd7zXZ\x00",), _Xz, lzma.LZMACompressor),
+    Compression("xz", ".xz", (b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), lzma.LZMACompressor),
     # The decoder cannot limit its output, so it gets small pieces: 1 KiB expands to at most 32 MiB. The second group
     # of magic numbers starts a skippable frame, which pzstd writes.
     Compression(

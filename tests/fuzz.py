@@ -47,8 +47,9 @@ from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
 from w2vtrain.system.trust import Trusted
-from w2vtrain.text import columns, tables, text_files, vocabulary
-from w2vtrain.text.table_formats import delimited, json_lines
+from w2vtrain.tables import columns, delimited, json_lines
+from w2vtrain.tables import source as tables
+from w2vtrain.text import text_files, vocabulary
 from w2vtrain.training import checkpoint, plan, predictor, run_folder
 from w2vtrain.training.fingerprint import FileRead, Fingerprint
 from w2vtrain.training.folder import read_journal

@@ -24,6 +24,7 @@ ORDER = [
     "formats",
     "embeddings",
     "text",
+    "tables",
     "probability",
     "objectives",
     "architectures",

@@ -22,12 +22,12 @@ from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.reading import regular_size
+from w2vtrain.tables.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
+from w2vtrain.tables.source import Tables, column_needed
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
-from w2vtrain.text.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import HasSource, Source
-from w2vtrain.text.tables import Tables, column_needed
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size

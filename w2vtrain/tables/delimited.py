@@ -8,9 +8,9 @@ from typing import cast
 
 from w2vtrain.errors import DataError, shown
 from w2vtrain.system.reading import stream_of
-from w2vtrain.text.columns import PIECE_BYTES, column_of
+from w2vtrain.tables.columns import PIECE_BYTES, column_of
+from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
 MAX_CELL_CHARACTERS = 1 << 28
 """A cell that is longer begins with a quote that is not closed."""

@@ -12,13 +12,13 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, shown, spelled
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
-from w2vtrain.text.columns import column_of
+from w2vtrain.tables.arrow import PARQUET, group_starts
+from w2vtrain.tables.columns import column_of
+from w2vtrain.tables.contract import Format, Opened, Piece, Raw
+from w2vtrain.tables.formats import FORMATS, by_suffix, format_of
+from w2vtrain.tables.json_lines import JSON_LINES
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats import FORMATS, by_suffix, format_of
-from w2vtrain.text.table_formats.arrow import PARQUET, group_starts
-from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
-from w2vtrain.text.table_formats.json_lines import JSON_LINES
 from w2vtrain.text.text_files import Corpus, Reader, line_ends
 
 MAX_STATE_BYTES = 1 << 26

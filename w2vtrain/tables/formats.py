@@ -7,10 +7,10 @@ from pathlib import Path
 
 from w2vtrain.errors import W2VError
 from w2vtrain.system.compression import decompressed, refuse_archive, unpacked
-from w2vtrain.text.table_formats.arrow import ARROW, PARQUET
-from w2vtrain.text.table_formats.contract import Format
-from w2vtrain.text.table_formats.delimited import CSV, TSV
-from w2vtrain.text.table_formats.json_lines import JSON_LINES
+from w2vtrain.tables.arrow import ARROW, PARQUET
+from w2vtrain.tables.contract import Format
+from w2vtrain.tables.delimited import CSV, TSV
+from w2vtrain.tables.json_lines import JSON_LINES
 
 FORMATS = (PARQUET, ARROW, JSON_LINES, CSV, TSV)
 

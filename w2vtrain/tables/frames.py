@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
-from w2vtrain.text.columns import (
+from w2vtrain.tables.columns import (
     PIECE_BYTES,
     Place,
     bytes_of,
@@ -22,10 +22,10 @@ from w2vtrain.text.columns import (
     rows,
     selected,
 )
+from w2vtrain.tables.contract import Opened, Piece
+from w2vtrain.tables.formats import format_of
+from w2vtrain.tables.source import TableReader, Tables
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats import format_of
-from w2vtrain.text.table_formats.contract import Opened, Piece
-from w2vtrain.text.tables import TableReader, Tables
 from w2vtrain.text.text_files import Corpus
 
 

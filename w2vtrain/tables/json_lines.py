@@ -8,10 +8,10 @@ import orjson
 
 from w2vtrain.errors import DataError, shown
 from w2vtrain.system.reading import stream_of
-from w2vtrain.text.columns import PIECE_BYTES, column_of, first_part, null_at
+from w2vtrain.tables.columns import PIECE_BYTES, column_of, first_part, null_at
+from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.sentences import encoded
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
 MAX_RECORD_BYTES = 1 << 28  # of one line
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"

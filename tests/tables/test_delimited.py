@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError
+from w2vtrain.tables.delimited import CSV, TSV
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.delimited import CSV, TSV
 
 
 def text_of(form, column, data, cut=1 << 20):

@@ -9,9 +9,9 @@ from typing import Any
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import stream_of
-from w2vtrain.text.columns import Column, bytes_of, column_in, pyarrow, rows, selected
+from w2vtrain.tables.columns import Column, bytes_of, column_in, pyarrow, rows, selected
+from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.source import File
-from w2vtrain.text.table_formats.contract import Format, Opened, Piece, Raw
 
 BATCH_ROWS = 1 << 12
 """Rows of a Parquet file that are decoded at a time."""

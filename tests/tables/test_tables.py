@@ -23,10 +23,10 @@ from w2vtrain.config import Settings
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import CorpusChanged, DataError, InputMissing, Stopped, TokenError, UsageError, W2VError
-from w2vtrain.text import columns
+from w2vtrain.tables import columns
+from w2vtrain.tables.source import Tables
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.text.tables import Tables
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training import inputs
 from w2vtrain.training.fit import fit

@@ -11,6 +11,7 @@ import click
 from w2vtrain.commands.input_files import readable
 from w2vtrain.commands.options import command, json_option
 from w2vtrain.commands.shell import echo_json, imports
+from w2vtrain.doors import is_there, leaf
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.terminal import echo, escaped_line
@@ -46,9 +47,7 @@ def facts_of(path: str) -> dict[str, Any]:
 
         if is_run_folder(path):
             return dict(describe_run(path))
-        from w2vtrain.evaluation.comparison import describe_comparison
-
-        if comparison := describe_comparison(Path(path)):
+        if is_there("comparisons") and (comparison := leaf("comparisons").describe_comparison(Path(path))):
             return dict(comparison)
     with readable(path) as name:
         facts = {**describe(name), "path": path}

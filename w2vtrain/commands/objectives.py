@@ -16,6 +16,7 @@ from w2vtrain.commands.advice import WIDTH, advise, print_decision_table
 from w2vtrain.commands.options import COUNT, COUNTING, Within, command, given, objective_options, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import option
+from w2vtrain.doors import leaf
 from w2vtrain.errors import BelowThreshold, ConfigError
 from w2vtrain.evaluation.measured_runs import NEEDS, VECTORS, studies
 from w2vtrain.parsers import MAX_SECONDS, Real
@@ -139,11 +140,10 @@ def _wrapped(text: str) -> list[str]:
 
 def print_findings(name: str, options: dict[str, Any]) -> None:
     """Check an objective with and without biases, and print each finding. Raise BelowThreshold if one fails."""
-    from w2vtrain.evaluation.objective_checks import findings
     from w2vtrain.objectives import checked_options
     from w2vtrain.system.json_text import json_text
 
-    given = checked_options(name, options)
+    findings, given = leaf("objective checks").findings, checked_options(name, options)
     said = " ".join(f"-O {key}={json_text(value)}" for key, value in given.items())
     report(name, lambda bias: findings(name, given, bias), f"Checked with {said or 'no options'}. {CHECKED}")
 
@@ -182,8 +182,7 @@ def architectures(words: tuple[str, ...]) -> None:
     name = our_name("architecture", words[-1])
     allow_code(name)
     if is_check:
-        from w2vtrain.evaluation.architecture_checks import findings
-
+        findings = leaf("architecture checks").findings
         report(name, lambda bias: findings(name, bias))
         return
     cls = architecture_class(name)

@@ -21,8 +21,7 @@ from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
-from w2vtrain.distributed.mpi import Mpi
-from w2vtrain.distributed.team_of_ranks import TeamOfRanks
+from w2vtrain.doors import leaf
 from w2vtrain.errors import InputMissing, Relayed, Stalled, UsageError, W2VError
 from w2vtrain.objectives import stated_options
 from w2vtrain.system.machine import automatic_threads
@@ -65,12 +64,12 @@ def team_for(request: FitRequest) -> Iterator[Team]:
     if request.distributed is None or request.print_config:
         yield Team()
         return
-    job = Mpi(request.sync_timeout)
+    job = leaf("mpi").Mpi(request.sync_timeout)
     if job.size == 1:
         job.finish()
         yield Team()
         return
-    ranks = TeamOfRanks(job, request.sync_words)
+    ranks = leaf("ranks").TeamOfRanks(job, request.sync_words)
     with nullcontext() if ranks.leads else listening(ranks.run):
         try:
             yield ranks

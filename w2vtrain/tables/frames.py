@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,8 @@ from w2vtrain.tables.columns import (
 from w2vtrain.tables.contract import Opened, Piece
 from w2vtrain.tables.formats import format_of
 from w2vtrain.tables.source import TableReader, Tables
-from w2vtrain.text.source import File
+from w2vtrain.text.source import File, Frame
 from w2vtrain.text.text_files import Corpus
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A data frame, a table, a dataset or a column of one, as a caller in Python passes it."""
-
-    data: Any
 
 
 def is_frame(data: object) -> bool:

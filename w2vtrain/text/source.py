@@ -5,7 +5,7 @@ Nothing is read here: text_files.py reads text files, and sentences.py reads lis
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from w2vtrain.text.phrase_table import PhraseTable
 
@@ -107,6 +107,13 @@ class Source(Protocol):
 
     def words_of(self, tokens: list[bytes]) -> list[bytes]:
         """Return the word of each token in UTF-8, in which surrogates are encoded as other characters are."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A data frame, a table, a dataset or a column of one, as a caller in Python passes it."""
+
+    data: Any
 
 
 @runtime_checkable

@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.config import Settings, check_patience
+from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
-from w2vtrain.tables.frames import Frame, FrameColumn, has_columns, is_frame, needs_no_pyarrow
-from w2vtrain.tables.source import Tables, column_needed
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
-from w2vtrain.text.source import HasSource, Source
+from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
@@ -97,8 +97,8 @@ def sources_of(texts: Texts) -> Sources:
     """
     if isinstance(texts, str | PathLike):
         texts = [texts]
-    if is_frame(texts):
-        return Sentences(texts) if needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
+    if not isinstance(texts, list | tuple) and is_there("frames") and (frames := leaf("frames")).is_frame(texts):
+        return Sentences(texts) if frames.needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
     if isinstance(texts, Source | HasSource):
         return texts
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
@@ -140,15 +140,16 @@ def corpus_of(sources: Sources, settings: Settings) -> Source:
 def _source_of(sources: Sources, settings: Settings) -> Source:
     options = settings.tokenizer, settings.encoding_errors, settings.allow_nul
     if isinstance(sources, Frame):
-        return FrameColumn(sources, settings.column, *options)
+        return leaf("frames").FrameColumn(sources, settings.column, *options)  # type: ignore[no-any-return]
     if isinstance(sources, Source | HasSource):
         if settings.column is not None:
             raise UsageError(f"{label('column')}: has no effect on lists of words; leave it out")
         return sources.as_source(settings.max_sentence) if isinstance(sources, HasSource) else sources
     if settings.column is not None:
-        return Tables(sources, settings.column, *options)
+        return leaf("tables").Tables(sources, settings.column, *options)  # type: ignore[no-any-return]
     corpus = Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
-    column_needed(corpus)
+    if any(unpacked(file.path)[0].suffix.lower() in TABLES for file in corpus.files):
+        leaf("tables").column_needed(corpus)
     return corpus
 
 
@@ -160,7 +161,7 @@ def _table(path: str, size: int, modified: int) -> PhraseTable:
 
 def heldout_of(sources: Sources, settings: Settings) -> Source:
     """Return what to read as held-out text, which may be of another kind: the column applies only to tables."""
-    if settings.column is not None and not has_columns(sources):
+    if settings.column is not None and not leaf("frames").has_columns(sources):
         settings = replace(settings, column=None)
     return corpus_of(sources, settings)
 

@@ -14,19 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.architectures import architecture_class, architectures
-from w2vtrain.commands.advice import limit, millions, quality
+from w2vtrain.commands.objectives import CHOICES
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES
-from w2vtrain.evaluation.measured_runs import MEASURED, NEEDS, decision_table, studies
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.objectives import objective_class, objective_defaults, objectives, option_defaults
 from w2vtrain.parsers import Choice, Row, Text, Truth
-from w2vtrain.system.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import yardstick
-from yardstick import factor
 
 FOLDER = Path(__file__).parent
 NOTE = "<!-- Written by `make reference` from _{name} and the code. Do not edit. -->\n\n"
@@ -39,7 +36,7 @@ def pages() -> dict[str, str]:
     parts = {
         "settings": settings(), "objectives": every_objective(),
         "architectures": every_architecture(), "formats": format_table(), "about_formats": about_formats(),
-        "codes": exit_codes(), "advice": advice(""), "advice_elsewhere": advice("../objectives.md"),
+        "codes": exit_codes(), "choices": choices(),
         **yardstick.parts(),
     }  # fmt: skip
     texts = {}
@@ -170,26 +167,10 @@ def about_formats() -> str:
     return text
 
 
-def advice(page: str) -> str:
-    """Return the table of which objective to use, as `w2vtrain objectives` prints it; page: the path of objectives.md.
-
-    Each row links to the study of its run.
-    """
-    rows = []
-    for needs, answers in decision_table(studies()).items():
-        want = "; ".join(NEEDS[need][0] for need in needs)
-        for answer in answers:
-            run, softmax = answer.run, answer.softmax
-            rows.append([
-                want, f"[{answer.study.vocabulary:,}]({page}#{answer.study.section})",
-                f"{answer.study.text}, {millions(answer.study.words)}",
-                limit(answer.seconds), code(run.use),
-                f"{run.epochs:.2g}", f"{run.cpu:.3g} s", quality(run, True), quality(softmax) if softmax else "-",
-                factor(float(f"{run.scoring:.2g}")), f"{run.size:.0%}",
-            ])  # fmt: skip
-            want = ""
-    head = ["you want", "vocabulary", "text", "within", "use", "epochs", "took", "result", "softmax", "scoring", "size"]
-    return table(head, rows)
+def choices() -> str:
+    """Return the table of which objective to use, as `w2vtrain objectives` prints it."""
+    head = ["you want", "words of the vocabulary", "CPU seconds", "use", "result", "full softmax"]
+    return table(head, [[c.want, c.vocabulary, c.seconds, code(c.use), c.result, c.softmax] for c in CHOICES])
 
 
 def exit_codes() -> str:
@@ -198,12 +179,6 @@ def exit_codes() -> str:
     return table(["code", "meaning", "details"], rows)
 
 
-def measured() -> str:
-    """Return the summary of the measured runs that the command `objectives` answers from."""
-    return json_text(yardstick.summary()) + "\n"
-
-
 if __name__ == "__main__":
-    MEASURED.write_text(measured(), encoding="utf-8", newline="\n")
     for name, page in pages().items():
         (FOLDER / name).write_text(page, encoding="utf-8", newline="\n")

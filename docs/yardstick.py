@@ -9,7 +9,6 @@ import math
 import re
 import statistics
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,11 +35,11 @@ from w2vtrain.evaluation.comparison_tables import (
     three_digits,
     training_ratios,
 )  # fmt: skip
-from w2vtrain.evaluation.contenders import contenders, without_budget
-from w2vtrain.evaluation.measured_runs import NO_MODELS, VECTORS
-from w2vtrain.evaluation.tradeoff import sets
+from w2vtrain.evaluation.contenders import without_budget
 
 MEASURED = Path(__file__).parent / "measured"
+NO_MODELS = ("neg", "block-neg")
+"""Objectives whose scores are not those of a language model."""
 DIGITS = 6
 """Significant digits of what is kept: one more than any table shows."""
 EQUAL = 1e-4
@@ -388,66 +387,6 @@ STUDIES = {
 def is_complete() -> bool:
     """Return whether every study has results."""
     return all((MEASURED / f"{study}.jsonl").exists() for study in STUDIES)
-
-
-ADVISED = {
-    "vectors": ("English Wikipedia", "as-word-vectors"),
-    "ptb": ("Penn Treebank", "penn-treebank"),
-    "enwiki": ("English Wikipedia", "english-wikipedia-67791-words"),
-    "epochs": ("English Wikipedia", "with-67791-words"),
-    "german": ("German Wikipedia", "german-wikipedia"),
-    "allepochs": ("English Wikipedia", "with-219208-words"),
-    "allwords": ("English Wikipedia", "english-wikipedia-219208-words"),
-    "phrases": ("English Wikipedia", "english-wikipedia-585670-words-and-phrases"),
-}
-"""The text, and the section of the page, of each study that `w2vtrain objectives` answers from: those of whole
-objectives, not of their options."""
-CONFIG = Path(__file__).parent.parent / "configs/language-model.toml"
-"""The settings of all studies but that of word vectors, which has the defaults."""
-
-
-def summary() -> list[Result]:
-    """Return the studies of w2vtrain.evaluation.measured_runs, with the fields of its `Study` and `MeasuredRun`."""
-    by_study = studies()
-    return [study_of(study, *place, by_study[study]) for study, place in ADVISED.items() if by_study.get(study)]
-
-
-def study_of(study: str, text: str, section: str, results: list[Result]) -> Result:
-    """Return the fields of a `Study` of a text."""
-    settings, first = tomllib.loads(CONFIG.read_text(encoding="utf-8")), next(r for r in results if "test" in r)
-    settings["weight_decay"] = first["job"]["settings"].get("weight_decay", settings["weight_decay"])
-    model = {name: value for name, value in settings.items() if name not in ("objective", "epochs", "min_count")}
-    return {
-        "name": study, "text": text, "vocabulary": first["vocabulary"], "words": first["corpus_words"],
-        "settings": {} if study == VECTORS else model,
-        "runs": [_summarized(study, line) for line in by_contender(results) if line.results], "section": section,
-    }  # fmt: skip
-
-
-def _summarized(study: str, line: ContenderResults) -> Result:
-    """Return the fields of a `MeasuredRun`: means over the seeds, and the lowest rate, to DIGITS significant digits."""
-    (contender,) = contenders(line.name)
-    assert set(contender.settings) <= {"objective", "options", "alpha", "epochs"}, line.name
-    options = "".join(f" -O {key}={value}" for key, value in contender.settings.get("options", {}).items())
-    quality = line.values(_score if study == VECTORS else lambda r: r["test"]["perplexity"])
-    figures: dict[str, Any] = {
-        "alpha": min(r["job"]["settings"]["alpha"] for r in line.results), "epochs": line.mean(epochs_of),
-        "cpu": line.mean(cpu_seconds), "speed": line.mean(lambda r: r["words_per_cpu_second"]),
-        "scoring": statistics.median(statistics.median(r["scoring"]["ratios"]) for r in line.results),
-        "variance": line.mean(lambda r: r["test"]["log_z_variance"]),
-        "size": line.mean(parameter_share), "quality": _spread(quality),
-    }  # fmt: skip
-    if study in VALIDATED:
-        figures["validation"] = _spread(line.values(lambda r: r["validation"]))
-    return {"use": contender.settings["objective"] + options, **rounded(figures)}
-
-
-def _spread(values: list[float]) -> list[float]:
-    return [of(values) for of in (statistics.mean, min, max)]
-
-
-def _score(r: Result) -> float:
-    return float(statistics.mean(r["scores"][name] for name in sets(r["scores"])))
 
 
 def rounded(value: Any) -> Any:

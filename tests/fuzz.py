@@ -34,14 +34,13 @@ from typing import NamedTuple
 
 import numpy as np
 import zstandard
-from wordnet_files import write_wordnet
 
 from w2vtrain import config, parsers
 from w2vtrain.commands import request, resume
 from w2vtrain.embeddings import analogies, categories, datasets, intervals, keyed_vectors, model, outliers, similarity
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables, trial
-from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, sniff, vector_formats, vectors, wordnet
+from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, sniff, vector_formats, vectors
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
@@ -65,7 +64,7 @@ MODULES = (
     comparison_tables, compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines,
     json_text, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, request, resume,
     run_folder, safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
-    word_files, wordnet,
+    word_files,
     tomllib._parser, tomllib._re, *(sys.modules[found.write.__module__] for found in vector_formats.formats().values()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
@@ -197,21 +196,6 @@ def read_tree(path):
 
 def read_word_classes(path):
     refused(classes.classes_from_file, path, WORDS)
-
-
-def read_wordnet(path):
-    """Read a database whose files of nouns are parts of the input; its other files are empty."""
-    folder = path.parent / "dict"
-    folder.mkdir(exist_ok=True)
-    for pos in ("verb", "adj", "adv"):
-        for kind in ("index", "data"):
-            (folder / f"{kind}.{pos}").write_bytes(b"")
-    parts = path.read_bytes().split(BETWEEN, 2)
-    for name, part in itertools.zip_longest(("index.noun", "data.noun", "noun.exc"), parts, fillvalue=b""):
-        (folder / name).write_bytes(part)
-    if found := refused(wordnet.WordNet, folder):
-        for word in ("entity", "Mice", "puppies", "dog"):
-            refused(found.chain, word)
 
 
 def read_compressed(path):
@@ -447,12 +431,6 @@ def class_seeds(_):
     yield "\ufeffking a\r\nman  b\r\n\u00e9t\u00e9 \u00e9t\u00e9".encode()
 
 
-def wordnet_seeds(folder):
-    made_here = write_wordnet(folder.parent / "wordnet")
-    yield BETWEEN.join((made_here / name).read_bytes() for name in ("index.noun", "data.noun", "noun.exc"))
-    yield b"dog n 1 0 1 0 00000000" + BETWEEN + b"00000000 03 n 01 dog 0 001 @ 00000000 n 0000 | x\n"
-
-
 def compressed_seeds(_):
     text = "one two\nthree \u00e9t\u00e9 Caf\u00e9\n".encode() * 3
     for pack in (
@@ -527,7 +505,6 @@ LOADERS = {
     "categories": Loader(read_categories, category_seeds),
     "tree": Loader(read_tree, tree_seeds),
     "classes": Loader(read_word_classes, class_seeds),
-    "wordnet": Loader(read_wordnet, wordnet_seeds),
     "compressed": Loader(read_compressed, compressed_seeds),
     "cells": Loader(partial(read_column, ".csv"), cell_seeds),
     "records": Loader(partial(read_column, ".jsonl"), record_seeds),

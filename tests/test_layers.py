@@ -47,7 +47,8 @@ RANK = {name: rank for rank, name in enumerate(ORDER)}
 TOOLS = {"errors", "kernels", "probability", "formats"}  # all that objectives and architectures may import
 CONTRACTS = ("contract", "__init__")
 COMPUTED = {
-    "__init__": "public names, which are listed there", "doors": "leaves, which are listed there", "registry": "modules of users, and of the folder that asks",
+    "__init__": "public names, which are listed there", "doors": "leaves, which are listed there",
+    "registry": "modules of users, and of the folder that asks",
     "system.children": "the function that the parent names", "evaluation.speed": "other packages",
     "evaluation.systems": "other packages", "formats.vector_formats.__init__": "its own modules",
     "commands.classes": "modules of commands",

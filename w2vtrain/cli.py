@@ -23,7 +23,6 @@ COMMANDS = {
     "Prepare text": {
         "vocab": ("prepare:vocab", "Count the words of a text."),
         "phrases": ("prepare:phrases", "Find phrases in a text, and join them to words."),
-        "tree": ("prepare:tree", "Write a tree of WordNet's words, for hierarchical softmax."),
     },
     "Query vectors": {
         "neighbors": ("query:neighbors", "Print the words nearest to a word."),

@@ -1,29 +1,57 @@
 """The commands `objectives` and `architectures`: list them, or explain or check one.
 
-The checks are in evaluation/objective_checks.py and architecture_checks.py; commands/advice.py prints which objective
-to use.
+The checks are in evaluation/objective_checks.py and architecture_checks.py.
 """
 
 import inspect
-import math
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from w2vtrain.commands.advice import WIDTH, advise, print_decision_table
-from w2vtrain.commands.options import COUNT, COUNTING, Within, command, given, objective_options, setting_options
+from w2vtrain.commands.options import command, objective_options
 from w2vtrain.commands.shell import imports
-from w2vtrain.config import option
 from w2vtrain.doors import leaf
 from w2vtrain.errors import BelowThreshold, ConfigError
-from w2vtrain.evaluation.measured_runs import NEEDS, VECTORS, studies
-from w2vtrain.parsers import MAX_SECONDS, Real
 from w2vtrain.registry import our_name
 from w2vtrain.system.terminal import echo
 
-CPU_SECONDS = Within(Real(0.1, MAX_SECONDS))
+WIDTH = 80
+
+
+class Choice(NamedTuple):
+    """What to use for a need, and the measurement that says so: see docs/objectives.md.
+
+    vocabulary: in words, or "any"; seconds: CPU seconds of training, on one thread; result: perplexity, for word
+    vectors the mean of analogies and WordSim-353; softmax: the perplexity of the full softmax in the same time.
+    """
+
+    want: str
+    vocabulary: str
+    seconds: str
+    use: str
+    result: str
+    softmax: str = "-"
+
+
+CHOICES = (
+    Choice("word vectors", "67,790", "29", "neg", "0.546"),
+    Choice("probabilities", "10,000", "1.8", "nce -O negative=25", "172.3"),
+    Choice("", "10,000", "7.8", "nce -O negative=25", "150.9"),
+    Choice("", "10,000", "21", "bigram-nce -O negative=25", "144.9"),
+    Choice("", "67,791", "30", "nce -O negative=25", "281.0", "885.6"),
+    Choice("", "219,208", "30", "nce -O negative=25", "311.0", "1,184"),
+    Choice("", "219,208", "467", "sampled-softmax", "278.3"),
+    Choice("", "585,670", "30", "nce -O negative=25", "1,136", "3,135"),
+    Choice("exact, of single words", "67,791", "26", "hs", "311.5", "885.6"),
+    Choice("", "219,208", "421", "class-softmax", "306.0"),
+    Choice("few output parameters", "10,000", "73", "adaptive-softmax", "149.5", "192.1"),
+    Choice("", "67,791", "30", "cnn-softmax", "522.5", "885.6"),
+)
+CHOOSING = """\
+Which one to use, as measured on one thread. A result is the perplexity, beside that of the full softmax after the \
+same time; for word vectors, it is the mean of analogies and WordSim-353."""
 CHECKED = """\
 Gradients were compared with the objective's own loss. Only what it learned from a text whose probabilities are known \
 (16 words in 8 contexts, one thread) shows whether the loss itself is right. Not checked: other options, larger \
@@ -31,27 +59,16 @@ vocabularies, speed, and the quality of word vectors."""
 
 
 @command()
-@click.argument("words", nargs=-1, metavar="[[check] NAME | CORPUS]")
+@click.argument("words", nargs=-1, metavar="[[check] NAME]")
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option to check with; repeatable.")
 @click.option("--formulas", is_flag=True, help="Add formulas to the list.")
-@click.option("--advise", "wants_advice", is_flag=True, help="Say which one to use for CORPUS, or for --vocabulary.")
-@click.option("--need", type=click.Choice(list(NEEDS)), help="What you want.  [default: vectors]")
-@click.option("--vocabulary", type=COUNT, metavar="N", help="The number of different words, instead of CORPUS.")
-@click.option("--seconds", type=CPU_SECONDS, metavar="X", help="CPU seconds that training may take.  [default: any]")
-@setting_options(*COUNTING)
-def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool, **advice: Any) -> None:
+def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool) -> None:
     """List the output objectives and say which one to use, or print the formula, paper and options of one.
 
     `objectives check NAME` checks that an objective compiles, that its gradients and probabilities are correct, and
     that it learns a small text whose probabilities are known.
     NAME may also be a file, my_objective.py, or a module, package.my_objective.
-
-    `objectives --advise CORPUS` shows the measured runs that come closest to your vocabulary, need and time, and the
-    `fit` command that trains like the best of them.
     """
-    settings = given(advice, COUNTING)
-    if advise_on(words, bool(options or formulas), settings, **advice):
-        return
     is_check = is_check_of_one(words)
     chosen = objective_options({}, options) if is_check else {}
     with imports():
@@ -65,27 +82,6 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool,
         print_findings(name, chosen)
     else:
         print_objective(name)
-
-
-def advise_on(
-    words: tuple[str, ...], asks_more: bool, settings: dict[str, Any], wants_advice: bool, need: str | None,
-    vocabulary: int | None, seconds: float | None,
-) -> bool:  # fmt: skip
-    """Print which objective to use and return True if that was requested; UsageError for a wrong combination.
-
-    asks_more: whether there are options that have nothing to do with advice; settings: of the text.
-    """
-    if not wants_advice:
-        for flag, value in {"need": need, "vocabulary": vocabulary, "seconds": seconds, **settings}.items():
-            if value is not None:
-                raise click.UsageError(f"--{option(flag)} needs --advise")
-        return False
-    if asks_more:
-        raise click.UsageError("--advise and -O or --formulas: give only one of them")
-    if len(words) > 1 or (len(words) == 1) == (vocabulary is not None):
-        raise click.UsageError("--advise needs one CORPUS, or --vocabulary")
-    advise("".join(words), vocabulary, need or VECTORS, math.inf if seconds is None else seconds, settings)
-    return True
 
 
 def is_check_of_one(words: tuple[str, ...]) -> bool:
@@ -127,10 +123,13 @@ def print_objectives(formulas: bool) -> None:
             group, text, formula = "", str(error), ""
         lines[group] += _wrapped(f"  {name:<17} {text}") + _wrapped(f"{'':20}{formula}")
     echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
-    print_decision_table(studies())
+    echo("\n" + textwrap.fill(CHOOSING, WIDTH) + "\n")
+    form = "{:<24} {:>7} {:>5} {:<25} {:>6} {:>7}".format
+    echo(form("you want", "vocab.", "CPU s", "use", "result", "softmax"))
+    for choice in CHOICES:
+        echo(form(*choice))
     echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
     echo("w2vtrain objectives --formulas  this list, with formulas")
-    echo("w2vtrain objectives --advise    the measured runs for your text, need and time")
 
 
 def _wrapped(text: str) -> list[str]:

@@ -1,8 +1,4 @@
-"""The commands that prepare text for training: `vocab`, `phrases` and `tree`. They train nothing.
-
-`tree` writes the tree of WordNet's hypernyms for a vocabulary, for hierarchical softmax: probability/trees.py computes
-the paths, and formats/wordnet.py reads WordNet's files.
-"""
+"""The commands that prepare text for training: `vocab` and `phrases`. They train nothing."""
 
 import time
 from contextlib import closing
@@ -10,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different, readable
+from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import (
     CODES,
     COUNTING,
@@ -24,7 +20,6 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.request import encoding_folder
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import Settings, resolve
-from w2vtrain.errors import DataError
 from w2vtrain.parsers import Real, Whole
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.compression import check_suffix, packed_write
@@ -38,9 +33,6 @@ if TYPE_CHECKING:
     from w2vtrain.text.vocabulary import Vocabulary
 
 READING = tuple(name for name in COUNTING if name not in ("min_count", "max_vocab"))
-WORDS_PER_SENTENCE = 25
-"""Assumed words per sentence, which give the count of </s> if the vocabulary lacks it."""
-MISSING = "not in WordNet"
 
 
 @command(epilog=CODES)
@@ -172,70 +164,3 @@ def _scoring_fields(connector_words: str | None, flags: dict[str, Any]) -> dict[
         words = CONNECTOR_WORDS if connector_words == "english" else connector_words.split(",")
         how["connector_words"] = tuple(filter(None, words))
     return how
-
-
-@command(epilog=CODES)
-@click.argument("words")
-@click.argument("wordnet")
-@click.option("-o", "--output", default="-", metavar="FILE", help="File for the tree.  [default: -, stdout]")
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
-@quiet_option
-def tree(words: str, wordnet: str, output: str, force: bool, quiet: bool) -> None:
-    """Write a tree of WORDS that follows WordNet's hypernyms, one `word path` per line, for `fit --tree FILE`.
-
-    WORDS is a vocabulary, as `vocab` writes it, a model, or word vectors; if these have no counts, they must be in
-    descending order of frequency. WORDNET is the folder `dict` of WordNet 3.x, with the files index.noun, data.noun and
-    others.
-
-    As in Morin & Bengio (2005), each word is below the hypernyms of its synset. Each word has one place: its most
-    frequent sense, and the first hypernym of each synset. A Huffman tree of the counts divides the children of each
-    node; Morin & Bengio clustered them by data instead. Words that WordNet lacks have a Huffman tree of their own.
-    `</s>` is always included.
-    """
-    with imports():
-        import numpy as np
-
-        from w2vtrain.commands.console import Console
-        from w2vtrain.formats.wordnet import WordNet
-        from w2vtrain.probability.trees import taxonomy_paths
-        from w2vtrain.text.vocabulary import MAX_COUNT, SENTENCE_END
-    _check([output], [words], force)
-    with readable(words) as name:
-        known, counts = words_and_counts(name)
-    if SENTENCE_END not in known:
-        sentences = min(max(1, int(counts.sum(dtype=float)) // WORDS_PER_SENTENCE), MAX_COUNT)
-        known, counts = [*known, SENTENCE_END], np.append(counts, sentences)
-    database = WordNet(wordnet)
-    chains = [database.chain(word) for word in known]
-    paths = taxonomy_paths([chain or (MISSING,) for chain in chains], counts)
-    with packed_write(output, force) as file:
-        for word, path in zip(known, paths, strict=True):
-            file.write(f"{word} {path}\n".encode())
-    lengths, in_wordnet = np.array([len(path) for path in paths]), len(chains) - chains.count(None)
-    mean = float(lengths @ (counts / counts.sum(dtype=float)))
-    Console(quiet).say(
-        f"{len(known):,} words, {in_wordnet:,} of them in WordNet; paths have {mean:.1f} turns on average, weighted by"
-        f" counts, and at most {lengths.max()}"
-    )
-
-
-def words_and_counts(path: str) -> tuple[list[str], Any]:
-    """Return words and their counts (V,) from a vocabulary, a model or vectors. Without counts, they follow Zipf's law.
-
-    `KeyedVectors.load_word2vec_format` makes up the counts V to 1, as gensim does; these are not taken.
-
-    Raise InputMissing or DataError if the file is none of these, is damaged, or has only one word.
-    """
-    import numpy as np
-
-    from w2vtrain.formats.sniff import sniff
-    from w2vtrain.formats.vectors import read_vectors
-    from w2vtrain.text.vocabulary import Vocabulary
-
-    known = Vocabulary.load(path) if sniff(path).kind == "vocabulary" else read_vectors(path)
-    words, counts = list(known.words), known.counts
-    if len(words) < 2:
-        raise DataError(f"{path}: only one word, but a tree needs at least two")
-    if counts is None or not counts.any() or np.array_equal(counts, np.arange(len(words), 0, -1)):
-        counts = 100 * len(words) // np.arange(1, len(words) + 1)
-    return words, np.maximum(counts, 1)

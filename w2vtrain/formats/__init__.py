@@ -1,4 +1,4 @@
-"""Read and write word vectors and models (word2vec text and binary, GloVe text, safetensors); read WordNet's files.
+"""Read and write word vectors and models (word2vec text and binary, GloVe text, safetensors).
 
 Each reader validates everything that it reads, except for settings and training records, which it passes on unchanged.
 """

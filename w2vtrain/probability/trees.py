@@ -5,8 +5,7 @@ No function is recursive, so a tree may be as deep as its number of words.
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -112,49 +111,6 @@ def along_axis(weight: np.ndarray, vectors: np.ndarray) -> Callable[[np.ndarray]
         words[:] = words[np.argsort(places, kind="stable")]
 
     return arrange
-
-
-def taxonomy_paths(chains: Sequence[Sequence[Hashable]], counts: np.ndarray) -> list[str]:
-    """Return the path of each word, turns 0 and 1 from the root, in a binary tree that follows a taxonomy.
-
-    chains: for each of V words, the nodes of the taxonomy above it, from the root down. counts (V,): frequencies.
-
-    Words with a common chain share the nodes of their paths. The children of a node, which are nodes and words, are the
-    leaves of a Huffman tree by their total counts; Morin & Bengio 2005 clustered them by data instead. A node with only
-    one child takes no turn, so no path starts with another. Raise ValueError if there are fewer than two words.
-    """
-    if len(chains) < 2:
-        raise ValueError("a tree needs at least two words")
-    counts = np.maximum(counts * min(1.0, MAX_TOTAL_COUNT / max(1.0, counts.sum(dtype=float))), 1).astype(np.int64)
-    numbers: dict[tuple[int, Hashable], int] = {}  # of nodes, by the number of the parent and the name; the root is 0
-    weights: Counter[int] = Counter()
-    leaves: list[int] = []
-    for word, (chain, count) in enumerate(zip(chains, counts.tolist(), strict=True)):
-        node = 0
-        for name in (*chain, (None, word)):
-            node = numbers.setdefault((node, name), len(numbers) + 1)
-            weights[node] += count
-        leaves.append(node)
-    children: dict[int, list[int]] = {}
-    for (parent, _), node in numbers.items():
-        children.setdefault(parent, []).append(node)
-    paths = {0: ""}
-    for node, below in children.items():  # parents come before their children
-        turns = _turns(np.array([weights[child] for child in below], np.int64))
-        paths |= {child: paths[node] + turn for child, turn in zip(below, turns, strict=True)}
-    return [paths[leaf] for leaf in leaves]
-
-
-def _turns(weights: np.ndarray) -> list[str]:
-    """Return the Huffman code of each weight (n,); they need not be sorted. A single weight has an empty code."""
-    if len(weights) < 2:
-        return [""] * len(weights)
-    order = np.argsort(-weights, kind="stable")
-    tree = huffman(weights[order])
-    codes = [""] * len(weights)
-    for rank, place in enumerate(order.tolist()):
-        codes[place] = "".join(map(str, tree.codes[tree.start[rank] : tree.start[rank + 1]]))
-    return codes
 
 
 def tree_from_file(path: str | Path, words: Sequence[str]) -> Tree:

@@ -16,7 +16,6 @@ COMMANDS = {
     "Train": {
         "fit": ("fit:fit", "Train word vectors on text."),
         "resume": ("resume:resume", "Continue a run that was stopped or killed."),
-        "supervise": ("resume:supervise", "Restart a fit command until it has finished."),
         "export": ("convert:export", "Write the vectors of an unfinished run."),
         "warmup": ("warmup:warmup", "Compile in advance what training needs."),
     },

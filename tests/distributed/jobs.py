@@ -100,7 +100,7 @@ class Command:
 
 
 class Job(Command):
-    """A job of several ranks, without a supervisor.
+    """A job of several ranks.
 
     ranks: their number; words: the command line of w2vtrain; disturbance: Python code that every rank runs first, which
     knows `rank` and `at(round, act)`; different: words before the program of the last rank only, for mpiexec.

@@ -1,4 +1,4 @@
-"""The examples for several hosts, run with stand-ins for SLURM and mpiexec that behave as badly as the originals."""
+"""The examples for several hosts, run with stand-ins for SLURM and mpiexec."""
 
 import os
 import shlex
@@ -14,7 +14,6 @@ from reference import first_lines
 from signaled import signaled
 
 from w2vtrain.cli import cli
-from w2vtrain.commands.resume import fit_words
 from w2vtrain.training import checkpoint
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
@@ -30,17 +29,13 @@ if [[ ${{words[0]}} == fit && $SLURM_JOB_ID && ! -e asked ]]; then
 fi
 exec {shlex.join(WHOLE)} "${{words[@]}}"
 """
-# Like the original, it kills its tasks on SIGTERM; and it always ends with code 0.
 SRUN = """\
 echo "$@" >> steps
 while [[ $1 == --* ]]; do shift; done
 "$@" &
 echo $! > rank
-trap 'kill -KILL $!' TERM
 wait $!
-exit 0
 """
-SCANCEL = '[[ "$*" == "--quiet --signal=TERM 17" ]] && kill -TERM $(cat rank)\n'
 SCONTROL = 'echo "$@" >> asked\n'
 # It loses its first ranks.
 MPIEXEC = """\
@@ -55,7 +50,7 @@ exec "$@"
 def environment(tmp_path):
     tools = tmp_path / "tools"
     tools.mkdir()
-    scripts = {"w2vtrain": W2VTRAIN, "srun": SRUN, "scancel": SCANCEL, "scontrol": SCONTROL, "mpiexec": MPIEXEC}
+    scripts = {"w2vtrain": W2VTRAIN, "srun": SRUN, "scontrol": SCONTROL, "mpiexec": MPIEXEC, "sleep": "echo sleeps"}
     for name, script in scripts.items():
         (tools / name).write_text(f"#!/bin/bash\n{script}")
         (tools / name).chmod(0o755)
@@ -70,10 +65,10 @@ def test_slurm_job_on_several_nodes_saves_requeues_and_resumes(environment, tmp_
         while not checkpoint.numbers(tmp_path / "v.bin.run"):
             assert job.poll() is None
             time.sleep(0.05)
-        job.send_signal(signal.SIGTERM)
+        os.kill(int((tmp_path / "rank").read_text()), signal.SIGTERM)  # SLURM signals the ranks
         said = job.communicate(timeout=300)[1]
     assert job.returncode == 75, said
-    assert "stopped and saved in v.bin.run" in said  # by the rank, which srun would have killed
+    assert "stopped and saved in v.bin.run" in said
     assert (tmp_path / "asked").read_text() == "requeue 17\n"
     assert (tmp_path / "steps").read_text().startswith("--mpi=pmi2 --cpus-per-task=2 --kill-on-bad-exit=0 w2vtrain fit")
     again = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
@@ -87,24 +82,27 @@ def test_ssh_script_restarts_ranks_that_were_lost(environment, tmp_path):
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "launches").read_text().startswith("-hosts node1,node2 -ppn 1 w2vtrain fit text.txt -o v.bin")
-    assert "finished after 2 starts" in done.stderr
+    assert (len((tmp_path / "launches").read_text().splitlines()), done.stdout) == (2, "sleeps\n")
     assert (tmp_path / "v.bin").exists()
 
 
-def test_kubernetes_job_supervises_a_valid_command_with_one_rank_per_worker_on_a_shared_volume():
+def test_ssh_script_ends_if_another_start_would_fail_in_the_same_way(environment, tmp_path):
+    words = ["bash", ROOT / "examples/mpi-ssh.sh", "node1,node2", "missing.txt", "-o", "v.bin", *SETTINGS]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 66, done.stderr
+    assert (len((tmp_path / "launches").read_text().splitlines()), done.stdout) == (2, "sleeps\n")
+
+
+def test_kubernetes_job_starts_a_valid_command_with_one_rank_per_worker_on_a_shared_volume():
     job = yaml.safe_load((ROOT / "examples/mpijob.yaml").read_text(encoding="utf-8"))
     assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v2beta1", "MPIJob")
     spec = job["spec"]
     assert spec["mpiImplementation"] == "MPICH"
     launcher, worker = (spec["mpiReplicaSpecs"][name] for name in ("Launcher", "Worker"))
     (first,), (other,) = (replica["template"]["spec"]["containers"] for replica in (launcher, worker))
-    program, *words = [*first["command"], *first["args"]]
-    assert program == "w2vtrain"
-    words = [word for word in words if word not in ("--distributed", "mpi")]
-    command = cli.commands["supervise"].make_context("supervise", words[1:]).params["command"]
-    assert words[0] == "supervise"
-    assert command[:3] == ("mpiexec", "-n", str(worker["replicas"] * spec["slotsPerWorker"]))
-    cli.commands["fit"].make_context("fit", fit_words(command)).close()
+    words = [*first["command"], *first["args"]]
+    assert words[:5] == ["mpiexec", "-n", str(worker["replicas"] * spec["slotsPerWorker"]), "w2vtrain", "fit"]
+    cli.commands["fit"].make_context("fit", words[5:]).close()
     assert first["image"] == other["image"]
     assert first["volumeMounts"] == other["volumeMounts"]
     assert first["workingDir"] == first["volumeMounts"][0]["mountPath"]

@@ -1,6 +1,5 @@
 """The hosts of hosts.py are separate: ranks on two of them talk over the network only."""
 
-import os
 import subprocess
 import sys
 import time
@@ -131,46 +130,3 @@ def test_hosts_have_names_addresses_and_namespaces_of_their_own_and_leave_nothin
     psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], 300)
     assert not any(map(running, pids))
     assert not Path("/dev/shm/mine").exists()
-
-
-# A run of two ranks, as `supervise` sees it: a heartbeat while both take part, and a record in the end.
-RUN = """
-import time
-from pathlib import Path
-import numpy as np
-from mpi4py import MPI
-world = MPI.COMM_WORLD
-folder, done = Path("v.bin.run"), np.zeros(1 << 10)
-while not done[0]:
-    done[0] = Path("finish").exists()
-    world.Allreduce(MPI.IN_PLACE, done)
-    if world.Get_rank() == 0:
-        folder.mkdir(exist_ok=True)
-        (folder / "heartbeat").write_text(str(time.time()))
-    time.sleep(0.05)
-if world.Get_rank() == 0:
-    Path("v.bin.json").write_text('{"run": "new"}')
-"""
-
-
-def test_supervise_restarts_ranks_whose_network_was_cut(cluster, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    (tmp_path / "run.py").write_text(RUN)
-    *launch, program = [*cluster.mpiexec(2), python_with_mpi()]
-    supervise = [sys.executable, "-m", "w2vtrain", "supervise", "--hang", "3", "--grace", "1", "--attempts", "9", "--"]
-    words = [*supervise, *launch, "-genvnone", "-env", "PATH", os.environ["PATH"], program, "run.py"]
-    heartbeat, lines = tmp_path / "v.bin.run" / "heartbeat", []
-    with subprocess.Popen([*words, "fit", "a.txt", "-o", "v.bin"], stderr=subprocess.PIPE, text=True) as process:
-        while not heartbeat.exists():
-            assert process.poll() is None
-            time.sleep(0.05)
-        cluster.cut(1)
-        for line in process.stderr:
-            lines.append(line)
-            if "without a sign of life" in line:
-                cluster.mend(1)
-                (tmp_path / "finish").touch()
-    assert process.returncode == 0, lines
-    assert "start 1 was killed after 3 s without a sign of life" in "".join(lines)
-    assert "finished after" in lines[-1]

@@ -114,8 +114,11 @@ def succeed(environment, folder, *words):
     return done.stdout
 
 
-def signaled_once(environment, job, folder):
-    """Signal a job once it has saved, wait until it is requeued and has finished, and return its log."""
+def signaled_once(environment, job, folder, *whom):
+    """Signal a job once it has saved, wait until it is requeued and has finished, and return its log.
+
+    whom: `--batch` for the job's script, nothing for its ranks.
+    """
     run, saved = partial(succeed, environment, folder), folder / "vectors.bin.run"
 
     def about():
@@ -123,7 +126,7 @@ def signaled_once(environment, job, folder):
 
     try:
         wait_for(lambda: checkpoint.numbers(saved), "checkpoint")
-        run("scancel", "--signal=TERM", "--batch", job)
+        run("scancel", "--signal=TERM", *whom, job)
         wait_for(lambda: about()["Restarts"] == "1", "requeueing")
         assert checkpoint.numbers(saved)
         wait_for(lambda: about()["JobState"] in ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"), "end of the job")
@@ -157,7 +160,7 @@ exec {shlex.join(whole)} "$@"
     script = ["--cpus-per-task=1", "-o", "log", ROOT / "examples/slurm.sh"]
     fit = ["text.txt", "-o", "vectors.bin", *settings, "--checkpoint-every", "0"]
     job = run("sbatch", "--parsable", *script, *fit).strip()
-    said = signaled_once(environment, job, tmp_path)
+    said = signaled_once(environment, job, tmp_path, "--batch")
     first, second = said.split("restarts 1\n")
     assert first.startswith("restarts 0\n")
     assert "stopped and saved" in first

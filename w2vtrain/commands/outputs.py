@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from w2vtrain.commands.console import warn
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
@@ -101,8 +100,7 @@ def write_results(
     export, share = choose_vectors(model.record, "in" if chosen.form == FASTTEXT or kept else request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
-    record: dict[str, Any] = {"run": run.id} if run.id else {}  # `supervise` recognizes by it that this run has ended
-    record |= {"command": request.command, "settings": model.settings, "record": model.record}
+    record = {"command": request.command, "settings": model.settings, "record": model.record}
     claim = run.claim
 
     def owned(file: str) -> bool:

@@ -1,7 +1,6 @@
-"""The commands that continue runs: `resume`, from a run folder, and `supervise`, which restarts a `fit` command.
+"""The command `resume`, which continues a run from its folder. The content of the folder is checked as untrusted input.
 
-The content of the folder is checked as untrusted input. Starting, watching and restarting are in
-distributed/supervisor.py. Nothing is trained here.
+Nothing is trained here.
 """
 
 import os
@@ -12,11 +11,8 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.fit import fit
 from w2vtrain.commands.options import (
     CODES,
-    COUNT,
-    Within,
     allow_changed_option,
     cache_option,
     code_options,
@@ -24,16 +20,13 @@ from w2vtrain.commands.options import (
     force_option,
     quiet_option,
 )
-from w2vtrain.commands.request import RANGES, FitRequest, is_stream
+from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
-from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, UsageError, shown
-from w2vtrain.parsers import MAX_SECONDS, Real
+from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.spinner import SPINNER
-from w2vtrain.system.stopping import NAME
-from w2vtrain.system.terminal import echo, escaped_line
 
 OUTPUTS = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
 """The fields of a request that name files to write."""
@@ -144,76 +137,3 @@ def _is_possible(name: str, value: Any) -> bool:
         return not any(b"\0" in os.fsencode(text) for text in texts if isinstance(text, str))
     except ValueError:
         return False
-
-
-@command(epilog=CODES, context_settings={"allow_interspersed_args": False})
-@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
-@click.option(
-    "--hang", type=Within(Real(0.001, MAX_SECONDS)), default=300, show_default=True, metavar="SECONDS",
-    help="Kill and restart the command after this time without a sign of life; 10 times this if the run writes no"
-    " heartbeat and its processes on this host are idle.",
-)  # fmt: skip
-@click.option(
-    "--grace", type=Within(Real(0.0, MAX_SECONDS)), default=30, show_default=True, metavar="SECONDS",
-    help="Time from SIGTERM to SIGKILL.",
-)  # fmt: skip
-@click.option(
-    "--attempts", type=COUNT, default=10, show_default=True, metavar="N",
-    help="Give up after N starts in a row in which the run did not advance.",
-)  # fmt: skip
-@click.option(
-    "--stop", default="", metavar="COMMAND",
-    help="Run this instead of passing a signal on, for launchers that kill their ranks on SIGTERM, such as srun: it has"
-    " to send SIGTERM to the ranks, as `scancel --signal=TERM JOB` does.",
-)  # fmt: skip
-def supervise(command: tuple[str, ...], **limits: Any) -> None:
-    """Run COMMAND, a `fit` command or a launcher such as mpiexec with one, and restart it until it has finished.
-
-    The run has finished when FILE.json beside its vectors has its id; the exit code of a launcher is not trusted.
-    The command is started again if it ends without that or hangs, as long as the run advances. SIGTERM,
-    SIGHUP or Ctrl-C is passed on once as SIGTERM, and the command is not started again; a second Ctrl-C kills it.
-    """
-    with fit.make_context("w2vtrain fit", fit_words(command)) as context:
-        values = {name: context.params[name] for name in ("output", "run", "cache_dir", "log_json", "print_config")}
-        request = FitRequest(sources=context.params["corpus"], flags={}, **values)
-    check_restartable(request)
-    with imports():
-        from w2vtrain.distributed.supervisor import Limits, Supervisor
-        from w2vtrain.distributed.traces import Traces
-    folder, record = request.run_folder, request.record
-    assert folder
-    assert record
-    cache = Path(request.cache_dir) if request.cache_dir else None
-    where = request.log_json if request.log_json and not is_stream(request.log_json) else None
-    Supervisor(
-        command,
-        Traces(folder, Path(record), cache),
-        Limits(**limits),
-        lambda line: echo(f"supervise   {escaped_line(line)}", err=True),
-        f"{where} and the messages above" if where else "the messages above",
-    ).run()
-
-
-def fit_words(command: tuple[str, ...]) -> list[str]:
-    """Return what follows the word `fit`, preferably after `w2vtrain`; UsageError if there is no such word."""
-    places = [i for i, word in enumerate(command) if word == "fit"]
-    if not places:
-        raise click.UsageError(
-            "the command has no `fit`: expected, for example, mpiexec -n 4 w2vtrain fit CORPUS -o FILE"
-        )
-    after_name = [i for i in places if i and command[i - 1].rpartition("/")[2] in (NAME, "cli.py")]
-    return list(command[(after_name or places)[0] + 1 :])
-
-
-def check_restartable(request: FitRequest) -> None:
-    """Raise UsageError if it cannot be decided whether a run has finished, or if it cannot be started again."""
-    if not hasattr(os, "killpg"):
-        raise UsageError("supervise: needs process groups, which this operating system does not have")
-    if request.print_config:
-        raise UsageError("supervise: --print-config trains nothing: run the command itself")
-    if not request.output:
-        raise UsageError("supervise: the fit command has no -o FILE, beside which the record of a finished run appears")
-    if request.record is None:
-        raise UsageError(f"supervise: -o {request.output} is no regular file: a restart would write to it again")
-    if STDOUT in request.sources:
-        raise UsageError("supervise: a restart cannot read standard input again: put the corpus into a file")

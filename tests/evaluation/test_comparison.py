@@ -1,7 +1,6 @@
 """The `compare` command: contenders, reuse of results, learning rates, and the tables that it writes."""
 
 import csv
-import errno
 import json
 import math
 import os
@@ -22,7 +21,7 @@ import psutil
 import pytest
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError, Relayed, W2VError, WriteError
+from w2vtrain.errors import ConfigError, DataError, Relayed, W2VError
 from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables
 from w2vtrain.evaluation import trial as trial_module
 from w2vtrain.evaluation.contenders import Contender, contenders
@@ -30,7 +29,6 @@ from w2vtrain.evaluation.result import check_result
 from w2vtrain.objectives import objectives
 from w2vtrain.system import children
 from w2vtrain.system.json_text import json_text
-from w2vtrain.training import checkpoint
 from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
@@ -609,17 +607,6 @@ def test_the_time_of_scoring_is_announced_before_the_first_scoring(tmp_path, mon
     assert all(re.fullmatch(r"scoring will take about [\d,]+\.\d s", text) for text in told[:announced])
     assert not any(text.endswith(" 0.0 s") for text in told[:announced])
     assert set(told[announced:]) == {"point"}
-
-
-def test_a_checkpoint_that_does_not_fit_on_the_disk_is_reported(tmp_path, monkeypatch):
-    def full(*about):
-        raise WriteError("ckpt-000001 cannot be written") from OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(checkpoint, "save", full)
-    monkeypatch.setattr("w2vtrain.training.run_folder.EPOCH_END_SHARE", 0.0)  # a checkpoint at each pause
-    told = []
-    trial_module.train(trial(tmp_path, "hs", epochs=2), told.append, tmp_path / "trial.json")
-    assert any(text.startswith("warning: ckpt-000001 cannot be written; training continues") for text in told)
 
 
 def took(cpu, wall, threads=2):

@@ -6,7 +6,6 @@ import itertools
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -273,14 +272,13 @@ def fill(path):
             file.write(bytes(1 << 12))
 
 
-# Every slice after the first fills the disk again, because deleting an old checkpoint frees space. If the disk is to be
-# freed, the sixth slice does so, and the ninth stops the run.
+# Every slice after the first fills the disk again, because deleting an old checkpoint frees space.
 FULL = """
-import contextlib, itertools, os, pathlib, signal, sys, time
+import contextlib, itertools, pathlib, sys, time
 from w2vtrain import cli
 from w2vtrain.training import run_folder
 
-filler, freed = pathlib.Path(sys.argv[1]), sys.argv[2] == "freed"
+filler = pathlib.Path(sys.argv[1])
 slices, due = itertools.count(1), run_folder.RunFolder.due
 
 
@@ -294,19 +292,13 @@ def full(self):
     here = next(slices)
     while self.writer.busy:
         time.sleep(0.001)
-    if here == 6 and freed:
-        filler.unlink()
-    elif here >= 2 and not (freed and here > 6):
+    if here >= 2:
         fill()
-    if here == 9 and freed:
-        os.kill(os.getpid(), signal.SIGTERM)
-        while not self.stop_requested:
-            time.sleep(0.001)
     return due(self)
 
 
 run_folder.RunFolder.due = full
-sys.argv[1:] = sys.argv[3:]
+sys.argv[1:] = sys.argv[2:]
 cli.main()
 """
 
@@ -322,7 +314,7 @@ def test_a_disk_that_fills_up_during_training_keeps_the_last_checkpoint(text, tm
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     folder = small_disk / "run"
     words = fit(text, tmp_path / "vectors.bin", "--run", folder, "--checkpoint-every", "0")
-    done = run([sys.executable, "-c", FULL, small_disk / "filler", "for good", *words[3:]])
+    done = run([sys.executable, "-c", FULL, small_disk / "filler", *words[3:]])
     said = done.stderr
     assert done.returncode == 74, said
     assert "No space left on device" in said
@@ -352,7 +344,7 @@ def test_a_run_whose_results_do_not_fit_on_the_disk_is_saved(text, tmp_path, sma
     assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
     folder = tmp_path / "run"
     words = fit(text, small_disk / "vectors.bin", "--run", folder)
-    done = run([sys.executable, "-c", FULL, small_disk / "filler", "", *words[3:]])
+    done = run([sys.executable, "-c", FULL, small_disk / "filler", *words[3:]])
     assert done.returncode == 74, done.stderr
     line = error_of(done)
     assert "No space left on device" in line
@@ -373,57 +365,3 @@ def test_a_run_for_whose_results_there_is_no_space_is_refused_before_it_trains(t
     assert done.returncode == 74, done.stderr
     assert re.search(r"small: checkpoints and vectors need .* but only .* choose another folder", error_of(done))
     assert not (tmp_path / "run").exists()
-
-
-def until(process, what):
-    """Read a process's standard error up to a line that contains `what`, and return that line."""
-    for line in process.stderr:
-        if what in line:
-            return line
-    raise AssertionError(f"{what!r} was never printed")
-
-
-def test_a_run_that_waits_for_disk_space_trains_without_checkpoints(text, tmp_path, small_disk):
-    """It saves again when space is free."""
-    folder = small_disk / "run"
-    words = fit(text, tmp_path / "v.bin", "--run", folder, "--checkpoint-every", "0", "--on-full", "wait")
-    words.remove("-q")
-    done = run([sys.executable, "-c", FULL, small_disk / "filler", "freed", *words[3:]])
-    assert done.returncode == 75, done.stderr
-    lines = [line for line in done.stderr.splitlines() if "No space left on device" in line]
-    assert lines
-    for line in lines:
-        assert line.startswith("warning")
-        assert "training continues without it and tries to write the next checkpoint" in line
-    assert min(checkpoint.numbers(folder)) > 5, "saved when space was free again"
-
-
-def test_a_run_waits_for_disk_space_for_its_results(text, tmp_path, small_disk):
-    output = small_disk / "vectors.bin"
-    assert run(fit(text, tmp_path / "whole.bin")).returncode == 0
-    fill(small_disk / "filler")
-    words = [word for word in fit(text, output, "--run", tmp_path / "run", "--on-full", "wait") if word != "-q"]
-    program = (
-        "from w2vtrain import cli; from w2vtrain.training import run_folder; run_folder.RETRY_SECONDS = 0.1; cli.main()"
-    )
-    words[1:3] = ["-c", program]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        line = until(process, "retrying until there is enough disk space")
-        assert "No space left on device" in line
-        (small_disk / "filler").unlink()
-        process.communicate(timeout=300)
-    assert process.returncode == 0
-    assert output.read_bytes() == (tmp_path / "whole.bin").read_bytes()
-
-
-def test_a_run_that_waits_for_disk_space_can_be_stopped(text, tmp_path, small_disk):
-    folder = tmp_path / "run"
-    fill(small_disk / "filler")
-    words = [word for word in fit(text, small_disk / "v.bin", "--run", folder, "--on-full", "wait") if word != "-q"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        until(process, "until there is enough disk space")
-        process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=300)[1]
-    assert process.returncode == 74, said
-    assert f"w2vtrain resume {folder}" in said
-    assert checkpoint.load(folder) is not None

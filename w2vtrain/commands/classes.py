@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "epochs", "seconds", "patience", "alpha", "min_alpha", "sample", "weight_decay", "init", "block", "shuffle",
         "seed", "threads", "stall_timeout",
     ),
-    "Run": ("dry_run", "dry_run_seconds", "run", "checkpoint_every", "allow_changed", "on_full"),
+    "Run": ("dry_run", "dry_run_seconds", "run", "checkpoint_every", "allow_changed"),
     "Several machines": ("distributed", "sync_words", "sync_timeout"),
     "Configuration and messages": (
         "config", "print_config", "log_json", "progress_every", "quiet", "as_json", "debug", "_click_default_help",

@@ -108,10 +108,6 @@ from w2vtrain.system.spinner import SPINNER
 )  # fmt: skip
 @allow_changed_option
 @click.option(
-    "--on-full", type=click.Choice(["stop", "wait"]), default=FitRequest.on_full, show_default=True,
-    help="If the disk is full: stop, or (wait) continue without checkpoints and retry the results until they fit.",
-)  # fmt: skip
-@click.option(
     "--distributed", type=click.Choice(["mpi"]),
     help="Train on all ranks of an MPI job, such as `mpiexec -n 4 w2vtrain fit ...`; needs w2vtrain[mpich] or [mpi].",
 )  # fmt: skip

@@ -61,9 +61,8 @@ class FitPlan(Plan):
         results = partial(results_bytes, request, self.kept)
         if folder is None:
             return Run(results)
-        cache, wait = Path(request.cache_dir) if request.cache_dir else None, request.on_full == "wait"
-        every = request.checkpoint_every * 60
-        return RunFolder(folder, every, wait, cache, request.allow_changed, results=results)
+        cache = Path(request.cache_dir) if request.cache_dir else None
+        return RunFolder(folder, request.checkpoint_every * 60, cache, request.allow_changed, results=results)
 
 
 def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Team) -> FitPlan:

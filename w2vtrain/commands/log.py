@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from w2vtrain.commands.console import Log, warn
+from w2vtrain.commands.console import Log
 from w2vtrain.commands.request import FitRequest, is_stream
 from w2vtrain.commands.shell import explained
 from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
-from w2vtrain.system.files import STDOUT, atomic_write, disk_is_full
+from w2vtrain.system.files import STDOUT, atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 from w2vtrain.system.trust import answering
@@ -26,11 +26,11 @@ MAX_LINE_BYTES = 1 << 20
 
 
 @contextmanager
-def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], TextIO]) -> Iterator[Log]:
+def json_lines(path: str | None, opened: Callable[[str], TextIO]) -> Iterator[Log]:
     """Yield a function that writes an object and the time as one line of JSON, and flushes; without a path, a no-op.
 
-    path: `-` is standard output; opened: a function that opens any other file; wait_for_disk: drop lines while the disk
-    is full, and warn once. Raise OutputError if the file cannot be created, and WriteError if it cannot be written.
+    path: `-` is standard output; opened: a function that opens any other file. Raise OutputError if the file cannot be
+    created, and WriteError if it cannot be written.
     """
     if path is None:
         yield lambda _: None
@@ -51,13 +51,8 @@ def json_lines(path: str | None, wait_for_disk: bool, opened: Callable[[str], Te
         except BrokenPipeError:  # training continues without a reader
             pass
         except OSError as error:
-            if not wait_for_disk or not disk_is_full(error):
-                raise WriteError(f"{path} cannot be written: {error.strerror}") from error
-            if not lost:
-                warn(f"warning     {path} cannot be written: {error.strerror}; lines are dropped until there is space")
-            lost.append(True)
+            raise WriteError(f"{path} cannot be written: {error.strerror}") from error
 
-    lost: list[bool] = []
     try:
         yield write
     finally:

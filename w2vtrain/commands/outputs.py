@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from w2vtrain.commands.console import warn
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.contract import Weights
-from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.errors import OutputError
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
@@ -90,8 +89,7 @@ def write_results(
 ) -> None:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
 
-    warnings: that were reported, for the record; kept: what has other words to write. If the disk is full and the run
-    waits for space, try again.
+    warnings: that were reported, for the record; kept: what has other words to write.
     """
     rows = len(model.output)
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
@@ -128,19 +126,8 @@ def write_results(
         request.record: lambda file, force: write_json(file, record, force, claim),
     }
     for file in sorted(filter(None, writers), key=lambda file: file == STDOUT):
-        _retried(writers[file], file, owned, run)
+        writers[file](file, owned(file))
     run.end_outputs()
-
-
-def _retried(write: Callable[[str, bool], None], file: str, owned: Callable[[str], bool], run: Run) -> None:
-    """Write a file, over one that the run owns by then; if the disk is full and the run waits for space, try again."""
-    while True:
-        try:
-            write(file, owned(file))
-            return
-        except (WriteError, OutputError) as error:
-            if is_stream(file) or not run.await_disk_space(error, lambda line: warn(f"warning     {line}")):
-                raise
 
 
 def results_bytes(

@@ -64,7 +64,6 @@ class FitRequest:
     progress_every: float = 30
     run: str | None = None
     checkpoint_every: float = 10
-    on_full: str = "stop"
     allow_changed: bool = False
     distributed: str | None = None
     sync_words: int | None = None

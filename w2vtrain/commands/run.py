@@ -109,7 +109,7 @@ def lead(planned: FitPlan, team: Team, resumed: bool) -> None:
         log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
         with (
             locked_outputs(request, run, complete),
-            json_lines(log_file, request.on_full == "wait", partial(open_log, request, run)) as log,
+            json_lines(log_file, partial(open_log, request, run)) as log,
             closing(Console(request.quiet, request.progress_every, log, team.note)) as console,
             reported(log),
         ):

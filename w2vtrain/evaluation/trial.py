@@ -165,16 +165,16 @@ class Curve:
 def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Path | None = None) -> dict[str, Any]:
     """Train one trial in this process; return the trial with its measurements and scores.
 
-    say: is called before the first scoring with the time that all scoring will take, and with warnings, such as of a
-    checkpoint that does not fit on the disk; path: of the result, which is written there. Until then, checkpoints are
-    kept beside it, from which the same call continues after this process was killed; not for a brief trial.
+    say: is called before the first scoring with the time that all scoring will take, and with warnings; path: of the
+    result, which is written there. Until then, checkpoints are kept beside it, from which the same call continues after
+    this process was killed; not for a brief trial.
     """
     settings = Settings(**trial.settings)
     if path is None or trial.brief:
         return _train(trial, settings, Curve(settings, trial, say), Run())
     folder, curve = kept_beside(path)
     # Copies of arrays would count as memory of the trial. A trial that was resumed needs one for a moment.
-    run = RunFolder(folder, wait_for_disk=True, allow_changed=True, background=False)
+    run = RunFolder(folder, allow_changed=True, background=False)
     run.warn = lambda text: say(f"warning: {text}")
     request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():

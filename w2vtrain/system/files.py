@@ -180,12 +180,12 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
 
 def _not_created(path: str | Path, error: Exception) -> W2VError:
     """Return the error for a file that cannot be created: WriteError if that may succeed later, else OutputError."""
-    later = disk_is_full(error) or getattr(error, "errno", None) not in LASTING_ERRORS
+    later = _disk_is_full(error) or getattr(error, "errno", None) not in LASTING_ERRORS
     held = "; it is open in another program, or mapped into memory" if is_held(error) else ""
     return (WriteError if later else OutputError)(f"{path} cannot be created: {reason(error)}{held}")
 
 
-def disk_is_full(error: BaseException | None) -> bool:
+def _disk_is_full(error: BaseException | None) -> bool:
     """Return whether an error, or any of its causes, is a full disk or an exhausted quota."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -16,7 +16,6 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine, Weights
-from w2vtrain.errors import WriteError
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.machine import available_memory, memory_in_use, peak_memory
 from w2vtrain.text.counting import temporary
@@ -236,15 +235,10 @@ def _disk(
     result: Estimate, footprint: Footprint, run: Run, vocabulary: Vocabulary, weights: Weights,
     encoded: tuple[Path, int],
 ) -> None:  # fmt: skip
-    """Fill in disk space. Raise WriteError or warn if the disk is too small. encoded: the encoded text in training."""
+    """Fill in disk space. Raise WriteError if the disk is too small. encoded: the encoded text in training."""
     results = run.results(vocabulary, weights)
     result.results = sum(size for _, size in results)
     if run.folder is None:
         return
     result.checkpoints = footprint.folder
-    try:
-        check_disk([(run.folder, footprint.left(run.folder)), *results, encoded])
-    except WriteError as error:
-        if not run.wait_for_disk:
-            raise
-        result.warnings.append(str(error))
+    check_disk([(run.folder, footprint.left(run.folder)), *results, encoded])

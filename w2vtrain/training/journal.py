@@ -27,7 +27,7 @@ from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_pas
 REMEDY = "; remove the folder to start over"
 CONFIG, VOCABULARY, HEARTBEAT, CORPUS = "config.json", "vocab.txt", "heartbeat", "corpus"
 """Names in a run folder. The last two are of ranks: a sign of life, and the folder of the encoded corpus."""
-SCHEMA = 1
+SCHEMA = 2
 MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""
 SEALED_FIELDS = ("run", "cwd", "request", "settings")

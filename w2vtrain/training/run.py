@@ -11,7 +11,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
-from w2vtrain.errors import Stopped, W2VError
+from w2vtrain.errors import Stopped
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.space import Footprint
@@ -34,22 +34,20 @@ class Phase(Enum):
     STARTING = "ends the run before it reads anything"
     PREPARING = "ends the run at once"
     TRAINING = "saves a checkpoint and ends the run when training pauses"
-    WRITING = "changes nothing, except that the run no longer waits for disk space"
+    WRITING = "changes nothing"
 
 
 class Run:
     """A run that keeps nothing on disk: that of a caller in Python, or of a rank other than 0.
 
-    folder: where checkpoints are saved, or None; every: the seconds between them; wait_for_disk: whether the run waits
-    for space on a full disk; id: in the log and in lock files, empty without a folder; results: the sizes of what the
-    run will write; warn: called with lines about storage problems; stop_requested, save_requested: what signals have
-    asked for; checkpoint: the state to resume from, or None; allow_changed: start over if the corpus has changed since
-    then.
+    folder: where checkpoints are saved, or None; every: the seconds between them; id: in the log and in lock files,
+    empty without a folder; results: the sizes of what the run will write; warn: called with lines about storage
+    problems; stop_requested, save_requested: what signals have asked for; checkpoint: the state to resume from, or
+    None; allow_changed: start over if the corpus has changed since then.
     """
 
     folder: Path | None = None
     every = math.inf
-    wait_for_disk = False
 
     def __init__(self, results: ResultSizes = NO_RESULT_SIZES) -> None:
         self.phase, self.id = Phase.STARTING, ""
@@ -88,14 +86,6 @@ class Run:
     def end_outputs(self) -> None:
         """Record that all results are written."""
 
-    def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
-        """Wait for disk space after the results did not fit, and return True if the caller should try again.
-
-        Return False for other errors, without `wait_for_disk`, or if a signal stops the run. Save before waiting.
-        alarm: called once, with a line.
-        """
-        return False
-
     @contextmanager
     def rescued(self) -> Iterator[None]:
         """Save what was learned if the block, which writes the results, fails; the error then says how to resume."""
@@ -123,7 +113,7 @@ class Run:
         """
 
     def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:
-        """Raise WriteError if checkpoints and results will not fit on the disk; with `wait_for_disk`, only warn."""
+        """Raise WriteError if checkpoints and results will not fit on the disk."""
 
     def keep(self, vocabulary: Vocabulary) -> None:
         """Keep the vocabulary, so that `export` does not need the corpus."""

@@ -6,7 +6,7 @@ files of a checkpoint, and journal.py the record of the run in config.json.
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
-from w2vtrain.system.files import atomic_write, disk_is_full
+from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
 from w2vtrain.system.storage import remove_file, remove_tree
@@ -34,29 +34,26 @@ from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
 EPOCH_END_SHARE = 0.1
 """When training pauses, as at the end of an epoch, a checkpoint is due after this share of the time between them."""
-RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
-"""Between attempts to write results to a full disk: RETRY_SECONDS more each time, up to the maximum."""
 
 
 class RunFolder(Run):
     """A run with a folder for its checkpoints.
 
-    every: seconds between checkpoints; wait_for_disk: on a full disk, warn and continue without a checkpoint; cache:
-    the folder in which ranks share the encoded corpus, by default the run folder; background: write checkpoints while
-    training continues, one at a time, from copies of the arrays. If there is not enough memory for copies, training
-    waits nevertheless until the checkpoint is written.
+    every: seconds between checkpoints; cache: the folder in which ranks share the encoded corpus, by default the run
+    folder; background: write checkpoints while training continues, one at a time, from copies of the arrays. If there
+    is not enough memory for copies, training waits nevertheless until the checkpoint is written.
     """
 
     folder: Path
 
     def __init__(
-        self, folder: Path, every: float = 600.0, wait_for_disk: bool = False, cache: Path | None = None,
-        allow_changed: bool = False, background: bool = True, results: ResultSizes = NO_RESULT_SIZES,
+        self, folder: Path, every: float = 600.0, cache: Path | None = None, allow_changed: bool = False,
+        background: bool = True, results: ResultSizes = NO_RESULT_SIZES,
     ) -> None:  # fmt: skip
         super().__init__(results)
-        self.folder, self.every, self.wait_for_disk = folder, every, wait_for_disk
-        self.cache, self.allow_changed, self.background = cache, allow_changed, background
-        self.last, self.number, self.waits = time.monotonic(), 0, 0
+        self.folder, self.every, self.cache = folder, every, cache
+        self.allow_changed, self.background = allow_changed, background
+        self.last, self.number = time.monotonic(), 0
         self._journal: Journal | None = None
         self.is_new = False  # set by `read`: there is no config.json
         self.unsaved: Snapshot | None = None
@@ -172,19 +169,14 @@ class RunFolder(Run):
 
     def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:
         """Files already in the folder, such as the checkpoints of the run that is resumed, need no more space."""
-        try:
-            check_disk([(self.folder, footprint.left(self.folder)), *self.results(vocabulary, weights)])
-        except WriteError as error:
-            if not self.wait_for_disk:
-                raise
-            self.warn(f"{error}; training continues and skips checkpoints that do not fit")
+        check_disk([(self.folder, footprint.left(self.folder)), *self.results(vocabulary, weights)])
 
     def keep(self, vocabulary: Vocabulary) -> None:
         path = self.folder / VOCABULARY
         with suppress(W2VError):  # it is written again
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):
                 return
-        with self._skipping(), atomic_write(path, force=True, follow=False) as file:
+        with atomic_write(path, force=True, follow=False) as file:
             file.write(vocabulary.text())
 
     def due(self) -> bool:
@@ -194,8 +186,7 @@ class RunFolder(Run):
 
     def pause(self, snapshot: Snapshot, milestone: bool = False) -> None:
         self.unsaved = snapshot
-        with self._skipping():
-            self.writer.wait(0)
+        self.writer.wait(0)
         if self.stop_requested:
             self.save()
             raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
@@ -204,17 +195,6 @@ class RunFolder(Run):
         if self.save_requested or soon:
             self.save_requested = False
             self._save_soon(*snapshot())
-
-    @contextmanager
-    def _skipping(self) -> Iterator[None]:
-        """Warn and continue if what the block writes does not fit on the disk and the run waits for disk space."""
-        try:
-            yield
-        except (WriteError, OutputError) as error:
-            if not self.wait_for_disk or not disk_is_full(error):
-                raise
-            self.last = time.monotonic()
-            self.warn(f"{error}; training continues without it and tries to write the next checkpoint when it is due")
 
     def save(self) -> None:
         """Save the state of the last `pause` unless it is saved already. Ignore errors of earlier checkpoints."""
@@ -229,11 +209,9 @@ class RunFolder(Run):
 
     def _save_soon(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
         if not self.background or sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
-            with self._skipping():
-                self.save()
+            self.save()
             return
-        with self._skipping():
-            self.writer.wait()
+        self.writer.wait()
         self.number += 1
         number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
@@ -241,19 +219,6 @@ class RunFolder(Run):
             f"{self.folder}, checkpoint {number}",
             lambda: checkpoint.save(self.folder, number, copies, facts, self.journal.description),
         )
-
-    def await_disk_space(self, error: W2VError, alarm: Callable[[str], None]) -> bool:
-        if not self.wait_for_disk or not disk_is_full(error):
-            return False
-        if not self.waits:
-            alarm(f"{error}; retrying until there is enough disk space")
-        with suppress(WriteError, OutputError):
-            self.save()
-        self.waits += 1
-        end = time.monotonic() + min(RETRY_SECONDS * self.waits, MAX_RETRY_SECONDS)
-        while not self.stop_requested and time.monotonic() < end:
-            time.sleep(0.1)
-        return not self.stop_requested
 
     def is_needed(self) -> bool:
         if self.writer.busy or checkpoint.numbers(self.folder):

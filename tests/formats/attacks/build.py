@@ -284,7 +284,7 @@ TRIAL = {
 def run(**changes):
     """Return the config.json of a run, with some changes."""
     about = {
-        "schema": 1, "run": "0123456789abcdef", "cwd": "/", "digest": "", "outputs": {}, "locks": {}, "complete": False,
+        "schema": 2, "run": "0123456789abcdef", "cwd": "/", "digest": "", "outputs": {}, "locks": {}, "complete": False,
         "request": {"sources": ["text"], "flags": {}, "output": "vectors.txt"}, "settings": {},
     }  # fmt: skip
     return json.dumps(about | changes).encode()

@@ -4,7 +4,6 @@ Rank 0 leads: it owns the run folder, the outputs and the console, and the other
 or writes results.
 """
 
-import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -23,9 +22,8 @@ from w2vtrain.distributed.rounds import Rounds, Traffic
 from w2vtrain.distributed.session import MeetingStage, Session
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks, Engine
-from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, WriteError, reason
+from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, reason
 from w2vtrain.kernels.jit import source_hash
-from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import typed
 from w2vtrain.system.machine import cores_of_process, versions
 from w2vtrain.text.encoded import EncodedCorpus
@@ -33,14 +31,14 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.journal import FREE_SETTINGS, HEARTBEAT, differences
+from w2vtrain.training.journal import FREE_SETTINGS, differences
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import State
 from w2vtrain.training.team import Team
 
-HEARTBEAT_SECONDS = 2.0
-"""Between two signs of life of rank 0: the heartbeat that it writes, and its messages to the ranks that wait for it."""
+HOLD_SECONDS = 2.0
+"""Between two messages of rank 0 to the ranks that wait for it."""
 
 
 class TeamOfRanks(Team):
@@ -61,7 +59,7 @@ class TeamOfRanks(Team):
         self.threads = [1] * comm.size
         self.traffic = Traffic(comm.size)
         self._standby: Standby | None = None
-        self._beat = 0.0  # when rank 0 gave the last sign of life
+        self._held = 0.0  # when rank 0 told the others that it is still at work
 
     def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
         """If the number of threads was chosen automatically, ranks on the same cores divide these cores among them."""
@@ -145,12 +143,14 @@ class TeamOfRanks(Team):
                 rounds.pool.shutdown(wait=False)
 
     def watch(self, events: Events) -> Events:
-        """Return events that also write the heartbeat, and keep in touch with ranks that wait. For rank 0."""
-        return Events(
-            reading=lambda done, total, tokens: self._show_life(read=tokens),
-            training=lambda at: self._show_life(words=at.words),
-            scoring=lambda done, total: self._show_life(self.session.hold, scored=done),
-        ).followed_by(events)
+        """Return events that also keep in touch with the ranks that wait while rank 0 scores. For rank 0."""
+
+        def hold(done: int, total: int) -> None:
+            if time.monotonic() - self._held >= HOLD_SECONDS:
+                self._held = time.monotonic()
+                self.session.hold()
+
+        return Events(scoring=hold).followed_by(events)
 
     def note(self) -> tuple[str, dict[str, Any]]:
         facts = self.facts()
@@ -175,19 +175,6 @@ class TeamOfRanks(Team):
             with suppress(W2VError), self._together():
                 raise error
         return self.session.leave(str(error), error.exit_code)
-
-    def _show_life(self, hold: Callable[[], None] = lambda: None, **facts: int) -> None:
-        """Rewrite the heartbeat in the run folder, from which others see that the run is alive, and call `hold`.
-
-        Do nothing if HEARTBEAT_SECONDS have not passed since the last call that did.
-        """
-        if time.monotonic() - self._beat < HEARTBEAT_SECONDS:
-            return
-        self._beat = time.monotonic()
-        hold()
-        if isinstance(self.run, RunFolder):
-            with suppress(WriteError, OutputError), atomic_write(self.run.folder / HEARTBEAT, force=True) as file:
-                file.write(json.dumps({"run": self.run.journal.run, **facts, "time": time.time()}).encode())
 
     @contextmanager
     def _together(self) -> Iterator[None]:

@@ -16,11 +16,11 @@ from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_fo
 from w2vtrain.system.trust import PROBE_PATTERN, Trusted, answering, open_trusted, raise_if_passing, require_trust
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import CONFIG, HEARTBEAT, VOCABULARY, Journal
+from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
 
 LOCK = "lock"
 LEFTOVER = re.compile(
-    "|".join([checkpoint.PARTIAL_PATTERN, PROBE_PATTERN, *map(temporary_pattern, (CONFIG, VOCABULARY, HEARTBEAT))])
+    "|".join([checkpoint.PARTIAL_PATTERN, PROBE_PATTERN, *map(temporary_pattern, (CONFIG, VOCABULARY))])
 )
 """Names of what a killed run leaves in its folder."""
 

@@ -25,8 +25,8 @@ from w2vtrain.system.locks import run_of
 from w2vtrain.system.trust import Trusted, answering, new_files_in, raise_if_passing, read_trusted
 
 REMEDY = "; remove the folder to start over"
-CONFIG, VOCABULARY, HEARTBEAT, CORPUS = "config.json", "vocab.txt", "heartbeat", "corpus"
-"""Names in a run folder. The last two are of ranks: a sign of life, and the folder of the encoded corpus."""
+CONFIG, VOCABULARY, CORPUS = "config.json", "vocab.txt", "corpus"
+"""Names in a run folder. The last is the folder in which ranks share the encoded corpus."""
 SCHEMA = 2
 MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""

@@ -26,7 +26,7 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.folder import has_parts, kept_vocabulary, locked, sweep
-from w2vtrain.training.journal import CONFIG, CORPUS, HEARTBEAT, VOCABULARY, Journal
+from w2vtrain.training.journal import CONFIG, CORPUS, VOCABULARY, Journal
 from w2vtrain.training.run import NO_RESULT_SIZES, Phase, ResultSizes, Run, Snapshot
 from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
@@ -233,10 +233,8 @@ class RunFolder(Run):
             self.writer.wait(timeout)
 
     def remove_shared(self) -> None:
-        """Delete what ranks have left for a restart, if there were any: the encoded corpus and the heartbeat."""
+        """Delete the encoded corpus, which ranks keep for a restart."""
         remove_tree(self.shared)
-        with suppress(OSError):
-            remove_file(self.folder / HEARTBEAT)
 
     def finish(self) -> None:
         """Delete the run's files, after the results are written or if there are none.

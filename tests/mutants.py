@@ -89,10 +89,6 @@ MUTANTS = (
         "modes and status.st_mode & stat.S_IXOTH",
         "training/test_foreign_runs.py::test_files_that_everyone_can_write_to_are_refused",
     ),
-    Mutant(
-        "silence-of-one-thread", "system/parallel.py", "thread = min(heard, key", "thread = max(heard, key",
-        "system/test_parallel.py::test_a_silent_thread_is_named_even_if_others_report",
-    ),
     # kernels
     Mutant(
         "sum-of-columns-beyond-vectors", "kernels/rows.py", "    add_column = adder(scale)",

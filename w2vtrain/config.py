@@ -165,10 +165,6 @@ class Settings:
         "Number of threads; auto uses all cores available to the process.",
         "workers",
     )
-    stall_timeout: float = setting(
-        600.0, Real(1.0, MAX_SECONDS),
-        "End the run with an error if a thread finishes no chunk of text for this many seconds.",
-    )  # fmt: skip
     options: dict[str, Any] = field(default_factory=dict, metadata={"row": Row(Table(), "Options of the objective.")})
 
 

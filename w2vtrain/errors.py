@@ -14,7 +14,7 @@ EXIT_CODES = {
     2: ("invalid command line", ""),
     65: ("invalid input data", "The message names the file and the line or byte."),
     66: ("input missing or unreadable", ""),
-    70: ("internal error", "A bug, an error in user code, or a thread without progress for `--stall-timeout` seconds."),
+    70: ("internal error", "A bug, or an error in user code."),
     71: (
         "out of memory, or another operating system error",
         "Reported before training if possible; limits of `ulimit -v` and control groups count.",
@@ -197,21 +197,6 @@ class ConfigError(W2VError):
     """Raised for settings that are unknown, out of range, or contradict one another. Exit code 78."""
 
     exit_code = 78
-
-
-class Stalled(W2VError):
-    """Raised when a thread makes no progress for --stall-timeout seconds. Exit code 70.
-
-    The command line also prints the stacks of all threads.
-    """
-
-    @classmethod
-    def after(cls, seconds: float, thread: int, message: str) -> "Stalled":
-        """Return the error for a thread without progress.
-
-        message: in it, {thread}, {seconds} and {stall_timeout}, the name of the setting, are replaced.
-        """
-        return cls(message.format(thread=thread, seconds=seconds, stall_timeout=spelled("stall_timeout")))
 
 
 class Disconnected(Stopped):

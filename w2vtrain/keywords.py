@@ -62,7 +62,6 @@ class FurtherSettings(ReadingSettings, total=False):
     block: int | None
     shuffle: bool | None
     seed: int
-    stall_timeout: float
 
 
 class TrainingSettings(FurtherSettings, total=False):

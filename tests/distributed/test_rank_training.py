@@ -1,9 +1,6 @@
 """Training on several ranks, which are threads here: the ledger, restarts, equal replicas, signals and errors."""
 
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +9,8 @@ from simulated import run_ranks
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
-from w2vtrain.distributed.rounds import Rounds
 from w2vtrain.distributed.team_of_ranks import TeamOfRanks
-from w2vtrain.errors import DataError, Diverged, Stalled, Stopped, W2VError
+from w2vtrain.errors import DataError, Diverged, Stopped, W2VError
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
 from w2vtrain.training.fit import fit
@@ -252,17 +248,6 @@ def test_all_ranks_raise_the_error_of_the_rank_that_fails(ranks, call):
     run_ranks(3, rank)
     said = "rank 2: the text is gone"
     assert sorted(ended) == [(0, 65, said), (1, 65, said), (2, 65, "the text is gone")]
-
-
-def test_thread_of_a_rank_that_stalls_is_named():
-    """Two chunks for three threads leave the second one without work."""
-    rounds, released = object.__new__(Rounds), threading.Event()
-    rounds.schedule = SimpleNamespace(threads=3, stall_timeout=0.05)
-    rounds.train_slice = lambda order, part, thread: released.wait(20) if thread == 2 else None
-    with ThreadPoolExecutor(3) as rounds.pool:
-        with pytest.raises(Stalled, match="thread 2 has finished no chunk"):
-            rounds.train_share(None, slice(0, 2))
-        released.set()
 
 
 def test_signal_while_one_rank_reads_stops_all(ranks, monkeypatch):

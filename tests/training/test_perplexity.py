@@ -10,7 +10,7 @@ import reference
 
 import w2vtrain
 from w2vtrain.embeddings.model import load_model, save_model
-from w2vtrain.errors import ConfigError, DataError, InputMissing, Stalled
+from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.formats.describe import describe
 from w2vtrain.objectives import objectives
 from w2vtrain.probability.dense import RowScorer
@@ -157,25 +157,6 @@ def test_log_z_is_constant_for_hs_and_stays_near_0_for_selfnorm(models, texts):
     assert abs(tamed.log_z_mean) < 0.3
     assert tamed.unnormalized == pytest.approx(tamed.perplexity, rel=0.2)
     assert apart.perplexity < 9
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_stalled_scoring_ends_the_run(texts, monkeypatch, threads):
-    release, calls, given = threading.Event(), itertools.count(), scoring.given
-
-    def hangs(*arguments):
-        if next(calls) == 2:
-            release.wait()
-            raise RuntimeError("the test is over")  # otherwise this thread would still run in the next test
-        return given(*arguments)
-
-    monkeypatch.setattr(scoring, "given", hangs)
-    settings = {**SMALL, "threads": threads, "stall_timeout": 1.0}
-    try:
-        with pytest.raises(Stalled, match="no part of the held-out text was scored for 1 s"):
-            w2vtrain.train(texts[0], heldout=texts[1], **settings)
-    finally:
-        release.set()
 
 
 def test_scoring_reports_progress_more_often_than_once_per_chunk(models, texts):

@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     ),
     "Training (settings)": (
         "epochs", "seconds", "patience", "alpha", "min_alpha", "sample", "weight_decay", "init", "block", "shuffle",
-        "seed", "threads", "stall_timeout",
+        "seed", "threads",
     ),
     "Run": ("dry_run", "dry_run_seconds", "run", "checkpoint_every", "allow_changed"),
     "Several machines": ("distributed", "sync_words", "sync_timeout"),

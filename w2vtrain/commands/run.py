@@ -3,7 +3,6 @@
 fit_plan.py decides what to do, training/fit.py trains, and outputs.py writes. What ranks exchange is in distributed/.
 """
 
-import faulthandler
 import json
 import os
 import time
@@ -22,7 +21,7 @@ from w2vtrain.commands.request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.doors import leaf
-from w2vtrain.errors import InputMissing, Relayed, Stalled, UsageError, W2VError
+from w2vtrain.errors import InputMissing, Relayed, UsageError, W2VError
 from w2vtrain.objectives import stated_options
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.stopping import NAME, ignore_signals
@@ -76,8 +75,6 @@ def team_for(request: FitRequest) -> Iterator[Team]:
         except BaseException as error:
             code, message = explained(error)
             if isinstance(error, W2VError) and ranks.tell(error):
-                if isinstance(error, Stalled) and not ranks.leads:
-                    faulthandler.dump_traceback()  # to which the message refers that rank 0 prints
                 job.finish(code)
                 raise error if ranks.leads else Relayed("", code) from error  # rank 0 prints the message
             if message:

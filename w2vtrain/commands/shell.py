@@ -4,7 +4,6 @@ The commands are listed in cli.py.
 """
 
 import errno
-import faulthandler
 import logging
 import os
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
-from w2vtrain.errors import Stalled, Stopped, W2VError, shell_spelling
+from w2vtrain.errors import Stopped, W2VError, shell_spelling
 from w2vtrain.system.machine import check_address_space
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.stopping import NAME, end, outcome, signals_end_imports
@@ -25,9 +24,6 @@ from w2vtrain.system.terminal import STANDARD_OUTPUT, drop_output, echo, one_lin
 
 COMPLETE = "_W2VTRAIN_COMPLETE"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-
-
-CONTINUES = "the same command resumes a run that has a checkpoint"
 
 
 @contextmanager
@@ -75,8 +71,6 @@ def execute(command: click.Command) -> None:
         code, message = explained(error)
         if debugging(sys.argv[1:]):
             echo(traceback.format_exc(), err=True, end="")
-        if isinstance(error, Stalled):
-            faulthandler.dump_traceback()
         if message:
             requested = isinstance(error, KeyboardInterrupt) or type(error) is Stopped
             echo(f"{NAME}: {'' if requested else 'error: '}{one_line(message)}", err=True)
@@ -120,8 +114,6 @@ def debugging(arguments: list[str]) -> bool:
 def explained(error: BaseException) -> tuple[int, str]:
     """Return the exit code and message for an exception; the message is empty if none is needed."""
     match error:
-        case Stalled():
-            return error.exit_code, f"{error}; the stacks above show where the threads are; {CONTINUES}"
         case W2VError():
             return error.exit_code, str(error)
         case click.ClickException():

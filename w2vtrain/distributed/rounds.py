@@ -6,7 +6,7 @@ the epochs: states, and so checkpoints, are those of one process, and any number
 
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -17,13 +17,9 @@ from w2vtrain.distributed.row_updates import expected_updates
 from w2vtrain.distributed.session import MeetingStage, RankReport, Session
 from w2vtrain.distributed.synchronization import Synchronizer
 from w2vtrain.engines.contract import Chunks, Engine
-from w2vtrain.errors import Stalled
 from w2vtrain.training.run import Run
 from w2vtrain.training.state import State
-from w2vtrain.training.trainer import STALLED, Clock, Course, Order, SliceReport
-
-LOOK_SECONDS = 1.0
-"""Seconds between two looks at the threads that train."""
+from w2vtrain.training.trainer import Clock, Course, Order, SliceReport
 
 
 class Traffic:
@@ -150,17 +146,9 @@ class Rounds(Course):
         """Train on this rank's chunks of a round, on all of its threads. Return the report of each thread that did."""
         if self.pool is None:
             return [self.train_slice(order, part, 0)] if part.start < part.stop else []
-        threads, limit = self.schedule.threads, self.schedule.stall_timeout
-        bounds = np.linspace(part.start, part.stop, threads + 1).round().astype(int).tolist()
-        work = {
-            self.pool.submit(self.train_slice, order, slice(first, end), thread): thread
+        bounds = np.linspace(part.start, part.stop, self.schedule.threads + 1).round().astype(int).tolist()
+        work = [
+            self.pool.submit(self.train_slice, order, slice(first, end), thread)
             for thread, (first, end) in enumerate(pairwise(bounds)) if first < end
-        }  # fmt: skip
-        waited, missing = 0.0, set(work)
-        while missing and waited < limit:
-            began = time.monotonic()
-            _, missing = wait(missing, LOOK_SECONDS)
-            waited += min(time.monotonic() - began, LOOK_SECONDS)  # a process that was suspended has not stalled
-        if missing:
-            raise Stalled.after(limit, min(work[one] for one in missing), STALLED)
+        ]  # fmt: skip
         return [one.result() for one in work]

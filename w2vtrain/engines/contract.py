@@ -24,7 +24,7 @@ class Schedule:
     over all epochs. weight_decay: each word and sentence end of the text shrinks all vectors, but not biases, by
     this fraction times the learning rate. block: examples per step of an objective on the block engine. seconds:
     the time limit, if any; the learning rate follows the fraction of the time used up if that is larger than the
-    fraction of the words processed. stall_timeout: the run fails if a thread does not report for this many seconds.
+    fraction of the words processed.
     """
 
     sample: float = 1e-3
@@ -37,7 +37,6 @@ class Schedule:
     weight_decay: float = 0.0
     block: int = 32
     seconds: float | None = None
-    stall_timeout: float = 600.0
 
     def rate(self, done: np.ndarray) -> np.ndarray:
         """Return the learning rates (n,) float64 after the fractions `done` (n,) of a run, 0 to 1."""

@@ -1,25 +1,23 @@
-"""Running one function on several threads, with reports and errors passed to the caller and stalls detected.
+"""Running one function on several threads, with reports and errors passed to the caller.
 
 This module does not know what the threads compute, and it writes and prints nothing.
 """
 
-import math
 import queue
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from w2vtrain.errors import Stalled
 from w2vtrain.system.stopping import ENDING, handled_by, numbers
 
 T = TypeVar("T")
 
-WAKE_SECONDS = 0.2
-"""Between two looks of a thread that waits for its turn at whether the work has ended."""
 TICK_SECONDS = 1.0
 """Default time of waiting after which the caller gets None."""
 GRACE_SECONDS = 1.0
@@ -49,17 +47,6 @@ def held_signals() -> Iterator[None]:
         signal.raise_signal(number)
 
 
-class Silence(NamedTuple):
-    """How long a thread may report nothing before it counts as stalled.
-
-    seconds: the longest time without a report from a thread; message: the message of Stalled, as `Stalled.after`
-    takes it.
-    """
-
-    seconds: float = math.inf
-    message: str = "thread {thread} has reported nothing for {seconds:g} s"
-
-
 @dataclass(frozen=True)
 class _End:
     """The last message of a thread. error: the exception that ended it, if any."""
@@ -67,39 +54,32 @@ class _End:
     error: BaseException | None
 
 
-_Message = tuple[int, T | _End]
-"""A thread's number, and a report of the thread or its end."""
-
-
 @contextmanager
-def parallel(
-    work: Work[T], threads: int, name: str, tick: float = TICK_SECONDS, silence: Silence | None = None
-) -> Iterator[Iterator[T | None]]:
+def parallel(work: Work[T], threads: int, name: str, tick: float = TICK_SECONDS) -> Iterator[Iterator[T | None]]:
     """Run `work` on several threads, named "NAME 0", "NAME 1", ..., and yield an iterator over their reports.
 
-    Only one thread may use the iterator. It yields None whenever the caller has waited for `tick` seconds, and ends
-    when all threads have ended. It raises the first exception of any thread, and Stalled if a thread was silent for too
-    long. Leaving the context for any reason ends the work: each thread ends after its current step, or is abandoned
-    after GRACE_SECONDS seconds.
+    Only one thread may use the iterator. It yields None every `tick` seconds of waiting, and ends when all threads have
+    ended. It raises the first exception of any thread. Leaving the context for any reason ends the work: each thread
+    ends after its current step, or is abandoned after GRACE_SECONDS seconds.
 
     With 0 threads, the caller's thread does the work while it iterates: to start one takes a fifth of a millisecond.
     """
     if not threads:
         yield work(0, threading.Event())
         return
-    messages: queue.SimpleQueue[_Message[T]] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[T | _End] = queue.SimpleQueue()
     ended = threading.Event()
 
     def follow(number: int) -> None:
         error = None
         try:
             for report in work(number, ended):
-                messages.put((number, report))
+                messages.put(report)
                 if ended.is_set():
                     break
         except BaseException as failure:
             error = failure
-        messages.put((number, _End(error)))
+        messages.put(_End(error))
         if error is not None:  # after the message, so that errors of other threads that this causes come later
             ended.set()
 
@@ -110,8 +90,7 @@ def parallel(
             with held_signals():
                 thread.start()
                 started.append(thread)
-        reports = _reports(messages, threads, tick, silence or Silence())
-        yield reports
+        yield _reports(messages, threads, tick)
     finally:
         ended.set()
         end = time.monotonic() + GRACE_SECONDS
@@ -119,63 +98,41 @@ def parallel(
             thread.join(max(0.0, end - time.monotonic()))
 
 
-def _reports(
-    messages: "queue.SimpleQueue[_Message[T]]", threads: int, tick: float, silence: Silence
-) -> Iterator[T | None]:
-    """Yield reports until all threads have ended.
-
-    The clock that measures silence counts only the time that the caller waits here, and each wait only up to its
-    timeout. So a process that was suspended does not count as stalled, nor does a thread whose reports wait for a busy
-    caller.
-    """
-    clock, due = 0.0, tick
-    heard = dict.fromkeys(range(threads), 0.0)
-    while heard:
-        longest, started, message = max(0.0, due - clock), time.monotonic(), None
-        with suppress(queue.Empty):
-            message = messages.get(timeout=longest)
-        clock += min(time.monotonic() - started, longest)
-        if message is None:
-            due = clock + tick
+def _reports(messages: "queue.SimpleQueue[T | _End]", running: int, tick: float) -> Iterator[T | None]:
+    """Yield reports until all running threads have ended."""
+    due = time.monotonic() + tick
+    while running:
+        try:
+            message = messages.get(timeout=max(0.0, due - time.monotonic()))
+        except queue.Empty:
+            due = time.monotonic() + tick
             yield None
+            continue
+        if not isinstance(message, _End):
+            yield message
+        elif message.error is not None:
+            raise message.error
         else:
-            number, report = message
-            heard[number] = clock
-            if not isinstance(report, _End):
-                yield report
-            elif report.error is not None:
-                raise report.error
-            else:
-                del heard[number]
-        if heard and clock - min(heard.values()) > silence.seconds:
-            thread = min(heard, key=heard.__getitem__)
-            raise Stalled.after(silence.seconds, thread, silence.message)
+            running -= 1
 
 
 def in_order(work: Callable[[int], T], count: int, threads: int, name: str) -> Iterator[T]:
     """Yield work(0), ..., work(count - 1), computed on several threads, of which none is far ahead of the caller.
 
-    At most two results per thread wait. It raises the first exception of any thread. threads: see `parallel`.
+    At most two results per thread wait. It raises the first exception in this order. With 0 threads, the caller's
+    thread does the work.
     """
     if not threads:
         yield from map(work, range(count))
         return
-    turn, ready, done = threading.Condition(), dict[int, T](), 0
-
-    def follow(thread: int, ended: threading.Event) -> Iterator[int]:
-        for index in range(thread, count, threads):
-            with turn:
-                while index >= done + 2 * threads and not ended.is_set():
-                    turn.wait(WAKE_SECONDS)
-            if ended.is_set():
-                return
-            ready[index] = work(index)
-            yield index
-
-    with parallel(follow, min(threads, max(1, count)), name) as reports:
-        for _ in reports:
-            while done in ready:
-                yield ready.pop(done)
-                with turn:
-                    done += 1
-                    turn.notify_all()
+    pool, waiting = ThreadPoolExecutor(threads, name), deque[Future[T]]()
+    try:
+        for index in range(count):
+            with held_signals():
+                waiting.append(pool.submit(work, index))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

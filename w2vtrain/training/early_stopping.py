@@ -59,7 +59,7 @@ class EarlyStopping:
                 )
 
         current = predictor(self.settings, self.vocabulary, weights())
-        watch = Watch(self.events.scoring, warn, stop, self.settings.stall_timeout)
+        watch = Watch(self.events.scoring, warn, stop)
         started = time.monotonic()
         result = score(current, self.text, int(self.settings.threads), watch)
         self.seconds += time.monotonic() - started

@@ -196,7 +196,7 @@ def _score(engine: Engine, text: Chunks, settings: Settings, vocabulary: Vocabul
     def stop() -> bool:
         return bool(seconds) and (parts[0] >= PARTS_PER_THREAD * threads or time.monotonic() > end)
 
-    watch = Watch(progress, seconds.append, stop, settings.stall_timeout)
+    watch = Watch(progress, seconds.append, stop)
     current = predictor(settings, vocabulary, engine.weights())
     with one_thread(), suppress(Interrupted):
         score(current, text, threads, watch)

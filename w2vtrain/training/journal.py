@@ -32,7 +32,7 @@ MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""
 SEALED_FIELDS = ("run", "cwd", "request", "settings")
 """Fields that the digest covers."""
-FREE_SETTINGS = ("threads", "stall_timeout")
+FREE_SETTINGS = ("threads",)
 """Settings that may change when a run is resumed."""
 DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary", "freeze")
 """Fields of the request that affect the result, in addition to the settings."""

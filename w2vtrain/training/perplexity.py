@@ -65,8 +65,8 @@ def score(predictor: Predictor, text: Chunks, threads: int = 1, watch: Watch | N
     `raw`: see objectives.contract.Scorer. If `scorer.affordable` is not 0, log Z is computed for a random sample of
     about that many examples.
 
-    The result does not depend on the number of threads. Raise DataError if no word of the text has a context word,
-    Interrupted if `watch.stop` returns True, and Stalled if a thread finishes no unit for too long.
+    The result does not depend on the number of threads. Raise DataError if no word of the text has a context word, and
+    Interrupted if `watch.stop` returns True.
     """
     return score_parts(predictor, text, threads, watch)[0]
 

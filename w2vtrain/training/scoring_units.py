@@ -1,4 +1,4 @@
-"""Run units of scoring on threads, with progress, an estimate of the time, a way to stop, and a stall timeout.
+"""Run units of scoring on threads, with progress, an estimate of the time, and a way to stop.
 
 This module does not know how a unit scores its text. Units share nothing that depends on their order, so the result
 does not depend on the number of threads.
@@ -14,16 +14,12 @@ import numpy as np
 
 from w2vtrain.errors import Stopped
 from w2vtrain.probability.dense import Workspace
-from w2vtrain.system.parallel import Silence, parallel
+from w2vtrain.system.parallel import parallel
 
 TICK_SECONDS = 0.05
 """Seconds between calls of `stop` while no unit ends."""
 UNITS_TO_ESTIMATE = 3
 """Units of each kind that the estimate is based on."""
-STALLED = (
-    "thread {thread}: no part of the held-out text was scored for {seconds:g} s; if parts take that long, use a longer"
-    " {stall_timeout}"
-)
 
 Check = Callable[[], None]
 """Raises Interrupted if the unit must end. Each unit calls it before every block."""
@@ -39,31 +35,28 @@ class Interrupted(Stopped):
 
 
 class Watch(NamedTuple):
-    """The callbacks and the timeout of a call of `run_units`.
+    """The callbacks of a call of `run_units`.
 
     on_progress(units done, units) is called after each unit. on_estimate(seconds) is called once, when a few units are
     done, with the expected wall-clock time of all units. Both are called in the caller's thread. `stop` is called in
     every thread before every block, and in the caller's thread at least every TICK_SECONDS; if it returns True, work
-    ends. stall_timeout: Stalled is raised if a thread finishes no unit for this many seconds.
+    ends.
     """
 
     on_progress: Callable[[int, int], None] = lambda done, total: None
     on_estimate: Callable[[float], None] = lambda seconds: None
     stop: Callable[[], bool] = lambda: False
-    stall_timeout: float = 600.0
 
 
 def run_units(kinds: list[list[Unit]], threads: int, watch: Watch) -> tuple[np.ndarray, float]:
     """Run all units. Return their sums (units, n), kind by kind, and the seconds, summed over threads.
 
     Units of one kind must be similar in cost. Raise Interrupted if `watch.stop` returns True, once all threads have
-    finished their block or parallel.GRACE_SECONDS have passed; Stalled if a thread finishes no unit for too long; and
-    the first exception of a unit.
+    finished their block or parallel.GRACE_SECONDS have passed, and the first exception of a unit.
     """
     batch = _Batch(kinds, watch)
-    threads, silence = min(threads, len(batch.units)), Silence(watch.stall_timeout, STALLED)
-    done, estimated = 0, False
-    with parallel(batch.work, threads, "w2vtrain scorer", TICK_SECONDS, silence) as units:
+    threads, done, estimated = min(threads, len(batch.units)), 0, False
+    with parallel(batch.work, threads, "w2vtrain scorer", TICK_SECONDS) as units:
         for unit in units:
             if watch.stop():
                 raise Interrupted

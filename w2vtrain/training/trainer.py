@@ -22,15 +22,12 @@ from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Diverged, spelled
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
-from w2vtrain.system.parallel import Silence, parallel
+from w2vtrain.system.parallel import parallel
 from w2vtrain.text.sentences import TINY
 from w2vtrain.training.state import Epoch, Progress, State
 
 TOLERATED_ALPHA = 0.1
 """A learning rate that most objectives tolerate, and the highest that is suggested after training has diverged."""
-STALLED = (
-    "thread {thread} has finished no chunk for {seconds:g} s; if chunks take that long, use a longer {stall_timeout}"
-)
 
 
 def make_engine(
@@ -148,7 +145,7 @@ class Course:
     sums of the slices since then; clock: decides when the time limit is reached, by default the clock on the wall;
     dealt: chunks of the epoch's order that were given to threads; total: words of all epochs.
 
-    Compile the engine first: a thread that is compiling looks stalled, and its epoch looks slow.
+    Compile the engine first: an epoch in which a thread compiles looks slow.
     """
 
     def __init__(self, engine: Engine, text: Chunks, state: State | None = None, clock: Clock | None = None) -> None:
@@ -222,7 +219,7 @@ class Course:
 
         Yield a report per slice, and deal the chunks from `dealt` on. `pause` is called by any thread after each slice;
         if it returns True, all threads finish their slices. With one thread, the same seed gives the same bytes. Raise
-        Stalled if a thread finishes no slice for too long, and any other exception of a thread.
+        any exception of a thread.
         """
         turn, slices = threading.Lock(), self.slices(order, pause)
 
@@ -234,9 +231,8 @@ class Course:
                     return
                 yield self.train_slice(order, part, thread)
 
-        silence = Silence(self.schedule.stall_timeout, STALLED)
         threads = 0 if self.total <= TINY and isinstance(self.engine, WindowEngine) else self.schedule.threads
-        with parallel(work, threads, "w2vtrain learner", silence=silence) as reports:
+        with parallel(work, threads, "w2vtrain learner") as reports:
             yield from filter(None, reports)
 
     def slices(self, order: Order, pause: Callable[[], bool]) -> Iterator[slice]:

@@ -32,9 +32,7 @@ from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
 from w2vtrain.training.predictor import shrinks
 
-RUN_SETTINGS = (
-    "epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads", "stall_timeout",
-)  # fmt: skip
+RUN_SETTINGS = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads")
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""
 METHOD_SETTINGS = ("alpha", "shuffle", "block", "shrink_windows", "options")
 """Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""

@@ -167,11 +167,6 @@ def without_stdout(case: Case) -> list[Run]:
     return [case.run(["sh", "-c", 'exec "$@" >&-', "sh", *case.train])]
 
 
-def with_variables(**variables: str) -> Drive:
-    """Train with environment variables."""
-    return lambda case: [case.run(["env", *(f"{name}={value}" for name, value in variables.items()), *case.train])]
-
-
 def over_a_good_file(size: int) -> Drive:
     """Train, then train again with files limited to `size` bytes. A copy of the first output is kept as `good`."""
 

@@ -30,7 +30,6 @@ from fault_drive import (
     over_a_good_file,
     signaled,
     two_at_once,
-    with_variables,
     without_stderr,
     without_stdout,
 )  # fmt: skip
@@ -336,10 +335,6 @@ SETTINGS = [
         ours=("--checkpoint-every", "nan"),
     ),
     ours_alone("`--seconds 1e308`", 78, "seconds: .*, got '1e308'", early=True, ours=("--seconds", "1e308")),
-    ours_alone(
-        "`--distributed mpi` after the launcher has gone", 78, "PMI_FD is left from a launcher that is gone",
-        ours=("--distributed", "mpi"), early=True, drive=with_variables(PMI_FD="99", PMI_RANK="0", PMI_SIZE="2"),
-    ),
     ours_alone(
         "settings from /dev/zero", 78, "/dev/zero: .*", ours=("--config", "/dev/zero"), early=True,
     ),

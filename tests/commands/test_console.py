@@ -23,7 +23,7 @@ def progress(words, epoch=1, loss=3.0, examples=2, seconds=0.5):
 
 
 def log_to(path):
-    return json_lines(str(path), False, lambda name: Path(name).open("w", encoding="utf-8"))
+    return json_lines(str(path), lambda name: Path(name).open("w", encoding="utf-8"))
 
 
 def test_an_interval_is_due_once_and_averages_since_the_last_report(monkeypatch):

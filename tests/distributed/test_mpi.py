@@ -19,7 +19,7 @@ from jobs import Job, content, names, run
 from reference import first_lines
 
 import w2vtrain
-from w2vtrain.distributed import launcher, mpi
+from w2vtrain.distributed import mpi
 from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
 from w2vtrain.training.run import STOPPED_EARLY
@@ -386,7 +386,7 @@ def library(monkeypatch):
     )
     package = SimpleNamespace(MPI=found, rc=SimpleNamespace(), __spec__=ModuleSpec("mpi4py", None))
     monkeypatch.setitem(sys.modules, "mpi4py", package)
-    for name in launcher.SIZE_VARIABLES:
+    for name in mpi.SIZE_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return found
 

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.launcher import processes_started
 from w2vtrain.errors import ConfigError, Disconnected
 
+SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Environment variables in which launchers of MPI jobs tell the number of processes."""
 EAGER_SECONDS, PATIENT_SECONDS = 0.001, 0.05
 """Seconds of waiting after which a rank offers its core to others between two questions to MPI, and after which it
 sleeps between them."""
@@ -35,7 +36,6 @@ class Mpi:
     """
 
     def __init__(self, timeout: float) -> None:
-        started = processes_started()
         if find_spec("mpi4py") is None:
             raise ConfigError(
                 "distributed: MPI needs the package mpi4py: install w2vtrain[mpich], which includes an MPI library, or"
@@ -54,6 +54,8 @@ class Mpi:
             ) from error
         self._mpi, self._world, self._timeout = MPI, MPI.COMM_WORLD, timeout
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
+        # With the mpiexec of another MPI library, each process would train alone and write the same outputs.
+        started = max([1, *(int(size) for name in SIZE_VARIABLES if (size := os.environ.get(name, "")).isdecimal())])
         if self.size == 1 < started:
             library = str(MPI.Get_library_version()).splitlines()[0].strip("\0 ")
             raise ConfigError(

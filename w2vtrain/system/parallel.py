@@ -90,7 +90,8 @@ def parallel(work: Work[T], threads: int, name: str, tick: float = TICK_SECONDS)
             with held_signals():
                 thread.start()
                 started.append(thread)
-        yield _reports(messages, threads, tick)
+        reports = _reports(messages, threads, tick)
+        yield reports
     finally:
         ended.set()
         end = time.monotonic() + GRACE_SECONDS

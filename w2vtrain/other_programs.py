@@ -20,10 +20,6 @@ class Ours(NamedTuple):
     values: Mapping[str, Any] | None = None
     python: str = ""
 
-    def value(self, theirs: Any) -> Any:
-        """Return our value for one of theirs; None if there is none."""
-        return str(theirs) if self.values is None else self.values.get(str(theirs))
-
     def hint(self) -> str:
         """Return the advice for a message: our setting, with its value for the first of theirs, and for others."""
         if self.python and not in_shell():

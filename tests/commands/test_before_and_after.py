@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 def dry_run(run, folder, *options):
     before = sorted(folder.rglob("*"))
-    words = ["fit", "text.txt", "-o", "v.txt", "--dry-run", "--dry-run-seconds", "0.3", "-q", *options]
+    words = ["fit", "text.txt", "-o", "v.txt", "--dry-run", "-q", *options]
     code, out, err = run(words, folder)
     assert sorted(folder.rglob("*")) == before  # it writes nothing
     return code, out, err
@@ -59,8 +59,6 @@ def test_dry_run_counts_as_fit_does_and_writes_nothing(w2vtrain_here, folder, op
     assert found["weights"] >= rows * 20 * 4
     assert found["checkpoints"] > found["weights"]
     assert found["peak"] > found["weights"]
-    mean, least, most = found["seconds_per_epoch"]
-    assert 0 < least <= mean <= most
     assert any("punctuation" in warning for warning in found["warnings"])
 
 
@@ -81,7 +79,7 @@ def test_dry_run_prints_the_sizes_and_what_is_in_the_way(w2vtrain_here, folder):
     code, out, _ = dry_run(w2vtrain_here, folder)
     assert code == 0
     starts = {line.split("  ")[0] for line in out.splitlines()}
-    assert {"corpus", "vocabulary", "memory", "disk", "time", "warning", "nothing was written"} <= starts
+    assert {"corpus", "vocabulary", "memory", "disk", "time", "warning"} <= starts
     assert "v.txt exists: fit overwrites it only with --force" in out
     assert "chosen: " in out
 
@@ -97,7 +95,7 @@ def test_dry_run_refuses_an_empty_text_whose_vocabulary_is_given(w2vtrain_here, 
 def test_dry_run_needs_no_name_of_an_output(w2vtrain_here, folder):
     """It takes one that is free, so that nothing that is here is in the way."""
     (folder / "vectors.txt").write_text("here", encoding="utf-8")
-    code, out, _ = w2vtrain_here(["fit", "text.txt", "--dry-run", "--dry-run-seconds", "0.3", "-q"], folder)
+    code, out, _ = w2vtrain_here(["fit", "text.txt", "--dry-run", "-q"], folder)
     assert code == 0
     assert "run folder" in out
     assert "exists" not in out
@@ -152,12 +150,11 @@ def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_he
     assert dry_run(w2vtrain_here, folder, "--force")[0] == 0
 
 
-def test_dry_run_says_what_held_out_text_costs(w2vtrain_here, folder):
+def test_dry_run_counts_the_copies_that_held_out_text_needs(w2vtrain_here, folder):
     (folder / "held.txt").write_bytes((folder / "text.txt").read_bytes()[:20_000])
     plain, held = (
         json.loads(dry_run(w2vtrain_here, folder, "--json", *options)[1]) for options in ([], ["--heldout", "held.txt"])
     )
-    assert plain["scoring"] == 0 < held["scoring"]
     assert held["weights"] > 1.8 * plain["weights"]
     assert held["checkpoints"] > 1.7 * plain["checkpoints"]
 

@@ -23,7 +23,7 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["-hs", "0"], "--objective hs"),
         (["-maxn", "6"], "write --maxn"),
         (["--min-n", "3"], "use --minn"),
-        (["-train", "x"], "w2vtrain fit x -o v.txt"),
+        (["-train", "x"], "w2vtrain fit CORPUS -o FILE"),
         (["-corpus_file", "x"], "w2vtrain fit CORPUS -o FILE"),
         (["-output", "x"], "write --output"),
         (["-size", "100"], "write --size"),
@@ -85,70 +85,6 @@ def test_words_that_only_look_like_such_options_are_left_alone(w2vtrain_here, tm
     assert "negative = 3" in out
     assert w2vtrain_here(["fit", "-o", "v.txt", "--print-config", "--", "-cbow"], tmp_path)[0] == 0
     assert "use --sample" not in w2vtrain_here(["neighbors", "v.txt", "-t"], tmp_path)[2]
-
-
-@pytest.mark.parametrize(
-    ("line", "ours", "left"),
-    [
-        (
-            "-train text8 -output vec.txt -size 200 -window 5 -sample 1e-4 -hs 0 -binary 0 -cbow 1 -iter 3",
-            "text8 -o vec.txt --architecture cbow --vector-size 200 --window 5 --sample 1e-4 --objective neg"
-            " --format text --epochs 3",
-            (),
-        ),
-        (
-            "-train a -output v.bin -binary 1 -cbow 0 -hs 1 -threads 4 -debug 2 -classes 9 -foo 3",
-            "a -o v.bin --architecture skipgram --format binary --objective hs-neg --threads 4",
-            ("-classes: w2vtrain does not cluster words", "-foo: w2vtrain has no foo 3"),
-        ),
-        (
-            "-train a -output v.txt -hs 1 -negative 0 -alpha 0.05 -save-vocab c.txt",
-            "a -o v.txt --architecture cbow --objective hs --alpha 0.05 --save-vocab c.txt",
-            (),
-        ),
-        ("-train a -output v", "a -o v --architecture cbow --format text", ()),
-        (
-            "skipgram -input data.txt -output model -dim 50 -ws 4 -epoch 3 -lr 0.05 -minCount 2 -neg 7 -maxn 6",
-            "data.txt -o model.bin --format fasttext --subwords --architecture skipgram --sample 1e-4 --vector-size 50"
-            " --window 4 --epochs 3 --alpha 0.05 --min-count 2 --negative 7 --maxn 6",
-            (),
-        ),
-        (
-            "skipgram -input data.txt -output model -maxn 0 -minn 0 -verbose 2",
-            "data.txt -o model.vec --architecture skipgram --sample 1e-4",
-            ("-verbose: w2vtrain has no levels",),
-        ),
-        (
-            "cbow -input a -output b -loss softmax -neg 5 -t 0.01",
-            "a -o b.bin --format fasttext --subwords --architecture cbow --sample 0.01 --objective softmax",
-            (),
-        ),
-        (
-            "cbow -input a -output b -loss ova",
-            "a -o b.bin --format fasttext --subwords --architecture cbow --sample 1e-4",
-            ("-loss: w2vtrain has no",),
-        ),
-    ],
-    ids=[
-        "word2vec.c",
-        "both losses",
-        "tree",
-        "default architecture",
-        "fastText",
-        "whole words",
-        "softmax",
-        "unknown loss",
-    ],
-)
-def test_a_line_of_another_program_is_answered_with_the_fit_line_that_does_the_same(
-    line, ours, left, w2vtrain_here, tmp_path
-):
-    code, out, err = w2vtrain_here(line.split(), tmp_path)
-    assert (code, out, len(err.splitlines())) == (2, "", 1)
-    assert f"use w2vtrain fit {ours}" in err
-    assert all(part in err for part in left)
-    assert ("left out" in err) == bool(left)
-    assert w2vtrain_here(["fit", *ours.split(), "--print-config"], tmp_path)[0] == 0
 
 
 def test_settings_that_train_does_not_have_are_answered_with_what_python_has():

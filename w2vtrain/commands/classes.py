@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from w2vtrain.commands.spelling import answer, fit_line, missing_output, options_of
+from w2vtrain.commands.spelling import answer, missing_output, options_of
 from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "epochs", "seconds", "patience", "alpha", "min_alpha", "sample", "weight_decay", "init", "block", "shuffle",
         "seed", "threads",
     ),
-    "Run": ("dry_run", "dry_run_seconds", "run", "checkpoint_every", "allow_changed"),
+    "Run": ("dry_run", "run", "checkpoint_every", "allow_changed"),
     "Several machines": ("distributed", "sync_words", "sync_timeout"),
     "Configuration and messages": (
         "config", "print_config", "log_json", "progress_every", "quiet", "as_json", "debug", "_click_default_help",
@@ -107,8 +107,7 @@ class Command(WithDebug):
         for word in args[: args.index("--")] if "--" in args else args:
             name = word.partition("=")[0]
             if name not in known and (hint := answer(name, known)):
-                line = fit_line(args, self) if "--min-count" in known else None
-                raise click.UsageError(f"No such option {name!r}: {line or hint}", ctx)
+                raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
         last = "".join(args[-1:])
         try:
             return super().parse_args(ctx, args)
@@ -127,28 +126,18 @@ class Catalogue(WithDebug, click.Group):
         """Return the names of the commands."""
         return list(self.commands)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. Raise UsageError, with our command, for a whole line of word2vec.c."""
-        if args and args[0].startswith("-") and args[0] not in options_of(self) and (line := self._fit_line(args)):
-            raise click.UsageError(f"No such option {args[0]!r}: {line}", ctx)
-        return super().parse_args(ctx, args)
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command. Raise UsageError, with ours, for one of another program."""
         if args and args[0] not in self.commands:
             hint = COMMANDS.get(args[0])
-            line = self._fit_line(args) if hint and hint.startswith("use w2vtrain fit") else None
             if os.path.exists(args[0]):  # noqa: PTH110 - unlike Path.exists, it accepts names that are too long
                 first = next((name for name in FOR_FILES if name in self.commands), "COMMAND")
                 hint = f"write a command before the file, such as {ctx.command_path} {first} {args[0]}"
-            if line or hint:
-                raise click.UsageError(f"No such command {args[0]!r}: {line or hint}", ctx)
+            if hint:
+                raise click.UsageError(f"No such command {args[0]!r}: {hint}", ctx)
         return super().resolve_command(ctx, args)
-
-    def _fit_line(self, words: list[str]) -> str | None:
-        return fit_line(words, self.commands["fit"]) if "fit" in self.commands else None
 
 
 class LazyGroup(Catalogue):

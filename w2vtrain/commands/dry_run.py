@@ -1,6 +1,6 @@
 """`fit --dry-run`: print what a run would take, and write nothing.
 
-fit_plan.py decides what the run would do, and training/estimate.py measures.
+fit_plan.py decides what the run would do, and training/estimate.py counts.
 """
 
 import os
@@ -30,16 +30,16 @@ ODD = {
 }
 
 
-def dry_run(request: FitRequest, seconds: float, as_json: bool) -> None:
+def dry_run(request: FitRequest, as_json: bool) -> None:
     """Print what a request would take. Raise the errors that the run itself would raise before training."""
     planned = plan_fit(request, os.environ, Team())
     with closing(Console(request.quiet)) as console:
         in_the_way = refuse(planned)
-        expected = estimate(planned, seconds, planned.run(), console.events().reading)
+        expected = estimate(planned, planned.run(), console.events().reading)
     expected.warnings += in_the_way
     if as_json:
-        epochs = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
-        echo_json({"task": "dry-run"} | epochs | expected.to_dict())
+        chosen = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
+        echo_json({"task": "dry-run"} | chosen | vars(expected))
     else:
         show(planned, expected)
 
@@ -84,18 +84,9 @@ def show(planned: FitPlan, expected: Estimate) -> None:
     )
     checkpoints = f"run folder {size_text(expected.checkpoints)}, " if expected.checkpoints else ""
     echo(f"disk        {checkpoints}encoded text {size_text(expected.encoded)}, results {size_text(expected.results)}")
-    if expected.seconds:
-        mean, least_seconds, most_seconds = expected.seconds
-        parts = [f"{settings.epochs} epochs {duration(mean * settings.epochs)}"]
-        parts += [f"scoring {duration(expected.scoring * settings.epochs)}"] * bool(expected.scoring)
-        echo(
-            f"time        {duration(mean)} per epoch ({duration(least_seconds)} to {duration(most_seconds)} in parts of"
-            f" the sample), {expected.learned / mean:,.0f} words per second; {', '.join(parts)}, reading"
-            f" {duration(expected.reading)}"
-        )
     for warning in expected.warnings:
         echo(f"warning     {warning}")
-    echo("nothing was written")
+    echo("time        try `--seconds 5`, and look at the words per second; nothing was written")
 
 
 def _chosen(settings: Any) -> str:

@@ -26,7 +26,6 @@ from w2vtrain.commands.request import RANGES, FitRequest
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import SHORT
-from w2vtrain.parsers import Real
 from w2vtrain.system.spinner import SPINNER
 
 
@@ -84,12 +83,8 @@ from w2vtrain.system.spinner import SPINNER
 @force_option
 @click.option(
     "--dry-run", is_flag=True,
-    help="Print what the run would take, and exit: vocabulary by --min-count, memory, disk, time per epoch, and what is"
-    " suspicious in the text. Reads all of the text, and trains on a sample for a few seconds; writes nothing.",
-)  # fmt: skip
-@click.option(
-    "--dry-run-seconds", type=Within(Real(0.1, 3600.0)), default=5, show_default=True, metavar="SECONDS",
-    help="With --dry-run: how long to train on the sample.",
+    help="Print what the run would take, and exit: vocabulary by --min-count, memory, disk, and what is suspicious in"
+    " the text. Reads all of the text; writes nothing.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: print the result as one JSON object.")
 @click.option("--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit.")
@@ -122,7 +117,7 @@ from w2vtrain.system.spinner import SPINNER
 )  # fmt: skip
 @setting_options(*TRAINING)
 def fit(
-    corpus: tuple[str, ...], dry_run: bool, dry_run_seconds: float, as_json: bool, **values: Any
+    corpus: tuple[str, ...], dry_run: bool, as_json: bool, **values: Any
 ) -> None:  # fmt: skip
     """Train word vectors on CORPUS: files, directories, globs, or - for stdin.
 
@@ -159,7 +154,7 @@ def fit(
     Named(flags.get("objective"), flags.get("architecture")).allow()
     request = FitRequest(sources=corpus, flags=flags, **values)
     if dry_run:
-        estimate_run(request, dry_run_seconds, as_json)
+        estimate_run(request, as_json)
     else:
         carry_out(request)
 

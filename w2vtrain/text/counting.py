@@ -24,7 +24,6 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64, WordTable
 
 OnRead = Callable[[int, int | None, int], None]  # bytes read, total bytes if known, tokens
-Look = Callable[[bytes], object]  # called with each block of text
 PROGRESS_SECONDS = 0.2  # between calls of OnRead
 TINY_TABLE = 1 << 10, 1 << 14
 """Words, and bytes of words, for which the table of a tiny source has room at first."""
@@ -99,15 +98,14 @@ class Counting:
     """One pass over a source: workers that take blocks from a shared reader.
 
     If a folder is given, each worker has a spool in it, and `spooled[i]` says where the word numbers of block i are.
-    look: called with each block, in the order of the source.
     """
 
-    def __init__(self, source: Source, threads: int, folder: Path | None, look: Look | None = None) -> None:
+    def __init__(self, source: Source, threads: int, folder: Path | None) -> None:
         self.source, self.folder, self.reader = source, folder, source.read()
         self.workers: list[Worker] = []
         self.threads = threads
         self.spooled: dict[int, SpooledBlock] = {}
-        self._turn, self._next, self._look = threading.Lock(), 0, look
+        self._turn, self._next = threading.Lock(), 0
         try:
             for _ in range(max(1, threads)):
                 self.workers.append(Worker(folder, not threads))
@@ -184,8 +182,6 @@ class Counting:
         while True:
             with self._turn:
                 block = next(self.reader, None)
-                if self._look and block is not None:
-                    self._look(block)
                 index, self._next = self._next, self._next + 1
             if block is None:
                 return

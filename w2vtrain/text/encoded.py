@@ -21,7 +21,7 @@ import numpy as np
 from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
-from w2vtrain.text.counting import CorpusStats, Counting, Look, OnRead, append, temporary
+from w2vtrain.text.counting import CorpusStats, Counting, OnRead, append, temporary
 from w2vtrain.text.joining import Lines, join_counted
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
@@ -237,22 +237,21 @@ def read(
     folder: Path | None = None,
     progress: OnRead | None = None,
     encodes: bool = True,
-    look: Look | None = None,
 ) -> Counted:
     """Read a source once: count all its words, and keep the numbers of its tokens on disk until `Counted.close`.
 
     folder: where files are created (None: the system's folder for temporary files). They have no names, so nothing is
     left behind however the process ends. They take 4 bytes per token, and as much again per `Counted.encode`.
     progress: called from the calling thread. encodes: whether the numbers are kept; if not, the result has words,
-    counts and statistics, but cannot encode, and only joining phrases writes files. look: called with each block of
-    text, in the order of the source. Memory holds the words, and one block per thread.
+    counts and statistics, but cannot encode, and only joining phrases writes files. Memory holds the words, and one
+    block per thread.
 
     Raise DataError if the data are not text, InputMissing if a file cannot be read, OutputError if a file cannot be
     created, WriteError if the disk is full, and whatever an iterable of the user raises.
     """
     place = folder or Path(tempfile.gettempdir()) if encodes or source.phrases else None
     is_tiny = isinstance(source, Sentences) and source.is_tiny
-    counting = Counting(source, 0 if is_tiny else threads, place, look)
+    counting = Counting(source, 0 if is_tiny else threads, place)
     try:
         with naming(place):
             counting.run(progress)

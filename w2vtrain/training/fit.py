@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures.contract import composes
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Engine
 from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
@@ -32,7 +31,7 @@ from w2vtrain.training.predictor import architecture_of, engine_for, predictor, 
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase
 from w2vtrain.training.scoring_units import Interrupted
-from w2vtrain.training.space import Footprint, check_memory, keeps_best, position_rows, replicas
+from w2vtrain.training.space import Footprint, check_run_memory, keeps_best
 from w2vtrain.training.state import Progress, Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 from w2vtrain.training.team import Team
@@ -123,7 +122,7 @@ class _Learner:
         self.fingerprint: Fingerprint | None = None
         self.subwords = subwords_of(settings, ids.vocabulary.words)
         self.architecture = architecture_of(settings, ids.vocabulary.words)
-        self.check_space(inputs)
+        check_run_memory(plan, len(ids.vocabulary), self.architecture, self.subwords, team.copies)
         if self.subwords:
             events.subwords(self.subwords)
         text = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
@@ -136,18 +135,6 @@ class _Learner:
             self.run.check_disk_space(
                 Footprint.of(self.engine.state(), weights, ids.vocabulary, best), ids.vocabulary, weights
             )
-
-    def check_space(self, inputs: Inputs) -> None:
-        """Raise ResourceError if memory is too small."""
-        settings, words = self.settings, len(self.ids.vocabulary)
-        once = position_rows(settings)
-        if engine_of(settings.objective) == "windows":
-            once += replicas(words, int(settings.threads))
-        # The best weights and the initial model are kept, too.
-        copies = 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start) + self.team.copies
-        is_composed = self.subwords or composes(self.architecture)
-        more = (self.subwords or self.architecture).input_rows(words) if is_composed else 0
-        check_memory(words, settings.vector_size + settings.bias, copies, more, once)
 
     def start(self, start: WarmStart, inputs: Inputs) -> None:
         """Start from the weights of a trained model, and record it."""

@@ -11,20 +11,25 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil  # noqa: F401 - used by available_memory; if a signal raises an exception in its import, it drops it
 
 from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import ResourceError, WriteError, spelled
+from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
+from w2vtrain.objectives import engine_of
 from w2vtrain.system.amounts import size_text
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.trust import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
+from w2vtrain.training.plan import Plan
 from w2vtrain.training.predictor import window_size
 
 UNCHECKED_BYTES = 1 << 24
@@ -121,6 +126,18 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
         f"{words:,} words x {width} dimensions need {size_text(needed)} of memory, but only"
         f" {size_text(free)} are free: {' or '.join(ways) or 'a larger machine'} would fit"
     )
+
+
+def check_run_memory(plan: Plan, words: int, architecture: Any, subwords: Subwords | None, copies: int = 0) -> None:
+    """Raise ResourceError if memory is too small for a run with `words` words. copies: more of all matrices."""
+    settings, inputs = plan.settings, plan.inputs
+    once = position_rows(settings)
+    if engine_of(settings.objective) == "windows":
+        once += replicas(words, int(settings.threads))
+    # The best weights and the initial model are kept, too.
+    copies += 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start)
+    more = (subwords or architecture).input_rows(words) if subwords or composes(architecture) else 0
+    check_memory(words, settings.vector_size + settings.bias, copies, more, once)
 
 
 def check_disk(needs: Iterable[tuple[Path, int]], purpose: str = RESULTS_NEED) -> None:

@@ -9,7 +9,6 @@ Every run is a process of its own on one thread, and the systems take turns. For
 """
 
 import os
-import statistics
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,7 @@ from tile_loops import PROCESSORS
 
 from w2vtrain.commands.options import COUNT
 from w2vtrain.commands.shell import execute
-from w2vtrain.evaluation.measure import measure, warm_up
+from w2vtrain.evaluation.measure import Measurement, measure, median_of, warm_up
 from w2vtrain.evaluation.systems import COMMON, Job
 from w2vtrain.system.files import write_json
 from w2vtrain.system.machine import processor_name
@@ -84,10 +83,11 @@ def corpora(corpus: str, folder: Path) -> dict[str, str]:
 
 
 class Table:
-    """Measures jobs in turn, and keeps words per CPU second by (width, label of the row, system)."""
+    """Measures jobs in turn, and keeps the measurements by (width, label of the row, system, threads)."""
 
     def __init__(self, bench: FullBench) -> None:
-        self.bench, self.speeds, self.records = bench, {}, []  # type: ignore[var-annotated]
+        self.bench, self.records = bench, list[dict[str, Any]]()
+        self.measured: dict[tuple[str, str, str, int], list[Measurement]] = {}
 
     def add(self, width: str, row: str, job: Job) -> None:
         """Run a job as compiled for a width."""
@@ -97,21 +97,30 @@ class Table:
             if program and width == "AVX2":
                 job = replace(job, program=f"{program}-avx2")  # type: ignore[call-arg]
             measured = self.bench.measure(job, None, ()) if program else measure(job)
-        self.speeds.setdefault((width, row, job.system), []).append(measured.speed or 0.0)
+        self.measured.setdefault((width, row, job.system, job.threads), []).append(measured)
         self.records.append({"width": width, "row": row, **measured.record()})
-        echo(f"{width} {row} {job.system}: {measured.speed or 0:,.0f} words/CPU s", err=True)
+        echo(f"{width} {row} {job.system} x {job.threads}: {measured.speed or 0:,.0f} words/CPU s", err=True)
 
     def speed(self, width: str, row: str, system: str) -> float | None:
-        """Return the median of a cell, None if it was not measured."""
-        found = self.speeds.get((width, row, system))
-        return statistics.median(found) if found else None
+        """Return the median of words per CPU second on one thread, None if it was not measured."""
+        return median_of(self.measured.get((width, row, system, 1), []), lambda m: m.speed)
+
+    def gain(self, width: str, row: str) -> float | None:
+        """Return how many times as many words per second two threads of w2vtrain train as one, by the clock."""
+        one, two = (
+            median_of(self.measured.get((width, row, "w2vtrain", n), []), lambda m: m.wall_speed) for n in (1, 2)
+        )
+        return two / one if one and two else None
 
     def markdown(self, systems: list[str]) -> str:
         """Return the table: for other systems, how many times as fast w2vtrain is."""
-        heads = ["vectors", "job", "w2vtrain", *(f"{system} (w2vtrain is)" for system in systems[1:])]
+        rows = list(dict.fromkeys(key[:2] for key in self.measured))
+        gains = ["two threads"] * any(map(self.gain, *zip(*rows, strict=True)))
+        heads = ["vectors", "job", "w2vtrain", *gains, *(f"{system} (w2vtrain is)" for system in systems[1:])]
         lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-        for width, row in dict.fromkeys((width, row) for width, row, _ in self.speeds):
-            own, cells = self.speed(width, row, "w2vtrain") or 0.0, []
+        for width, row in rows:
+            own, gain = self.speed(width, row, "w2vtrain") or 0.0, self.gain(width, row)
+            cells = [f"{gain:.2f}x" if gain else "–"] * len(gains)
             for system in systems[1:]:
                 # What does not depend on the width is measured once.
                 other = self.speed(width, row, system) or self.speed("own", row, system)
@@ -127,6 +136,9 @@ def by_system(table: Table, base: Job, systems: list[str], rounds: int) -> None:
             job = replace(base, system=system, architecture=architecture, objective=objective)
             if table.bench.supports(job) and (system not in ONCE or (turn == 0 and width == "own")):
                 table.add(width, f"{architecture} {objective}", job)
+        if (os.cpu_count() or 1) > 1:
+            job = replace(base, architecture=architecture, objective=objective, threads=2)
+            table.add(width, f"{architecture} {objective}", job)
 
 
 def by_setting(table: Table, base: Job, rounds: int, folder: Path) -> None:

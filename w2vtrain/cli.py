@@ -1,7 +1,7 @@
 """List the commands of the command line by section: where each is declared, and its short help.
 
-Each command is declared by its module in commands/, which is imported only when the command is used, so that --help is
-fast. For the same reason, a command imports what it needs for its work when it runs.
+Each command is declared by its module, in commands/ or in the leaf that it belongs to, which is imported only when the
+command is used, so that --help is fast. For the same reason, a command imports what it needs for its work when it runs.
 """
 
 import click
@@ -14,47 +14,50 @@ from w2vtrain.system.stopping import NAME
 
 COMMANDS = {
     "Train": {
-        "fit": ("fit:fit", "Train word vectors on text."),
-        "resume": ("resume:resume", "Continue a run that was stopped or killed."),
-        "export": ("convert:export", "Write the vectors of an unfinished run."),
-        "warmup": ("warmup:warmup", "Compile in advance what training needs."),
+        "fit": ("commands.fit:fit", "Train word vectors on text."),
+        "resume": ("commands.resume:resume", "Continue a run that was stopped or killed."),
+        "export": ("commands.convert:export", "Write the vectors of an unfinished run."),
+        "warmup": ("commands.warmup:warmup", "Compile in advance what training needs."),
     },
     "Prepare text": {
-        "vocab": ("prepare:vocab", "Count the words of a text."),
-        "phrases": ("prepare:phrases", "Find phrases in a text, and join them to words."),
+        "vocab": ("commands.prepare:vocab", "Count the words of a text."),
+        "phrases": ("commands.prepare:phrases", "Find phrases in a text, and join them to words."),
     },
     "Query vectors": {
-        "neighbors": ("query:neighbors", "Print the words nearest to a word."),
-        "analogy": ("query:analogy", "Print the words nearest to king - man + woman."),
-        "similarity": ("query:similarity", "Print the cosine of two words."),
-        "vector": ("query:vector", "Print the vector of a word, a sentence or n-grams."),
+        "neighbors": ("commands.query:neighbors", "Print the words nearest to a word."),
+        "analogy": ("commands.query:analogy", "Print the words nearest to king - man + woman."),
+        "similarity": ("commands.query:similarity", "Print the cosine of two words."),
+        "vector": ("commands.query:vector", "Print the vector of a word, a sentence or n-grams."),
     },
     "Evaluate": {
-        "eval": ("evaluate:evaluate", "Score vectors on analogies, word similarity and more."),
-        "perplexity": ("perplexity:perplexity", "Score held-out text with a saved model."),
-        "stability": ("compare_vectors:stability", "Print how many neighbors files of vectors have in common."),
-        "diff": ("compare_vectors:diff", "Align two files of vectors and print the words that moved."),
+        "eval": ("commands.evaluate:evaluate", "Score vectors on analogies, word similarity and more."),
+        "perplexity": ("commands.perplexity:perplexity", "Score held-out text with a saved model."),
+        "stability": (
+            "commands.compare_vectors:stability",
+            "Print how many neighbors files of vectors have in common.",
+        ),
+        "diff": ("commands.compare_vectors:diff", "Align two files of vectors and print the words that moved."),
     },
     "Look at runs and files": {
-        "info": ("info:info", "Print what a file or a run folder is."),
-        "plot": ("plot:plot", "Draw curves of runs, a map of words, or counts of words."),
-        "report": ("report:report", "Write a web page about a run, a model or vectors."),
+        "info": ("commands.info:info", "Print what a file or a run folder is."),
+        "plot": ("commands.plot:plot", "Draw curves of runs, a map of words, or counts of words."),
+        "report": ("commands.report:report", "Write a web page about a run, a model or vectors."),
     },
     "Convert files": {
-        "convert": ("convert:convert", "Write vectors in another format, or changed."),
+        "convert": ("commands.convert:convert", "Write vectors in another format, or changed."),
     },
     "Choose settings": {
-        "objectives": ("objectives:objectives", "List the output objectives, or explain or check one."),
-        "architectures": ("objectives:architectures", "List the architectures, or explain or check one."),
-        "compare": ("compare:compare", "Train objectives side by side and print a table."),
-        "bench": ("bench:bench", "Compare speed and accuracy with other systems."),
+        "objectives": ("commands.objectives:objectives", "List the output objectives, or explain or check one."),
+        "architectures": ("commands.objectives:architectures", "List the architectures, or explain or check one."),
+        "compare": ("evaluation.compare_command:compare", "Train objectives side by side and print a table."),
+        "bench": ("evaluation.bench_command:bench", "Compare speed and accuracy with other systems."),
     },
     "Help": {
-        "help": ("help:help_", "Print the help of a command."),
-        "completion": ("help:completion", "Print a script that completes commands in a shell."),
+        "help": ("commands.help:help_", "Print the help of a command."),
+        "completion": ("commands.help:completion", "Print a script that completes commands in a shell."),
     },
 }
-"""The place in commands/ and the short help of each command, by section of the list of all commands."""
+"""The place and the short help of each command, by section of the list of all commands."""
 
 
 @click.group(

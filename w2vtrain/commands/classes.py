@@ -143,7 +143,7 @@ class Catalogue(WithDebug, click.Group):
 class LazyGroup(Catalogue):
     """A group whose help lists its commands without importing them.
 
-    sections: by title, the commands of each: by name, "MODULE:FUNCTION" in this package, and the short help.
+    sections: by title, the commands of each: by name, "MODULE:FUNCTION" below w2vtrain, and the short help.
     """
 
     def __init__(
@@ -161,10 +161,20 @@ class LazyGroup(Catalogue):
                 formatter.write_dl([(name.ljust(width), short_help) for name, (_, short_help) in listed.items()])
 
 
+def found(place: str) -> Any:
+    """Return "MODULE:FUNCTION". Raise UsageError if this installation does not have the module, which a leaf has."""
+    try:
+        return pkgutil.resolve_name(place)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("w2vtrain."):
+            raise click.UsageError(f"this installation has no {error.name}: install the whole package") from error
+        raise
+
+
 class LazyCommands(UserDict[str, Any]):
     """The commands of a group by name; looking one up imports it, and gives it its short help.
 
-    It is made of entries: by name, "MODULE:FUNCTION" in this package, and the short help.
+    It is made of entries: by name, "MODULE:FUNCTION" below w2vtrain, and the short help.
     """
 
     def __getitem__(self, name: str) -> Any:
@@ -172,6 +182,6 @@ class LazyCommands(UserDict[str, Any]):
         if isinstance(command, tuple):
             place, short_help = command
             with signals_end_imports():
-                command = self.data[name] = pkgutil.resolve_name(f"{__package__}.{place}")
+                command = self.data[name] = found("w2vtrain." + place)
             command.short_help = short_help
         return command

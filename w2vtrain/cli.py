@@ -40,8 +40,8 @@ COMMANDS = {
     },
     "Look at runs and files": {
         "info": ("commands.info:info", "Print what a file or a run folder is."),
-        "plot": ("commands.plot:plot", "Draw curves of runs, a map of words, or counts of words."),
-        "report": ("commands.report:report", "Write a web page about a run, a model or vectors."),
+        "plot": ("pictures.plot_command:plot", "Draw curves of runs, a map of words, or counts of words."),
+        "report": ("pictures.report_command:report", "Write a web page about a run, a model or vectors."),
     },
     "Convert files": {
         "convert": ("commands.convert:convert", "Write vectors in another format, or changed."),

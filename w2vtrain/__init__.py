@@ -3,9 +3,6 @@
 Importing the package is cheap: Numba and NumPy are imported on first use.
 """
 
-import sys
-
-from w2vtrain.successors import Missing, missing
 from w2vtrain.system.numba_settings import ignore_file
 
 TYPE_CHECKING = False  # importing typing would delay the point from which a signal prints one line
@@ -66,6 +63,8 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
+        from w2vtrain.successors import missing  # only now: few programs need it
+
         raise AttributeError(missing(name) or f"module {__name__!r} has no attribute {name!r}")
     import importlib  # here for the same reason
 
@@ -77,5 +76,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-sys.meta_path.append(Missing)
 ignore_file()  # here, because many modules, and packages that they import, import Numba

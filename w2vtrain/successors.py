@@ -1,15 +1,12 @@
 """What programs written for gensim look for and do not find here, and what to use instead: one table.
 
-Its names were removed or renamed in gensim 4, or belong to parts of gensim that this package does not have. Nothing is
-imported here, because the package itself imports this module.
+Its names were removed or renamed in gensim 4, or belong to parts of gensim that this package does not have.
 """
 
-TYPE_CHECKING = False  # importing typing would delay the point from which a signal prints one line
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, NoReturn, TypeVar
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
 
-    C = TypeVar("C", bound=type[Any])
+C = TypeVar("C", bound=type[Any])
 
 _OURS = "w2vtrain.Word2Vec, w2vtrain.KeyedVectors, w2vtrain.LineSentence and so on: `from w2vtrain import Word2Vec`"
 _PHRASES = "w2vtrain.find_phrases, or gensim.models.phrases, whose sentences Word2Vec takes"
@@ -95,15 +92,15 @@ class Removed:
             return self
         raise AttributeError(self.line)
 
-    def __set__(self, instance: object, value: object) -> "NoReturn":
+    def __set__(self, instance: object, value: object) -> NoReturn:
         raise AttributeError(self.line)
 
-    def __call__(self, *_: object, **__: object) -> "NoReturn":
+    def __call__(self, *_: object, **__: object) -> NoReturn:
         """Raise AttributeError: the attribute was read on the class, which returns this object."""
         raise AttributeError(self.line)
 
 
-def with_successors(cls: "C") -> "C":
+def with_successors(cls: C) -> C:
     """Give a class an attribute for each name in its table: removed in gensim 4, or for `Model`, gensim's alone."""
     why = "is not an attribute of w2vtrain.Model" if cls.__name__ == "Model" else "was removed in gensim 4.0"
     for name, successor in SUCCESSORS[cls.__name__].items():
@@ -111,7 +108,7 @@ def with_successors(cls: "C") -> "C":
     return cls
 
 
-def refuse_arguments(function: str, arguments: "Mapping[str, object]") -> None:
+def refuse_arguments(function: str, arguments: Mapping[str, object]) -> None:
     """Raise TypeError if some arguments have been renamed; it names them all."""
     renamed = {name: SUCCESSORS["an argument"][name] for name in arguments if name in SUCCESSORS["an argument"]}
     if renamed:
@@ -122,18 +119,3 @@ def missing(name: str) -> str | None:
     """Return the line for a name of gensim that this package does not have, or None."""
     successor = SUCCESSORS["w2vtrain"].get(name)
     return successor and f"w2vtrain has no {name}: use {successor}"
-
-
-class Missing:
-    """A finder of modules that finds none: importing a part of gensim from this package names where it is.
-
-    Python asks it last, only for modules and names that do not exist.
-    """
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Raise ModuleNotFoundError for `import w2vtrain.NAME` and `from w2vtrain import NAME`."""
-        package, _, rest = name.partition(".")
-        line = missing(rest) if package == "w2vtrain" else None
-        if line:
-            raise ModuleNotFoundError(line)  # without the attribute `name`, or `from` would hide the line

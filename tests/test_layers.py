@@ -1,7 +1,11 @@
 """The layers of the package: data flows one way, so a folder imports only folders below it."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -252,3 +256,27 @@ def test_only_the_command_line_prints():
             assert "print" not in calls, path.name
             streams = {n.attr for n in nodes if isinstance(n, ast.Attribute)} & {"stdout", "stderr"}
             assert not streams or folder_of(path) in ("system", "__main__", "progress_bar"), path.name
+
+
+CORE_TESTS = (
+    "tests/text", "tests/training/test_checkpoint.py", "tests/commands/test_convert.py",
+    "tests/commands/test_init_from.py", "tests/commands/test_lookups.py",
+    "tests/embeddings/test_similarity.py", "tests/formats/test_vectors.py", "tests/test_config.py",
+)  # fmt: skip
+
+
+NO_TABLES = "not (archives and (table or CSV))"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leaf", sorted(LEAVES))
+def test_the_core_passes_its_tests_without_a_leaf(leaf, tmp_path):
+    root = PACKAGE.parent
+    for name in ("w2vtrain", "tests", "data", "configs", "benchmarks"):
+        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    shutil.rmtree(tmp_path / "w2vtrain" / leaf)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", NO_TABLES, *CORE_TESTS]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]

@@ -7,9 +7,11 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from w2vtrain.evaluation import figures
 from w2vtrain.formats.vectors import write_vectors
-from w2vtrain.pictures import drawing, projection
+from w2vtrain.pictures import figures, projection
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
 
 LOG = [
     {"event": "start", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.001, "seconds": None}},
@@ -29,20 +31,23 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("words", [["curves", "log.jsonl"], ["map", "v.txt"], ["counts", "vocab.txt"]])
-@pytest.mark.parametrize("suffix", ["svg", "html", "png"])
+FORMATS = [
+    (words, suffix)
+    for words in (["curves", "log.jsonl"], ["map", "v.txt"], ["counts", "vocab.txt"])
+    for suffix in ("svg", "png", "pdf", "html")
+    if suffix != "html" or words[0] == "map"
+]
+STARTS = {"png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "svg": b"<?xml"}
+
+
+@pytest.mark.parametrize(("words", "suffix"), FORMATS)
 def test_the_suffix_selects_the_format_and_nothing_is_overwritten_without_force(w2vtrain_here, folder, words, suffix):
-    if suffix == "png":
-        pytest.importorskip("matplotlib")
     name = f"a.{suffix}"
     code, out, said = w2vtrain_here(["plot", *words, "-o", name], folder)
     assert (code, out) == (0, "")
     assert said.splitlines()[-1] == f"output      {name}"
     data = (folder / name).read_bytes()
-    if suffix == "svg":
-        ET.fromstring(data)
-    else:
-        assert data.startswith(b"\x89PNG" if suffix == "png" else b"<!DOCTYPE html>")
+    assert data.startswith(STARTS[suffix])
     code, _, said = w2vtrain_here(["plot", *words, "-o", name], folder)
     assert code == 73
     assert re.fullmatch(rf"w2vtrain: error: {name} exists: use --force to overwrite\n", said)
@@ -84,8 +89,9 @@ def test_counts_says_what_is_left_in_numbers(w2vtrain_here, folder):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["curves", "log.jsonl", "-o", "a.gif"], 2, "a.gif: unknown suffix for a picture: use .png, .svg, .html"),
-        (["map", "v.txt", "-o", "-"], 2, "-: unknown suffix for a picture"),
+        (["curves", "log.jsonl", "-o", "a.gif"], 2, "a.gif: unknown suffix for this picture: use .png, .svg, .pdf\n"),
+        (["curves", "log.jsonl", "-o", "a.html"], 2, "a.html: unknown suffix for this picture: use .png, .svg, .pdf\n"),
+        (["map", "v.txt", "-o", "-"], 2, "-: unknown suffix for this picture: use .png, .svg, .pdf, .html\n"),
         (["map", "v.txt", "zz", "-o", "a.svg"], 65, "v.txt: has none of the 1 words"),
         (["map", "v.txt", "w1", "--words", "x", "-o", "a.svg"], 2, "not in two ways"),
         (["map", "v.txt", "--group", "w1", "-o", "a.svg"], 2, "--group 'w1': expected NAME=WORD,WORD"),
@@ -109,13 +115,17 @@ def test_what_cannot_be_drawn_is_refused_in_one_line(w2vtrain_here, folder, word
     assert [path.name for path in folder.glob("*a.svg*")] == (["a.svg"] if "--force" in words else [])
 
 
-def test_missing_packages_are_named_before_anything_is_read(w2vtrain_here, folder, monkeypatch):
-    monkeypatch.setattr(drawing, "can_draw", lambda: False)
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_missing_packages_are_named_before_anything_is_read(w2vtrain_here, folder, monkeypatch, package):
+    monkeypatch.setattr(figures, "find_spec", lambda name: None if name == package else True)
+    for words, name in ((["plot", "map"], "a.png"), (["plot", "map"], "a.html"), (["report"], "a.html")):
+        code, _, said = w2vtrain_here([*words, "none.txt", "-o", name], folder)
+        assert code == 78
+        assert said == f"w2vtrain: error: {name}: pictures need the package {package}: pip install 'w2vtrain[plot]'\n"
+
+
+def test_a_missing_package_of_a_method_is_named_before_anything_is_read(w2vtrain_here, folder, monkeypatch):
     monkeypatch.setattr(projection, "find_spec", lambda name: None)
-    assert figures.can_draw is not drawing.can_draw
-    code, _, said = w2vtrain_here(["plot", "map", "none.txt", "-o", "a.png"], folder)
-    assert code == 78
-    assert "a.png: PNG needs the package matplotlib: pip install 'w2vtrain[plot]'; .svg and .html do not\n" in said
     code, _, said = w2vtrain_here(["plot", "map", "none.txt", "-o", "a.svg", "--method", "umap"], folder)
     assert code == 78
     assert "the method umap needs the package umap-learn: pip install 'w2vtrain[map]'; pca does not\n" in said

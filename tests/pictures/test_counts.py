@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.vectors import write_vectors
-from w2vtrain.pictures.counts import captions, counts_drawing, fit_law, kept_by, read_falling_counts, spaced_ranks
-from w2vtrain.pictures.drawing import Dot
+from w2vtrain.pictures.counts import captions, counts_figure, fit_law, kept_by, read_falling_counts, spaced_ranks
 from w2vtrain.probability.sampling import keep_thresholds
 
 
@@ -55,13 +54,20 @@ def test_a_vocabulary_that_was_cut_before_says_so():
 
 
 def test_every_count_is_a_point_within_the_axes():
+    pytest.importorskip("matplotlib")
     counts = np.array([1000, 300, 90, 10, 2, 1])
-    drawing = counts_drawing(counts, 2, 1e-3)
-    dots = [item for item in drawing.items if isinstance(item, Dot) and item.y < drawing.height]
-    assert len(dots) == len(counts) + 4  # and the key
-    assert all(0 < dot.x < drawing.width and 0 < dot.y < drawing.height for dot in dots)
-    heights = [dot.y for dot in dots[: len(counts)]]
-    assert heights == sorted(heights)
+    axes = counts_figure(counts, 2, 1e-3, "Counts", ["a sentence below"]).axes[0]
+    points, law, sampled = axes.lines
+    np.testing.assert_array_equal(points.get_xydata(), np.stack([np.arange(1, 7), counts], 1))
+    np.testing.assert_allclose(law.get_ydata(), fit_law(counts).at(np.arange(1.0, 7)))
+    assert len(sampled.get_xdata()) == 5
+    assert sampled.get_ydata().sum() == pytest.approx(kept_by(counts, 2, 1e-3).sampled)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    for line in (points, sampled):
+        assert left < line.get_xdata().min() <= line.get_xdata().max() < right
+        assert low < line.get_ydata().min() <= line.get_ydata().max() < high
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["counts", "Zipf-Mandelbrot law", "after sample=0.001", "below min_count=2"]
 
 
 def test_files_without_counts_are_refused(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.pictures.labels import ASCENT, DESCENT, GAP, Box, place, text_width, wrapped
+from w2vtrain.pictures.labels import ASCENT, DESCENT, GAP, Box, place, text_width
 
 BOUNDS = Box(0, 0, 400, 300)
 NEAR = st.integers(0, 8).map(lambda steps: 100.0 + 9 * steps)
@@ -89,11 +89,3 @@ def test_estimated_widths_are_those_of_dejavu_sans_and_at_least_those_of_narrowe
         assert text_width(text, 100) == pytest.approx(measured, rel=0.03), text
     assert text_width("東京", 10) == 20  # East Asian characters are squares
     assert text_width("e\u0301", 10) == text_width("é", 10) == text_width("e", 10)
-
-
-def test_wrapped_lines_fit_and_keep_every_word():
-    text = "the quick brown fox jumps over the lazy dog " + "W" * 40
-    lines = wrapped(text, 100, 12)
-    assert " ".join(lines) == text
-    assert all(text_width(line, 12) <= 100 or " " not in line for line in lines)
-    assert len(lines) > 3

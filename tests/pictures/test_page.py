@@ -1,16 +1,15 @@
-"""The shell of pages: what it lets run and load, and whether its colors can be read and told apart by everyone."""
+"""Pages: what they let run and load, and whether their colors can be read and told apart by everyone."""
 
 import base64
 import hashlib
-import json
-import re
 from html.parser import HTMLParser
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from w2vtrain.pictures.page import DARK, LIGHT, embedded, escaped, page
+from w2vtrain.pictures.page import DARK, LIGHT, MAX_CHARACTERS, page, shortened
+from w2vtrain.pictures.word_map import SCRIPT, make_map, map_facts
 
 ATTACK = "</script></title><img src=x onerror=alert(1)>\u202e\x1b[2J\n'\"&"
 # How the eye of a reader without one kind of cone sees linear RGB: Machado et al. 2009, severity 1.
@@ -67,7 +66,7 @@ def test_the_measure_of_color_differences_finds_red_and_green_confusable():
 
 
 class Parsed(HTMLParser):
-    """The tags of a page, its policy, the text of its title and script, and the text outside of these."""
+    """The tags of a page, its policy, and the text within each kind of element."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -88,32 +87,42 @@ class Parsed(HTMLParser):
         self.within = ""
 
 
+def parsed_map(word, script=SCRIPT):
+    """Return the page of a map of three words, of which `word` is one and the title."""
+    pytest.importorskip("jinja2")
+    found = make_map([word, "b", "c"], np.eye(3, dtype=np.float32))
+    text = page("map.html", script, title=word, map=map_facts(found))
+    text.encode()  # no surrogate is left
+    return Parsed(text)
+
+
 def test_foreign_text_stays_text():
-    parsed = Parsed(
-        page(ATTACK, f'<p title="{escaped(ATTACK)}">{escaped(ATTACK)}</p>', script=f"x = {embedded(ATTACK)}")
-    )
-    assert "img" not in parsed.tags
+    parsed = parsed_map(ATTACK)
     shown = ATTACK.replace("\u202e", "\\u202e").replace("\x1b", "\\x1b").replace("\n", "\\x0a")
-    assert parsed.texts["title"] == parsed.texts["p"] == shown
+    assert parsed.texts["title"] == parsed.texts["h1"] == shown
+    assert parsed.texts["text"] == f"{shown}bc"
+    assert "img" not in parsed.tags
     assert parsed.tags.count("script") == 1
 
 
+def test_bytes_that_are_not_utf_8_are_shown_as_escapes():
+    parsed = parsed_map("\ud800\udcff")
+    assert parsed.texts["title"] == r"\ud800\xff"
+
+
 def test_only_the_script_of_the_page_may_run():
-    parsed = Parsed(page("a", "<p>b</p>", script='x = "</b>"'))
-    digest = base64.b64encode(hashlib.sha256(parsed.texts["script"].encode()).digest()).decode()
+    parsed = parsed_map("a")
+    assert parsed.texts["script"] == SCRIPT
+    assert not {"</", "<!--"} & {SCRIPT[i : i + n] for n in (2, 4) for i in range(len(SCRIPT))}
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}';" in parsed.policy
     assert "default-src 'none'" in parsed.policy
-    still = Parsed(page("a", "<p>b</p>"))
+    still = parsed_map("a", script="")
     assert "script-src 'none'" in still.policy
     assert "script" not in still.tags
 
 
-@pytest.mark.parametrize("value", [ATTACK, "\ud800", {"<!--": [1, None, 2.5]}], ids=["attack", "surrogate", "nested"])
-def test_embedded_values_survive_and_hold_no_markup(value):
-    text = embedded(value)
-    assert json.loads(text) == value
-    assert not re.search("[<>&\u2028\ud800]", text)
-
-
-def test_a_page_can_be_written_as_utf_8():
-    page("\ud800", f"<p>{escaped(chr(0xDC80))}</p>").encode()
+def test_a_long_word_is_cut_in_the_middle():
+    assert shortened("a" * 5000 + "&") == f"{'a' * 30}…{'a' * 28}&"
+    assert len(shortened("a" * 5000)) == MAX_CHARACTERS
+    assert shortened("a&b") == "a&b"

@@ -1,4 +1,4 @@
-"""The pages of pictures in a browser: maps are searched, pointed at and zoomed, labels do not collide, no word runs."""
+"""The page of a map in a browser: it is searched, pointed at and zoomed, labels do not collide, no word runs."""
 
 from itertools import combinations
 from pathlib import Path
@@ -6,12 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from w2vtrain.pictures.counts import counts_svg
-from w2vtrain.pictures.curves import STYLE as CURVES
-from w2vtrain.pictures.curves import curves_svg
 from w2vtrain.pictures.page import page
-from w2vtrain.pictures.run_logs import Moment, RunLog
-from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map
+from w2vtrain.pictures.word_map import SCRIPT, make_map, map_facts
 
 pytestmark = pytest.mark.slow
 DESKTOP, PHONE = {"width": 1300, "height": 900}, {"width": 390, "height": 844}
@@ -46,20 +42,14 @@ def tab(browser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Return a folder with a page that has all pictures."""
+    """Return the page of a map with foreign scripts and a hostile word."""
+    pytest.importorskip("jinja2")
     folder, rng = tmp_path_factory.mktemp("pages"), np.random.default_rng(1)
     words = [ATTACK, "water", "東京", "עברית", *(f"word{i}" for i in range(200))]
     vectors = rng.standard_normal((len(words), 8)).astype(np.float32)
-    at = [Moment(k, k * 1e6, k * 2.0) for k in range(1, 9)]
-    runs = [
-        RunLog(f"run {name} {ATTACK}", *([(m, scale / m.epochs) for m in at] for _ in range(4)))
-        for name, scale in (("a", 1e-3), ("b" * 60, 1e6))
-    ]
-    counts = (1e6 / np.arange(1, 20_001)).astype(np.int64)
-    charts = f"<h2>Curves</h2>{curves_svg(runs)}<h2>Counts</h2>{counts_svg(counts)}"
-    body = f"<h1>Map</h1>{fragment(make_map(words, vectors))}{charts}"
-    (folder / "all.html").write_text(page("Pictures", body, STYLE + CURVES, SCRIPT), encoding="utf-8")
-    return folder / "all.html"
+    text = page("map.html", SCRIPT, title="Map", map=map_facts(make_map(words, vectors)))
+    (folder / "map.html").write_text(text, encoding="utf-8")
+    return folder / "map.html"
 
 
 def colliding(tab) -> list[tuple]:
@@ -77,7 +67,7 @@ def settle(tab) -> None:
     tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def test_pictures_fit_and_labels_do_not_collide_on_every_medium(site: Path, tab):
+def test_the_map_fits_and_labels_do_not_collide_on_every_medium(site: Path, tab):
     tab.goto(site.as_uri())
     for viewport in (DESKTOP, PHONE):
         for media, scheme in (("screen", "light"), ("screen", "dark"), ("print", "light")):

@@ -1,7 +1,6 @@
 """Curves of runs: read from every file that fit writes, and refused from what is none of these."""
 
 import json
-import shutil
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +9,8 @@ from hypothesis import strategies as st
 import w2vtrain
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.pictures import run_logs
-from w2vtrain.pictures.curves import PANELS, curves_drawing, curves_svg, describe_curves, panels
-from w2vtrain.pictures.drawing import Dot, Label, Line
+from w2vtrain.pictures.curves import PANELS, curves_figure
+from w2vtrain.pictures.figures import COLORS, svg_image
 from w2vtrain.pictures.run_logs import MAX_REPORTS, read_run
 
 FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
@@ -202,34 +201,41 @@ def test_any_log_is_read_or_refused(tmp_path_factory, events):
         run = read_run(log)
     except DataError:
         return
-    curves_drawing([run], "any", "words")
+    svg_image(curves_figure([run], "any", "words"))
 
 
-def test_pictures_show_only_known_curves_with_a_legend_for_several_runs(tmp_path, trained):
+def titles(figure):
+    return [axes.get_title("left") for axes in figure.axes if axes.get_title("left")]
+
+
+def test_pictures_show_only_known_curves_with_a_legend_for_several_runs(trained):
+    pytest.importorskip("matplotlib")
     one, other = read_run(trained / "m.safetensors", "one <b>"), read_run(trained / "v.txt.json", "other")
-    drawing = curves_drawing([one, other], "Two runs")
-    texts = [item.text for item in drawing.items if isinstance(item, Label)]
-    assert {"one <b>", "other", "Loss (mean per example)", "Learning rate", "epochs"} <= set(texts)
-    assert not any("perplexity" in text for text in texts)
-    assert "other" not in {item.text for item in curves_drawing([one], "One").items if isinstance(item, Label)}
-    assert {"c1", "c2"} <= {item.color for item in drawing.items if isinstance(item, Line)}
-    for item in drawing.items:
-        places = item.points if isinstance(item, Line) else [(item.x, item.y)]
-        assert all(0 <= x <= drawing.width and 0 <= y <= drawing.height for x, y in places)
-    page = curves_svg([one, other]) + describe_curves([one, other])
-    assert "<b>" not in page
-    assert page.count("<svg") == 1 + 3
-    shutil.rmtree(tmp_path)
+    figure = curves_figure([one, other], "Two runs")
+    assert titles(figure) == ["Loss (mean per example)", "Learning rate", "Speed (words per second)"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one <b>", "other"]
+    assert [line.get_color() for line in figure.axes[0].lines] == list(COLORS[:2])
+    for run, line in zip((one, other), figure.axes[0].lines, strict=True):
+        assert line.get_ydata().tolist() == values(run.loss)
+        assert line.get_xdata().tolist() == [at.epochs for at, _ in run.loss]
+    assert curves_figure([one], "One").legends == []
 
 
 def test_losses_of_different_objectives_have_an_axis_each(trained):
+    pytest.importorskip("matplotlib")
     hs, neg, other = (read_run(trained / "v.txt.json", name) for name in ("one", "two", "three"))
     hs.objective, neg.objective, other.objective = "hs", "neg", "neg"
-    texts = [item.text for item in curves_drawing([hs, neg, other], "Runs").items if isinstance(item, Label)]
-    assert [text for text in texts if text.startswith("Loss")] == [
-        "Loss of hs (mean per example)", "Loss of neg (mean per example)",
-    ]  # fmt: skip
-    both = panels([neg, other])[0]
-    alone = panels([hs, neg, other])[1]
-    colors = [{item.color for item in drawing.items if isinstance(item, Dot)} for drawing in (both, alone)]
-    assert colors == [{"c1", "c2"}, {"c2", "c3"}]  # a run has the same color in all pictures
+    figure = curves_figure([hs, neg, other], "Runs")
+    assert titles(figure)[:2] == ["Loss of hs (mean per example)", "Loss of neg (mean per example)"]
+    drawn = [[line.get_color() for line in axes.lines if len(line.get_xdata())] for axes in figure.axes[:2]]
+    assert drawn == [[COLORS[0]], [COLORS[1], COLORS[2]]]  # a run has the same color in all pictures
+
+
+def test_perplexities_of_a_wide_range_have_a_logarithmic_axis(trained):
+    pytest.importorskip("matplotlib")
+    run = read_run(trained / "v.txt.json")
+    for values_, scale in (([300, 200], "linear"), ([3000, 200], "log")):
+        run.perplexity = [(at, value) for (at, _), value in zip(run.loss, values_, strict=True)]
+        axes = next(axes for axes in curves_figure([run], "").axes if "perplexity" in axes.get_title("left"))
+        assert axes.get_yscale() == scale
+        assert ("logarithmic" in axes.get_title("left")) == (scale == "log")

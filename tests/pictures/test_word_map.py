@@ -12,10 +12,10 @@ import pytest
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.pictures import projection
-from w2vtrain.pictures.drawing import Dot, Drawing, Label, Line, svg_file, visible, write_png
-from w2vtrain.pictures.page import DARK, page
+from w2vtrain.pictures.figures import COLORS, write_figure
+from w2vtrain.pictures.page import page, visible
 from w2vtrain.pictures.projection import project
-from w2vtrain.pictures.word_map import HEIGHT, SCRIPT, STYLE, Chosen, content_words, fragment, make_map, map_drawing
+from w2vtrain.pictures.word_map import HEIGHT, SCRIPT, WIDTH, Chosen, content_words, make_map, map_facts, map_figure
 
 ATTACKS = [
     "</script><img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "' onmouseover='alert(1)", "&lt;b&gt;", "]]>",
@@ -27,6 +27,11 @@ ATTACKS = [
 def vectors(rng):
     words = [*ATTACKS, *(f"word{i}" for i in range(60))]
     return words, rng.standard_normal((len(words), 8)).astype(np.float32)
+
+
+def page_of(word_map):
+    pytest.importorskip("jinja2")
+    return page("map.html", SCRIPT, title="Map", map=map_facts(word_map))
 
 
 class Parsed(HTMLParser):
@@ -69,7 +74,7 @@ def test_principal_components_are_those_of_the_singular_value_decomposition(rng)
 def test_maps_of_few_equal_or_zero_vectors_have_finite_points(rows):
     found = make_map([f"w{i}" for i in range(len(rows))], rows.astype(np.float32))
     assert np.isfinite(found.points).all()
-    assert fragment(found).count('class="word"') == len(rows)
+    assert page_of(found).count('class="word"') == len(rows)
 
 
 @pytest.mark.parametrize(("method", "module"), [("umap", "umap"), ("tsne", "openTSNE")])
@@ -123,8 +128,7 @@ def test_chosen_words_may_be_new_ones(vectors):
 
 def test_no_word_is_more_than_text_in_a_page(vectors):
     words, matrix = vectors
-    text = page("Map", fragment(make_map(words, matrix, count=len(words))), STYLE, SCRIPT)
-    parsed = Parsed(text)
+    parsed = Parsed(page_of(make_map(words, matrix, count=len(words))))
     tags = [tag for tag, _ in parsed.tags]
     assert tags.count("script") == 1
     assert "img" not in tags
@@ -140,71 +144,80 @@ def test_no_word_is_more_than_text_in_a_page(vectors):
 
 def test_a_page_loads_nothing_and_equal_input_gives_equal_pages(vectors):
     words, matrix = vectors
-    text = page("Map", fragment(make_map(words, matrix)), STYLE, SCRIPT)
-    assert text == page("Map", fragment(make_map(words, matrix)), STYLE, SCRIPT)
+    text = page_of(make_map(words, matrix))
+    assert text == page_of(make_map(words, matrix))
     assert not re.search(r"https?://|//\w+\.\w|url\(|@import", text.replace("http://www.w3.org/2000/svg", ""))
     assert not [a for _, a in Parsed(text).tags if a.get("src") or (a.get("href") or "data:,") != "data:,"]
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|eval\(|fetch|XMLHttp|import\(", SCRIPT)
 
 
-def boxes_of(drawing):
-    """Return the rectangle of every label of a map, from the width that the estimate gives."""
-    from w2vtrain.pictures.labels import ASCENT, DESCENT, text_width
-
-    labels = [i for i in drawing.items if isinstance(i, Label) and i.halo]
-    return [
-        (i.x, i.y - i.size * ASCENT, i.x + text_width(visible(i.text), i.size), i.y + i.size * DESCENT) for i in labels
-    ]
+def written(figure, path):
+    """Return the characters without a font, and the bytes of a figure as a file."""
+    missing = write_figure(figure, str(path), force=True)
+    return missing, path.read_bytes()
 
 
-def test_the_labels_of_a_picture_do_not_overlap_and_the_caption_counts_those_without_room(vectors):
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_the_labels_of_a_picture_do_not_overlap_and_the_caption_counts_those_without_room(vectors, tmp_path):
+    pytest.importorskip("matplotlib")
     words, matrix = vectors
     many = np.concatenate([matrix, matrix * 1.1 + 0.001])
-    drawing = map_drawing(make_map([*words, *(f"{w}2" for w in words)], many, neighbors=0), "Title")
-    boxes = boxes_of(drawing)
+    figure = map_figure(make_map([*words, *(f"{w}2" for w in words)], many, neighbors=0), "Title")
+    axes = figure.axes[0]
+    written(figure, tmp_path / "m.png")  # selects the fonts
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent().extents for text in axes.texts]
     assert len(boxes) > 60
     for a, b in combinations(boxes, 2):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-    assert all(box[0] >= 0 and box[2] <= drawing.width and box[1] >= 0 and box[3] <= drawing.height for box in boxes)
-    dots = [item for item in drawing.items if isinstance(item, Dot) and item.color != "bg"]
-    dots = [dot for dot in dots if dot.y > drawing.height - HEIGHT - 50]  # below the legend
-    assert len(dots) == len(many)
-    caption = " ".join(item.text for item in drawing.items if isinstance(item, Label) and item.color == "muted")
-    assert f"{len(many) - len(boxes)} words have no room for a label." in caption
+    left, low, right, high = axes.get_window_extent().extents
+    assert all(box[0] >= left and box[1] >= low and box[2] <= right and box[3] <= high for box in boxes)
+    points = np.concatenate([dots.get_offsets() for dots in axes.collections])
+    assert len(points) == len(many)
+    assert ((points > 0) & (points < (WIDTH, HEIGHT))).all()
+    caption = " ".join(text.get_text() for text in figure.texts)
+    assert f"{len(many) - len(boxes)} words have no room for a label." in caption.replace("\n", " ")
 
 
-def test_an_svg_file_is_well_formed_and_follows_light_and_dark(vectors):
-    words, matrix = vectors
-    text = svg_file(map_drawing(make_map(words, matrix, neighbors=0), "<Title> & more"))
-    root = ET.fromstring(text)
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    shown = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert shown[0] == "<Title> & more"
-    assert len(shown) > len(words) / 2
-    assert not [a for element in root.iter() for a in element.attrib if a.startswith("on") or "href" in a]
-    assert DARK["bg"] in text
-    assert "prefers-color-scheme:dark" in text
-    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
-
-
-def test_a_png_has_every_kind_of_item_and_names_the_characters_without_a_font(tmp_path, recwarn):
+def test_an_svg_file_is_well_formed_has_texts_as_they_are_and_loads_nothing(vectors, tmp_path):
     pytest.importorskip("matplotlib")
-    drawing = Drawing(120, 60, "test")
-    drawing.add(Line([(10, 50), (60, 50)], "c1", 2, (4, 2)), Line([(70, 10), (110, 10), (110, 40)], "c2", filled=True))
-    drawing.add(Dot(30, 20, 5, "c3"), Label(5, 12, "$x^2$ \U000f1234", halo=True), Label(50, 40, "bold", bold=True))
-    with (tmp_path / "a.png").open("wb") as file:
-        assert write_png(drawing, file) == "\U000f1234"
+    words, matrix = vectors
+    found = make_map(words, matrix, neighbors=0, count=len(words))
+    missing, data = written(map_figure(found, "<Title> & more"), tmp_path / "m.svg")
+    assert missing == ""  # the reader has other fonts
+    root = ET.fromstring(data)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    shown = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert "<Title> & more" in shown
+    labels = set(map(visible, words))
+    assert len(shown & labels) > len(words) / 2
+    assert len(shown - labels) < 8  # title, legend and caption
+    assert not [a for element in root.iter() for a in element.attrib if a.startswith("on")]
+    text = data.decode()
+    assert not re.search(r"url\((?!#)|@import|href=\"(?!#)|https?://(?!www\.w3\.org/)", text)
+    assert "fill: #ffffff" in text  # a background of its own, whatever the page has
+    assert written(map_figure(found, "<Title> & more"), tmp_path / "m2.svg")[1] == data
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf"])
+def test_words_are_never_mathematics_and_characters_without_a_font_are_named(suffix, tmp_path, recwarn):
+    pytest.importorskip("matplotlib")
+    words = ["$x^2$", r"$\frac{", "\U000f1234", "c"]
+    figure = map_figure(make_map(words, np.eye(4, dtype=np.float32), neighbors=0), "$ and $")
+    missing, data = written(figure, tmp_path / f"m.{suffix}")
+    assert missing == "\U000f1234"
+    assert data.startswith(b"\x89PNG" if suffix == "png" else b"%PDF")
     assert not recwarn.list
-    image = pytest.importorskip("matplotlib.image").imread(tmp_path / "a.png")
-    assert image.shape == (120, 240, 4)
-    assert np.ptp(image[:, :, :3]) > 0.8
+    assert not any(text.get_parse_math() for text in (*figure.texts, *figure.axes[0].texts))
+    again = map_figure(make_map(words, np.eye(4, dtype=np.float32), neighbors=0), "$ and $")
+    assert written(again, tmp_path / f"again.{suffix}")[1] == data
 
 
 def test_a_map_without_neighbors_finds_none(vectors):
     words, matrix = vectors
     one = make_map(words, matrix, neighbors=0)
     assert one.neighbors == [[] for _ in one.words]
-    assert 'data-near="[]"' in fragment(one)
+    assert "data-near='[]'" in page_of(one)
 
 
 def test_equal_vectors_are_one_point():
@@ -234,11 +247,11 @@ def test_words_are_colored_by_cluster_and_clusters_are_named_by_the_words_in_the
     assert found.groups == [0] * 30 + [1] * 15
     assert [name.split(", ")[0] for name in found.names] == ["w3", "w40"]
     assert "2 clusters by k-means" in found.caption
-    drawing = map_drawing(found, "Title")
-    assert set(found.names) <= {item.text for item in drawing.items if isinstance(item, Label)}
-    colors = [item.color for item in drawing.items if isinstance(item, Dot)]
-    assert (colors.count("c1"), colors.count("c2")) == (31, 16)  # one more each, in the legend
-    assert fragment(found).count('class="c2"') == 16
+    assert page_of(found).count('class="c2"') == 15 + 1  # and in the legend
+    pytest.importorskip("matplotlib")
+    figure = map_figure(found, "Title")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == found.names
+    assert [len(dots.get_offsets()) for dots in figure.axes[0].collections] == [30, 15]
 
 
 def test_groups_of_chosen_words_have_a_color_or_a_ring_and_a_name(rng):
@@ -246,9 +259,14 @@ def test_groups_of_chosen_words_have_a_color_or_a_ring_and_a_name(rng):
     chosen = Chosen([f"w{i}" for i in range(12)], rng.standard_normal((12, 4)), [names[i % 6] for i in range(12)])
     found = make_map(["a", "b"], rng.standard_normal((2, 4)), chosen, neighbors=0)
     assert (found.names, found.groups) == (names, [i % 6 for i in range(12)])
-    text = fragment(found)
-    assert text.count('class="c1"') == text.count('class="c1 ring"') == 3
+    text = page_of(found)
+    assert text.count('class="c1"') == text.count('class="c1 ring"') == 2 + 1
     assert "<b>" not in text
-    drawing = map_drawing(found, "Title")
-    assert [item.color for item in drawing.items if isinstance(item, Dot)].count("bg") == 6  # the holes of rings
-    assert set(names) <= {item.text for item in drawing.items if isinstance(item, Label)}
+    pytest.importorskip("matplotlib")
+    from matplotlib.colors import to_hex
+
+    figure = map_figure(found, "Title")
+    dots = figure.axes[0].collections
+    assert [to_hex(d.get_edgecolor()[0]) for d in dots] == [COLORS[i % 4] for i in range(6)]
+    assert [to_hex(d.get_facecolor()[0]) == "#ffffff" for d in dots] == [False] * 4 + [True] * 2  # rings
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == names

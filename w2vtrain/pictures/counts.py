@@ -1,18 +1,20 @@
 """Draw counts of words by rank, with a fitted Zipf-Mandelbrot law, and what --min-count and --sample leave of them."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from textwrap import wrap
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, UsageError, spelled
+from w2vtrain.evaluation.figures import plain_numbers
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.pictures.chart import Chart, axis_of
-from w2vtrain.pictures.drawing import Dot, Drawing, Label, Line, inline_svg
-from w2vtrain.pictures.labels import text_width, wrapped
+from w2vtrain.pictures.figures import COLORS, chart_figure
+from w2vtrain.pictures.page import LIGHT, shortened
 from w2vtrain.probability.sampling import keep_probabilities
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -122,57 +124,31 @@ def captions(counts: Counts, min_count: int, sample: float) -> list[str]:
     return lines
 
 
-def counts_drawing(
-    counts: Counts, min_count: int = 5, sample: float = 1e-3, title: str = "Counts of words by rank",
-    width: float = 860.0, height: float = 560.0, notes: bool = True,
-) -> Drawing:  # fmt: skip
-    """Return the picture of falling counts (V,). notes: whether the sentences of `captions` are below it."""
+def counts_figure(counts: Counts, min_count: int, sample: float, title: str, notes: Sequence[str] = ()) -> Any:
+    """Return the picture of falling counts (V,). notes: sentences below it, those of `captions`."""
     kept, law = kept_by(counts, min_count, sample), fit_law(counts)
     ranks = spaced_ranks(len(counts))
-    sampled = counts[: kept.types] * keep_probabilities(counts[: kept.types], sample)
-    x = axis_of("rank of the word (both axes logarithmic)", [1, len(counts)], log=True)
-    y = axis_of("count", [min(float(counts[-1]), float(sampled.min())), float(counts[0])], log=True)
-    chart = Chart(title, x, y, width, height)
-    if kept.types < len(counts):
-        _shade(chart, kept.types, min_count)
-    pairs = [(float(r), float(counts[r - 1])) for r in ranks.tolist()]
-    chart.dots(pairs, "c1", 2.2)
-    line = law.at(ranks.astype(np.float64)).tolist()
-    chart.curve([(r, f) for (r, _), f in zip(pairs, line, strict=True) if y.low <= f <= y.high], "c2", (), 1.8)
-    entries = [("counts", "c1", "dots"), ("Zipf-Mandelbrot law", "c2", "line")]
+    left = ranks[ranks <= kept.types]
+    sampled = (counts[: kept.types] * keep_probabilities(counts[: kept.types], sample))[left - 1]
+    lines = [line for note in notes for line in wrap(note, 125)]
+    figure = chart_figure(860, 560 + 19 * len(lines))
+    axes = figure.subplots()
+    axes.set_title(shortened(title, 100), loc="left", size=11, weight="bold")
+    axes.set(xscale="log", yscale="log", xlabel="rank of the word (both axes logarithmic)", ylabel="count")
+    axes.plot(ranks, counts[ranks - 1], ls="", marker=".", ms=4, color=COLORS[0], label="counts")
+    low, high = 0.7 * min(int(counts[-1]), sampled.min()), 1.5 * int(counts[0])
+    axes.plot(ranks, law.at(ranks.astype(np.float64)), lw=1.3, color=COLORS[1], label="Zipf-Mandelbrot law")
     if sample:
-        chart.curve([(float(r), float(sampled[r - 1])) for r in ranks.tolist() if r <= kept.types], "c4", (7, 4), 1.8)
-        entries.append((f"after {spelled('sample', sample)}", "c4", "dash"))
-    _key(chart, entries)
-    drawing = chart.drawing
-    sentences = captions(counts, min_count, sample) if notes else []
-    for line in [part for text in sentences for part in wrapped(text, chart.right - chart.left, 12)]:
-        drawing.height += 19
-        drawing.add(Label(chart.left, drawing.height - 8, line, 12, "muted"))
-    return drawing
-
-
-def _shade(chart: Chart, types: int, min_count: int) -> None:
-    """Shade the words that --min-count removes."""
-    left = chart.at(types + 0.5, chart.y.low)[0]
-    corners = [(left, chart.top), (chart.right, chart.top), (chart.right, chart.bottom), (left, chart.bottom)]
-    chart.drawing.add(Line(corners, "muted", filled=True, opacity=0.16))
-    text = f"below {spelled('min_count', min_count)}"
-    end = chart.right if text_width(text, 12) < chart.right - left - 12 else left
-    chart.drawing.add(Label(end - 6, chart.top + 18, text, 12, "ink", "end", halo=True))
-
-
-def _key(chart: Chart, entries: list[tuple[str, str, str]]) -> None:
-    """Add a legend in the lower left corner, which the falling counts leave free."""
-    for index, (name, color, kind) in enumerate(entries):
-        x, y = chart.left + 16, chart.bottom - 18 - 20 * (len(entries) - 1 - index)
-        if kind == "dots":
-            chart.drawing.add(*(Dot(x + step, y - 4, 2.2, color) for step in (2, 10, 18, 26)))
-        else:
-            chart.drawing.add(Line([(x, y - 4), (x + 28, y - 4)], color, 2, (7, 4) if kind == "dash" else ()))
-        chart.drawing.add(Label(x + 36, y, name, 12.5, halo=True))
-
-
-def counts_svg(counts: Counts, min_count: int = 5, sample: float = 1e-3) -> str:
-    """Return the picture of falling counts (V,) as an SVG element for a page of page.py, without `captions`."""
-    return inline_svg(counts_drawing(counts, min_count, sample, width=430, height=340, notes=False))
+        axes.plot(left, sampled, lw=1.3, ls="--", color=COLORS[3], label=f"after {spelled('sample', sample)}")
+    if kept.types < len(counts):
+        removed = f"below {spelled('min_count', min_count)}"
+        axes.axvspan(kept.types + 0.5, 1.1 * len(counts), color="gray", alpha=0.16, lw=0, label=removed)
+    axes.set(xlim=(0.9, 1.1 * len(counts)), ylim=(low, high))
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_numbers(axis)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower left", frameon=False)
+    if lines:
+        figure.supxlabel("\n".join(lines), x=0.02, ha="left", size=8.5, color=LIGHT["muted"])
+    return figure

@@ -4,103 +4,83 @@ run_logs.py reads the runs.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-from w2vtrain.errors import UsageError
-from w2vtrain.pictures.chart import Chart, axis_of, legend, look
-from w2vtrain.pictures.drawing import Drawing, Label, inline_svg
-from w2vtrain.pictures.page import escaped, table
-from w2vtrain.pictures.run_logs import Moment, RunLog
+from w2vtrain.evaluation.figures import plain_numbers
+from w2vtrain.pictures.figures import chart_figure, look
+from w2vtrain.pictures.page import shortened
+from w2vtrain.pictures.run_logs import RunLog
 
 X = {"epochs": "epochs", "words": "words of the text", "seconds": "seconds of training"}
 """The choices of a horizontal axis, with their labels."""
 PANELS = {
-    "loss": ("Loss (mean per example)", False, False, "loss"),
-    "rate": ("Learning rate", False, True, "learning rate"),
-    "speed": ("Speed (words per second)", False, True, "words/s"),
-    "perplexity": ("Held-out perplexity (logarithmic)", True, False, "held-out perplexity"),
-}
-"""The pictures: by the curve of a run, the title, whether the axis is logarithmic, whether it starts at 0, and the head
-of the column in the table below."""
-SIZE = (400.0, 290.0)
-"""Width and height of one picture, in pixels: its texts can be read at the width of a phone."""
+    "loss": "Loss (mean per example)", "rate": "Learning rate", "speed": "Speed (words per second)",
+    "perplexity": "Held-out perplexity",
+}  # fmt: skip
+"""The pictures: by the curve of a run, the title."""
+FROM_ZERO = ("rate", "speed")
+"""Curves whose vertical axis begins at 0."""
+WIDE_RANGE = 5
+"""Ratio of the largest to the smallest perplexity from which their axis is logarithmic."""
+WIDTH, HEIGHT = 400, 290
+"""Size of one picture, in pixels."""
 MAX_DOTTED_POINTS = 12
 """Curves with at most this many points have a dot at each."""
 
 
-def panels(runs: Sequence[RunLog], x: str = "epochs") -> list[Drawing]:
-    """Return a drawing of each curve that at least one run has. x: a name from X.
+def curves_figure(runs: Sequence[RunLog], title: str, x: str = "epochs") -> Any:
+    """Return a figure with a picture of each curve that at least one run has, and a legend if there are several runs.
 
-    Losses of different objectives cannot be compared: each objective has its own drawing of the loss.
+    x: a name from X. Losses of different objectives cannot be compared: each objective has its own picture of the loss.
     """
-    if x not in X:
-        raise UsageError(f"unknown axis {x!r}: use {', '.join(X)}")
-    with_loss = list(dict.fromkeys(run.objective for run in runs if run.loss))
-    losses = [_panel(runs, x, "loss", objective if len(with_loss) > 1 else None) for objective in with_loss]
-    others = [name for name in PANELS if name != "loss" and any(getattr(run, name) for run in runs)]
-    return [*losses, *(_panel(runs, x, name) for name in others)]
-
-
-def _panel(runs: Sequence[RunLog], x: str, name: str, objective: str | None = None) -> Drawing:
-    """Return a drawing of one curve of each run, or of the runs with an objective; a run has the same color in all."""
-    title, log, zero, _ = PANELS[name]
-    if objective is not None:
-        title = title.replace("Loss", f"Loss of {objective or 'an unknown objective'}")
-    curves = [
-        [(float(getattr(at, x)), value) for at, value in getattr(run, name)]
-        if objective in (None, run.objective)
-        else []
-        for run in runs
-    ]
-    horizontal = axis_of(X[x], [a for curve in curves for a, _ in curve], zero=True)
-    vertical = axis_of(title, [b for curve in curves for _, b in curve], log, zero)
-    chart = Chart(title, horizontal, vertical, *SIZE)
-    for index, curve in enumerate(curves):
-        color, dash = look(index)
-        chart.curve(curve, color, dash)
-        if len(curve) <= MAX_DOTTED_POINTS:
-            chart.dots(curve, color)
-    return chart.drawing
-
-
-def _legend(runs: Sequence[RunLog], width: float) -> Drawing:
-    return legend([(run.name, *look(index)) for index, run in enumerate(runs)], width)
-
-
-def curves_drawing(runs: Sequence[RunLog], title: str, x: str = "epochs") -> Drawing:
-    """Return all pictures of runs in two columns as one drawing, with a legend if there are several runs."""
-    parts = panels(runs, x)
-    columns = min(2, len(parts))
-    width = columns * parts[0].width
-    key = _legend(runs, width - 40)
-    top = 44 + (key.height if len(runs) > 1 else 0)
-    rows = -(-len(parts) // columns)
-    drawing = Drawing(width, top + rows * parts[0].height, title)
-    drawing.add(Label(20, 28, title, 16, bold=True))
+    objectives = list(dict.fromkeys(run.objective for run in runs if run.loss))
+    panels: list[tuple[str, str | None]] = [("loss", objective) for objective in objectives]
+    panels += [(name, None) for name in PANELS if name != "loss" and any(getattr(run, name) for run in runs)]
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = chart_figure(WIDTH * columns, HEIGHT * rows + 40)
+    if title:
+        figure.suptitle(title, x=0.02, ha="left", size=12, weight="bold")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, (name, objective) in zip(grid, panels, strict=False):
+        several = name == "loss" and len(objectives) > 1
+        heading = f"Loss of {objective or 'an unknown objective'} (mean per example)" if several else PANELS[name]
+        _draw(axes, [run if objective in (None, run.objective) else None for run in runs], name, x, heading)
+    for axes in grid[len(panels) :]:
+        axes.axis("off")
     if len(runs) > 1:
-        drawing.put(key, 20, 40)
-    for index, part in enumerate(parts):
-        drawing.put(part, index % columns * part.width, top + index // columns * part.height)
-    return drawing
+        names = [shortened(run.name, 45 * columns) for run in runs]
+        fitting = max(1, 50 * columns // (max(map(len, names)) + 8))
+        figure.legend(grid[0].get_lines(), names, loc="outside lower left", ncols=fitting, frameon=False, fontsize=9)
+    return figure
 
 
-def curves_svg(runs: Sequence[RunLog], x: str = "epochs") -> str:
-    """Return the pictures of runs as SVG elements for a page of page.py, below a legend if there are several runs."""
-    key = inline_svg(_legend(runs, SIZE[0])) if len(runs) > 1 else ""
-    figures = "\n".join(f"<div>{inline_svg(part)}</div>" for part in panels(runs, x))
-    return f'{key}<div class="panels">\n{figures}\n</div>'
+def _draw(axes: Any, runs: Sequence[RunLog | None], name: str, x: str, heading: str) -> None:
+    """Draw one curve of each run that is not None; a run has the same color in all pictures."""
+    from matplotlib.ticker import EngFormatter
 
-
-STYLE = ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}"
-"""The style of pages with these pictures: two beside each other if there is room."""
-
-
-def describe_curves(runs: Sequence[RunLog]) -> str:
-    """Return a table of the last value of each curve, as HTML."""
-    head = ["run", *(column for _, _, _, column in PANELS.values())]
-    rows = [[escaped(run.name), *(_last(getattr(run, name)) for name in PANELS)] for run in runs]
-    return table(head, rows, range(1, len(head)), "At the end of each run, or so far")
-
-
-def _last(curve: Sequence[tuple[Moment, float]]) -> str:
-    value = curve[-1][1] if curve else None
-    return "-" if value is None else f"{value:,.0f}" if value >= 10_000 else f"{value:.5g}"
+    values = []
+    for index, run in enumerate(runs):
+        curve = getattr(run, name) if run else []
+        values += [value for _, value in curve]
+        color, dash = look(index)
+        marker = "o" if len(curve) <= MAX_DOTTED_POINTS else None
+        axes.plot(
+            [getattr(at, x) for at, _ in curve], [value for _, value in curve], color=color, ls=dash, lw=1.5,
+            marker=marker, ms=4,
+        )  # fmt: skip
+    axes.xaxis.set_major_formatter(EngFormatter(sep="") if x == "words" else "{x:,g}")
+    axes.yaxis.set_major_formatter(EngFormatter(sep="") if name == "speed" else "{x:,g}")
+    axes.locator_params(axis="x", nbins=5)
+    axes.set_xlim(left=0)
+    if name in FROM_ZERO:
+        axes.set_ylim(bottom=min(0, *values))
+    elif name == "perplexity" and max(values) > WIDE_RANGE * min(values):
+        axes.set_yscale("log")
+        plain_numbers(axes.yaxis)
+        heading += " (logarithmic)"
+    axes.set_title(shortened(heading, 46), loc="left", size=10)
+    axes.set_xlabel(X[x], size=9)
+    axes.tick_params(labelsize=8.5)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -40,18 +40,6 @@ def text_width(text: str, size: float) -> float:
     return size * sum(map(_advance, text)) / 100
 
 
-def wrapped(text: str, width: float, size: float) -> list[str]:
-    """Return a text as lines that are at most `width` pixels wide, except for words that are wider."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and text_width(longer, size) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
-
-
 def _advance(character: str) -> int:
     code = ord(character)
     if 32 <= code < 127:

@@ -6,7 +6,7 @@ The pictures are drawn in pictures/.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +18,17 @@ from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option,
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import STDOUT, atomic_write
 from w2vtrain.system.terminal import echo, one_line, warning
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
-    from w2vtrain.pictures.drawing import Drawing
     from w2vtrain.pictures.word_map import Chosen
 
 picture_options: Any = all_of(
     click.option(
         "-o", "--output", required=True, metavar="FILE",
-        help="Picture to write: .png (needs the package matplotlib), .svg, or .html, a page that loads nothing.",
+        help="Picture to write: .png, .svg or .pdf, and for a map also .html, a page that loads nothing.",
     ),
     click.option("--title", metavar="TEXT", help="Title of the picture.  [default: the name of the input]"),
     click.option("--force", is_flag=True, help="Overwrite the output file."),
@@ -61,7 +60,7 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
     folder. Several runs are drawn in the same pictures.
     """
     with imports():
-        from w2vtrain.pictures.curves import STYLE, curves_drawing, curves_svg, describe_curves
+        from w2vtrain.pictures.curves import curves_figure
         from w2vtrain.pictures.run_logs import read_run
     refuse_stdin_twice(*logs)
     _check(output, logs, force)
@@ -70,11 +69,8 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
         with readable(log) as path:
             runs.append(read_run(path, _shown(log)))
     heading = title or ("Training" if len(runs) > 1 else f"Training: {runs[0].name}")
-
-    def body() -> str:
-        return f"{curves_svg(runs, x)}\n{describe_curves(runs)}"
-
-    _write(output, force, quiet, heading, lambda: curves_drawing(runs, heading, x), body, style=STYLE)
+    _write(output, force, curves_figure(runs, heading, x))
+    _say(quiet, output)
 
 
 @plot.command(name="map", epilog=CODES, short_help="Draw words in two dimensions.")
@@ -113,10 +109,11 @@ def map_(
         raise click.UsageError("give the words as arguments, with --group or with --words, not in two ways")
     refuse_stdin_twice(vectors, word_file or "")
     settings, _ = resolve(given(flags, ("seed",)))
-    _check(output, [vectors, word_file or ""], force)
+    _check(output, [vectors, word_file or ""], force, ".html")
     with imports():
+        from w2vtrain.pictures.page import page
         from w2vtrain.pictures.projection import check_method
-        from w2vtrain.pictures.word_map import SCRIPT, STYLE, fragment, make_map, map_drawing
+        from w2vtrain.pictures.word_map import SCRIPT, make_map, map_facts, map_figure
     check_method(method)
     asked = _read_words(word_file) if word_file else _in_groups(groups) if groups else {_text(w): "" for w in words}
     is_page = Path(output).suffix.lower() == ".html"
@@ -126,11 +123,13 @@ def map_(
         loaded.words, loaded.matrix, chosen, count, method, settings.seed, **({} if is_page else {"neighbors": 0})
     )
     heading = title or f"Words of {_shown(vectors)}"
-    style = STYLE + "\nbody{max-width:96rem;padding-top:1.5rem;padding-bottom:1.5rem}"
-    _write(
-        output, force, quiet, heading, lambda: map_drawing(word_map, heading), lambda: fragment(word_map),
-        word_map.caption, style=style, script=SCRIPT,
-    )  # fmt: skip
+    if is_page:
+        text = page("map.html", SCRIPT, title=heading, map=map_facts(word_map))
+        with atomic_write(output, force) as file:
+            file.write(text.encode())
+    else:
+        _write(output, force, map_figure(word_map, heading))
+    _say(quiet, output, word_map.caption)
 
 
 @plot.command(epilog=CODES, short_help="Draw counts of words by rank, with a Zipf-Mandelbrot law.")
@@ -147,50 +146,41 @@ def counts(vocab: str, output: str, title: str | None, force: bool, quiet: bool,
     settings, _ = resolve(given(flags, ("min_count", "sample")))
     _check(output, [vocab], force)
     with imports():
-        from w2vtrain.pictures.counts import captions, counts_drawing, counts_svg, read_falling_counts
-        from w2vtrain.pictures.page import escaped
+        from w2vtrain.pictures.counts import captions, counts_figure, read_falling_counts
     with readable(vocab) as path:
         falling = read_falling_counts(path)
     heading = title or f"Counts of {_shown(vocab)}"
     limits = settings.min_count, settings.sample
     sentences = captions(falling, *limits)
-
-    def body() -> str:
-        notes = "".join(f"<p>{escaped(sentence)}</p>\n" for sentence in sentences)
-        return f"<figure>{counts_svg(falling, *limits)}</figure>\n{notes}"
-
-    _write(output, force, quiet, heading, lambda: counts_drawing(falling, *limits, title=heading), body, *sentences)
+    _write(output, force, counts_figure(falling, *limits, heading, sentences))
+    _say(quiet, output, *sentences)
 
 
 def _shown(path: str) -> str:
     return "standard input" if path == STDOUT else one_line(path)
 
 
-def _check(output: str, inputs: Sequence[str], force: bool) -> None:
-    from w2vtrain.pictures.drawing import check_picture_file
+def _check(output: str, inputs: Sequence[str], force: bool, *more: str) -> None:
+    """Refuse an output that cannot be written. more: suffixes beside those of figures."""
+    from w2vtrain.pictures.figures import SUFFIXES, check_picture_file
 
-    check_picture_file(output, force)
+    check_picture_file(output, force, (*SUFFIXES, *more))
     check_different([output], [path for path in inputs if path and path != STDOUT])
 
 
-def _write(
-    output: str, force: bool, quiet: bool, heading: str, drawing: Callable[[], Drawing], body: Callable[[], str],
-    *notes: str, style: str = "", script: str = "",
-) -> None:  # fmt: skip
-    """Write the picture, and say what it shows. body: returns what a page has below its heading, as HTML."""
-    from w2vtrain.pictures.drawing import write_picture
-    from w2vtrain.pictures.page import escaped, page
+def _write(output: str, force: bool, figure: Any) -> None:
+    from w2vtrain.pictures.figures import write_figure
 
-    def web() -> str:
-        return page(heading, f"<h1>{escaped(heading)}</h1>\n{body()}", style, script)
-
-    missing = write_picture(output, force, drawing, web)
-    if missing:
+    if missing := write_figure(figure, output, force):
         some = " ".join(missing[:MAX_NAMED_WORDS]) + " ..." * (len(missing) > MAX_NAMED_WORDS)
         warning(
             f"{output}: no installed font has the characters {some}, which are drawn as boxes: install a font of their"
-            " script, or write .svg or .html, which take the reader's fonts"
+            " script, or write .svg, which takes the reader's fonts"
         )
+
+
+def _say(quiet: bool, output: str, *notes: str) -> None:
+    """Print what the picture shows, and its name."""
     for line in () if quiet else (*notes, f"output      {output}"):
         echo(one_line(line), err=True)
 

@@ -40,20 +40,15 @@ def report(
     them. The page is one file: it loads nothing, works offline, and prints.
     """
     with imports():
-        from w2vtrain.pictures.report_page import neighbors_of, spread_words
-        from w2vtrain.pictures.report_page import report as page_of
-        from w2vtrain.pictures.scores import scores_of
+        from w2vtrain.pictures.figures import check_packages
+        from w2vtrain.pictures.report import report as page_of
         from w2vtrain.pictures.subject import subject_of
     if source == STDOUT:
         raise UsageError("-: a report needs a file or a folder, beside which it looks for the record")
     check_different([output], [source, f"{source}.json", *filter(None, [questions, *pairs, log_json])])
+    check_packages(output)
     check_writable(output, force)
-    subject = subject_of(source, log_json)
-    scores, neighbors = [], []
-    if subject.vectors:
-        scores = scores_of(subject.vectors, [questions] if questions else [], pairs)
-        asked = (words or "").replace(",", " ").split()
-        neighbors = neighbors_of(subject.keyed(), asked or spread_words(subject.vectors.words))
-    text = page_of(subject, scores, neighbors, map_words)
+    asked = (words or "").replace(",", " ").split()
+    text = page_of(subject_of(source, log_json), asked, [questions] if questions else [], pairs, map_words)
     with atomic_write(output, force) as file:
         file.write(text.encode())

@@ -29,8 +29,8 @@ MAX_REPORTS = 1000
 """Reports of progress that are drawn; more are averaged, because a picture is 400 pixels wide."""
 
 
-Size = Annotated[float, Meta(ge=0.0, le=1e300)]
-Value = Annotated[float, Meta(ge=-1e300, le=1e300)] | None
+Size = Annotated[float, Meta(ge=0.0, le=1e100)]
+Value = Annotated[float, Meta(ge=-1e100, le=1e100)] | None
 """A number, or None if it is not known: NaN is null in JSON. Larger ones could not be drawn."""
 
 
@@ -244,7 +244,7 @@ def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]
         if entry.seconds > 0 and learned > 0:
             run.speed.append((at, learned / entry.seconds))
         perplexity = entry.heldout.perplexity if entry.heldout else None
-        if perplexity is not None and perplexity > 0:
+        if perplexity is not None and perplexity >= 1:
             run.perplexity.append((at, perplexity))
     first, last, planned = settings.alpha, settings.min_alpha, settings.epochs
     falls_evenly = settings.seconds is None

@@ -1,13 +1,13 @@
-"""Map words in two dimensions: which words, where they are, and the map as a drawing or as a part of a web page.
+"""Map words in two dimensions: which words, where they are, and the map as a figure or as a part of a web page.
 
 projection.py finds the points, and labels.py decides which labels have room. Words are foreign data: they are only
 ever shown as text.
 """
 
-import html
 from collections.abc import Sequence
 from itertools import compress, islice
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,25 +15,27 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.categories import spherical_kmeans
 from w2vtrain.embeddings.neighbors import Answers, nearest_rows, row_norms
+from w2vtrain.evaluation.figures import new_figure
 from w2vtrain.formats.transforms import unit_rows
-from w2vtrain.pictures.chart import COLORS, shortened
-from w2vtrain.pictures.drawing import FONT, Dot, Drawing, Label, Line, visible
-from w2vtrain.pictures.labels import ASCENT, Box, place, text_width, wrapped
-from w2vtrain.pictures.page import embedded, escaped
+from w2vtrain.pictures.figures import COLORS, DPI, POINT
+from w2vtrain.pictures.labels import ASCENT, Box, place
+from w2vtrain.pictures.page import LIGHT, shortened, visible
 from w2vtrain.pictures.projection import Points, project
 
 MAP_WORDS, MAP_NEIGHBORS = 300, 8
 """Words on a map, and neighbors that it lists of each, by default."""
 WIDTH, HEIGHT, MARGIN = 1100.0, 760.0, 24.0
 """Size of a map and the margin around its points, in pixels."""
-SIZE, RADIUS, INSIDE = 12.5, 2.8, 1.5
-"""Size of the labels, radius of the points, and radius of the hole of those that are rings, in pixels."""
+SIZE, RADIUS = 12.5, 2.8
+"""Size of the labels and radius of the points, in pixels."""
+LEGEND_COLUMNS, MAX_NAME = 4, 36
+"""Columns of the legend of a figure, and characters of a group's name there."""
 SKIPPED = 200
 """As many of the most frequent words are not on a map by default: they are in every sentence."""
 CLUSTERS, CLUSTER_WORDS, NAMING = 8, 20, 3
 """Most clusters by which words are colored, fewest words per cluster, and words that name one."""
-SCRIPT, STYLE = (Path(__file__).with_suffix(suffix).read_text(encoding="utf-8") for suffix in (".js", ".css"))
-"""The script and the style of pages that contain a map; both serve any number of maps."""
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+"""The script of pages that contain a map."""
 
 
 class WordMap(NamedTuple):
@@ -154,88 +156,63 @@ def _fitted(points: Points) -> Points:
     return pixels
 
 
-def map_drawing(word_map: WordMap, title: str) -> Drawing:
-    """Return a map as a drawing with a title above and its caption below. Points without room have no label."""
-    key = _legend(word_map)
-    top = 44.0 + key.height
+def map_figure(word_map: WordMap, title: str) -> Any:
+    """Return a map as a figure with a title and a legend above, and its caption below.
+
+    Points without room have no label.
+    """
     boxes = _labels(word_map)
     hidden = boxes.count(None)
     note = f" {hidden:,} words have no room for a label." if hidden else ""
-    caption = wrapped(word_map.caption + note, WIDTH - 2 * MARGIN, 12)
-    drawing = Drawing(WIDTH, HEIGHT + top + 18 + 16 * len(caption), title)
-    drawing.add(Label(MARGIN, 28, title, 16, bold=True))
-    drawing.put(key, MARGIN, 38)
-    drawing.add(*(Label(MARGIN, HEIGHT + top + 16 + 16 * i, line, 12, "muted") for i, line in enumerate(caption)))
-    drawing.add(Line([(MARGIN, top), (WIDTH - MARGIN, top)], "line"))
-    for (x, y), group, box in zip(word_map.points.tolist(), word_map.groups, boxes, strict=True):
-        drawing.add(*_point(x, y + top, group, 1.0 if box else 0.45))
+    caption = wrap(word_map.caption + note, 170)
+    top, bottom = 46 + 22 * -(-len(word_map.names) // LEGEND_COLUMNS), 20 + 16 * len(caption)
+    height = top + HEIGHT + bottom
+    figure = new_figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI)
+    axes = figure.add_axes((0, bottom / height, 1, HEIGHT / height), xlim=(0, WIDTH), ylim=(HEIGHT, 0))
+    axes.axis("off")  # what is left has the pixels of the map as its coordinates
+    labeled, groups = np.array([box is not None for box in boxes]), np.array(word_map.groups)
+    for group in range(max(word_map.groups) + 1):
+        members = groups == group
+        color, ring = COLORS[group % len(COLORS)], group // len(COLORS) % 2
+        axes.scatter(
+            *word_map.points[members].T, s=(2 * RADIUS * POINT) ** 2, color="white" if ring else color,
+            edgecolor=color, lw=1.4 * ring * POINT, alpha=np.where(labeled[members], 1, 0.45),
+        )  # fmt: skip
     for word, box in zip(word_map.words, boxes, strict=True):
         if box:
-            drawing.add(Label(box.left, box.top + top + SIZE * ASCENT, word, SIZE, halo=True))
-    return drawing
-
-
-def _point(x: float, y: float, group: int, opacity: float = 1.0) -> list[Dot]:
-    """Return the point of a word: each group has a color and, after four of them, a ring instead of a disk."""
-    color, ring = COLORS[group % len(COLORS)], group // len(COLORS) % 2
-    return [Dot(x, y, RADIUS, color, opacity), *([Dot(x, y, INSIDE, "bg")] if ring else [])]
-
-
-def _legend(word_map: WordMap) -> Drawing:
-    """Return the names of the groups beside their points, in as many lines as they need; empty if they have none."""
-    x, y, items = 0.0, 14.0, Drawing(WIDTH - 2 * MARGIN, 0, "legend")
-    for group, name in enumerate(word_map.names):
-        short = shortened(visible(name), items.width - 20, 12)
-        needed = 12 + text_width(short, 12) + 22
-        if x and x + needed - 22 > items.width:
-            x, y = 0.0, y + 19
-        items.add(*_point(x + RADIUS, y - 4, group), Label(x + 12, y, short, 12))
-        x, items.height = x + needed, y + 8
-    return items
+            axes.text(box.left, box.top + SIZE * ASCENT, visible(word), size=SIZE * POINT, color=LIGHT["ink"])
+    left, under = MARGIN / WIDTH, 1 - 36 / height
+    figure.text(left, 1 - 28 / height, visible(title), size=16 * POINT, weight="bold")
+    if word_map.names:
+        names = [shortened(visible(name), MAX_NAME) for name in word_map.names]
+        figure.legend(
+            axes.collections, names, loc="upper left", bbox_to_anchor=(left, under), ncols=LEGEND_COLUMNS,
+            frameon=False, fontsize=12 * POINT, borderpad=0, borderaxespad=0, handlelength=0.8, handletextpad=0.4,
+        )  # fmt: skip
+    below = (bottom - 6) / height
+    figure.text(left, below, "\n".join(caption), size=12 * POINT, va="top", linespacing=1.3, color=LIGHT["muted"])
+    return figure
 
 
 def _labels(word_map: WordMap) -> list[Box | None]:
     return place(word_map.points, list(map(visible, word_map.words)), SIZE, Box(2, 2, WIDTH - 2, HEIGHT - 2), RADIUS)
 
 
-def fragment(word_map: WordMap) -> str:
-    """Return a map as HTML for a page that has STYLE and SCRIPT: it can be searched, zoomed, and asked for neighbors.
+def map_facts(word_map: WordMap) -> dict[str, Any]:
+    """Return what the template word_map.html shows of a map: it can be searched, zoomed, and asked for neighbors.
 
-    Without its script, it is a picture.
+    Without the page's script, it is a picture.
     """
-    groups = []
-    looks = [f"{COLORS[group % len(COLORS)]}{' ring' * (group // len(COLORS) % 2)}" for group in word_map.groups]
-    for word, point, look, near, box in zip(
-        word_map.words, word_map.points.tolist(), looks, word_map.neighbors, _labels(word_map), strict=True
-    ):
-        x, y = point
-        label = f'x="{box.left - x:.1f}" y="{box.top - y + SIZE * ASCENT:.1f}"' if box else 'display="none"'
-        listed = embedded([[visible(other), round(cosine, 3)] for other, cosine in near])
-        groups.append(
-            f'<g class="word" data-x="{x:g}" data-y="{y:g}" data-near="{html.escape(listed)}"'
-            f' transform="translate({x:g} {y:g})"><circle class="{look}" r="{RADIUS:g}"/>'
-            f"<text {label}>{escaped(word)}</text></g>"
-        )
-    shown = dict(zip(word_map.groups, looks, strict=True))
-    entries = "".join(
-        f'<li><svg viewBox="-4 -4 8 8" aria-hidden="true"><circle class="{shown[group]}" r="{RADIUS:g}"/></svg>'
-        f"{escaped(name)}</li>"
-        for group, name in enumerate(word_map.names)
-    )
-    label = f"Map of {len(word_map.words)} words. Arrow keys move between words, plus and minus zoom, 0 shows all."
-    return "\n".join(
-        [
-            '<figure class="word-map">',
-            '<div class="tools"><label>Find <input type="search" autocomplete="off" spellcheck="false"'
-            ' placeholder="a word"></label><span class="zoom"><button type="button" data-zoom="1.5"'
-            ' aria-label="Zoom in">+</button><button type="button" data-zoom="0.6667" aria-label="Zoom out">−</button>'
-            '<button type="button" data-zoom="0">Show all</button></span></div>',
-            f'<ul class="groups">{entries}</ul>' if entries else "",
-            f'<div class="stage"><svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" tabindex="0" role="group" aria-label="{label}"'
-            f' font-family="{html.escape(FONT)}" font-size="{SIZE:g}">',
-            *groups,
-            '</svg><div class="facts" role="status" aria-live="polite"><p class="muted">Point at a word to see its'
-            " nearest neighbors, those of all words by cosine. Click to keep it selected.</p></div></div>",
-            f"<figcaption>{escaped(word_map.caption)}</figcaption>\n</figure>",
-        ]
-    )
+    looks = [f"c{group % len(COLORS) + 1}{' ring' * (group // len(COLORS) % 2)}" for group in word_map.groups]
+    listed = [[[visible(other), round(cosine, 3)] for other, cosine in near] for near in word_map.neighbors]
+    offsets = [
+        None if box is None else (box.left - x, box.top - y + SIZE * ASCENT)
+        for (x, y), box in zip(word_map.points.tolist(), _labels(word_map), strict=True)
+    ]
+    words = zip(word_map.words, word_map.points.tolist(), looks, listed, offsets, strict=True)
+    look_of = dict(zip(word_map.groups, looks, strict=True))
+    groups = [(name, look_of[group]) for group, name in enumerate(word_map.names)]
+    return {
+        "words": list(words), "groups": groups, "caption": word_map.caption, "width": WIDTH, "height": HEIGHT,
+        "size": SIZE, "radius": RADIUS,
+    }  # fmt: skip

@@ -37,7 +37,6 @@ def page(template: str, script: str = "", **facts: Any) -> str:
     Content-Security-Policy allows; facts: what the template shows.
     """
     from jinja2 import Environment, FileSystemLoader  # an optional package
-    from markupsafe import Markup
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, finalize=_text, trim_blocks=True,
@@ -47,7 +46,7 @@ def page(template: str, script: str = "", **facts: Any) -> str:
         "amount": "{:,.0f}".format, "counted": counted, "duration": duration, "short": shortened, "size": size_text,
     }  # fmt: skip
     return environment.get_template(template).render(
-        script=Markup(script), policy=_policy(script), light=LIGHT, dark=DARK, **facts
+        script=script, policy=_policy(script), light=LIGHT, dark=DARK, **facts
     )
 
 

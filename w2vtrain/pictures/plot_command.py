@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 picture_options: Any = all_of(
     click.option(
         "-o", "--output", required=True, metavar="FILE",
-        help="Picture to write: .png, .svg or .pdf, and for a map also .html, a page that loads nothing.",
+        help="Picture to write: .png, .svg, .pdf or, of a map, .html, a page that loads nothing. Needs w2vtrain[plot].",
     ),
     click.option("--title", metavar="TEXT", help="Title of the picture.  [default: the name of the input]"),
     click.option("--force", is_flag=True, help="Overwrite the output file."),

@@ -19,8 +19,8 @@ from limits import Limits, measure_limits
 from observed import Observed, observe
 from roofline import limiting, scaling
 
-from w2vtrain.commands import bench as installed
 from w2vtrain.commands.shell import execute
+from w2vtrain.evaluation import bench_command as installed
 from w2vtrain.evaluation.measure import Measurement
 from w2vtrain.evaluation.speed import Bench, ratios
 from w2vtrain.evaluation.systems import Job

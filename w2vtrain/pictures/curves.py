@@ -40,7 +40,7 @@ def curves_figure(runs: Sequence[RunLog], title: str, x: str = "epochs") -> Any:
     rows = -(-len(panels) // columns)
     figure = chart_figure(WIDTH * columns, HEIGHT * rows + 40)
     if title:
-        figure.suptitle(title, x=0.02, ha="left", size=12, weight="bold")
+        figure.suptitle(shortened(title, 45 * columns), x=0.02, ha="left", size=12, weight="bold")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, (name, objective) in zip(grid, panels, strict=False):
         several = name == "loss" and len(objectives) > 1

@@ -182,7 +182,7 @@ def map_figure(word_map: WordMap, title: str) -> Any:
         if box:
             axes.text(box.left, box.top + SIZE * ASCENT, visible(word), size=SIZE * POINT, color=LIGHT["ink"])
     left, under = MARGIN / WIDTH, 1 - 36 / height
-    figure.text(left, 1 - 28 / height, visible(title), size=16 * POINT, weight="bold")
+    figure.text(left, 1 - 28 / height, shortened(visible(title), 100), size=16 * POINT, weight="bold")
     if word_map.names:
         names = [shortened(visible(name), MAX_NAME) for name in word_map.names]
         figure.legend(

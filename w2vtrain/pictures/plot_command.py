@@ -1,7 +1,4 @@
-"""The commands `plot curves`, `plot map` and `plot counts`: pictures of runs, vectors and counts.
-
-The pictures are drawn in pictures/.
-"""
+"""The commands `plot curves`, `plot map` and `plot counts`: pictures of runs, vectors and counts."""
 
 from __future__ import annotations
 

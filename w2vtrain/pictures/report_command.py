@@ -1,7 +1,4 @@
-"""The command `report`: write a page about a run, a model or vectors.
-
-pictures/ gathers the facts and writes the HTML.
-"""
+"""The command `report`: write a page about a run, a model or vectors."""
 
 import click
 

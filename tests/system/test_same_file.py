@@ -136,9 +136,8 @@ def test_an_output_in_the_run_folder_is_refused_in_any_case(case_insensitive):
         (["bench", "a.txt", "--json", "b.txt", "--plot", "./b.txt"], "./b.txt: given for two outputs"),
         (["vocab", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
         (["convert", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
-        (["tree", "a.txt", "sub", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
     ],
-    ids=["bench", "bench, two outputs", "vocab", "convert", "tree"],
+    ids=["bench", "bench, two outputs", "vocab", "convert"],
 )
 def test_every_command_spares_a_hard_link_of_its_input(folder, w2vtrain_here, words, message):
     before = Path("second.txt").read_bytes()

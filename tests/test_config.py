@@ -108,6 +108,13 @@ def test_settings_files_of_more_than_1_mib_are_refused(tmp_path):
         read_toml(toml(tmp_path, f"window = 3\n#{rest}"))
 
 
+def test_a_key_of_hundreds_of_parts_is_refused_before_it_is_parsed(tmp_path):
+    for text in ("window = 3\n" + "a." * 400 + "b = 1", "x = {" + "a." * 400 + "b = 1}", "[" + "a." * 400 + "b]"):
+        with pytest.raises(ConfigError, match=r"toml:\d: 400 dots in a line"):
+            read_toml(toml(tmp_path, text))
+    assert read_toml(toml(tmp_path, f"window = 3  # {'.' * 200}\n  # {'.' * 400}"))["window"] == 3
+
+
 def test_many_unknown_settings_give_a_short_message(tmp_path):
     names = [f"windo{number}" for number in range(50_000)]
     for refuse in (

@@ -36,6 +36,8 @@ from w2vtrain.registry import members, our_name
 ENVIRONMENT = "W2VTRAIN_"
 MAX_TOML_BYTES = 1 << 20
 """Maximum size of a settings file in bytes."""
+MAX_DOTS = 300
+"""Maximum number of dots in a line of a settings file, except in comments."""
 MAX_PROBLEMS = 10
 """Maximum number of unknown settings that one message names."""
 WHOLE_SENTENCE = "sentence"
@@ -237,7 +239,9 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         text = read_small(
             path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file"
         ).decode()
-        data = tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        _check_keys(text, path)
+        data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise ConfigError(f"{path}: not TOML: {error}") from None
     data = {name.replace("-", "_"): value for name, value in data.items()}
@@ -252,6 +256,15 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     if unknown := [name for name in data if name not in NAMES]:
         raise ConfigError(f"{path}: {_unknown(unknown, NAMES)}")
     return {**data, "options": _table(path, data)}
+
+
+def _check_keys(text: str, path: str | Path) -> None:
+    """Raise ConfigError for a line that may be a key of hundreds of parts: tomllib takes time quadratic in them."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > MAX_DOTS and not line.lstrip().startswith("#"):
+            raise ConfigError(
+                f"{path}:{number}: {line.count('.'):,} dots in a line: a settings key has at most three parts"
+            )
 
 
 def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -163,7 +163,8 @@ class _Learner:
                 self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
             if self.state.has_ended(self.schedule.epochs):
                 break
-        check_weights(self.engine.weights(), self.schedule.alpha, self.state.epoch, self.largest)
+        limit = math.inf if self.early_stopping.text else self.largest  # an epoch before may have been the best
+        check_weights(self.engine.weights(), self.schedule.alpha, self.state.epoch, limit)
         self.check_loss()
         self.record.seconds["training"] = self.state.spent
         if self.early_stopping.text:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, OnRead, append, temporary
-from w2vtrain.text.joining import Lines, join_counted
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
+
+if TYPE_CHECKING:
+    from w2vtrain.text.joining import Lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,8 @@ class Counted:
         self._text: Counting | Lines = counting
         self._invalid, self._closed = self._merged.invalid + counting.reader.invalid, False
         if table := counting.source.phrases:
+            from w2vtrain.text.joining import join_counted
+
             self._text, self._merged = join_counted(counting, self._merged, table)
             counting.close()
         self.token_count, self.lines = self._merged.token_count, counting.total(word_table.LINES)

@@ -15,11 +15,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from w2vtrain.errors import NoSentences, TokenError, shown
-from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import BlocksInMemory, File
 from w2vtrain.text.text_files import BLOCK_BYTES, blocks
+
+if TYPE_CHECKING:
+    from w2vtrain.text.phrase_table import PhraseTable
 
 TokenLists = Iterable[Iterable[str]]
 """Sentences, each of which is an iterable of words."""
@@ -62,7 +65,7 @@ class Sentences:
     files: tuple[File, ...] = ()
     size: int | None = None
     errors = "replace"  # without effect, because everything is valid UTF-8
-    phrases: PhraseTable | None = None
+    phrases: "PhraseTable | None" = None
 
     def __init__(self, sentences: TokenLists, name: str = "the corpus", block_bytes: int = BLOCK_BYTES) -> None:
         if not _is_iterable(sentences):

@@ -5,9 +5,10 @@ Nothing is read here: text_files.py reads text files, and sentences.py reads lis
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from w2vtrain.text.phrase_table import PhraseTable
+if TYPE_CHECKING:
+    from w2vtrain.text.phrase_table import PhraseTable
 
 MAX_TOKEN_BYTES = 1000
 """Longer tokens are skipped and counted, not truncated."""
@@ -88,7 +89,7 @@ class Source(Protocol):
     writes them as other bytes. `tokens_of` and `words_of` translate.
     """
 
-    phrases: PhraseTable | None
+    phrases: "PhraseTable | None"
 
     @property
     def files(self) -> Sequence[File]: ...  # noqa: D102

@@ -17,13 +17,15 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from glob import glob, has_magic
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
 from w2vtrain.system.compression import ARCHIVE_BYTES, MIN_HEAD_BYTES, decompressed, recognize, refuse_archive
 from w2vtrain.system.reading import why_unopened
-from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE_BYTES, Blocks, File
+
+if TYPE_CHECKING:
+    from w2vtrain.text.phrase_table import PhraseTable
 
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
@@ -47,7 +49,7 @@ class Corpus:
     Raise InputMissing if a source does not exist or cannot be read, and UsageError for no sources or `-` twice.
     """
 
-    phrases: PhraseTable | None = None
+    phrases: "PhraseTable | None" = None
     column: str = ""
     """The column of tables, which tables.py reads; none for text."""
 

@@ -31,7 +31,7 @@ SIZE, RADIUS = 12.5, 2.8
 LEGEND_COLUMNS, MAX_NAME = 4, 36
 """Columns of the legend of a figure, and characters of a group's name there."""
 SKIPPED = 200
-"""As many of the most frequent words are not on a map by default: they are in every sentence."""
+"""Number of most frequent words that a map leaves out by default, because they occur in every sentence."""
 CLUSTERS, CLUSTER_WORDS, NAMING = 8, 20, 3
 """Most clusters by which words are colored, fewest words per cluster, and words that name one."""
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")

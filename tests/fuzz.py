@@ -9,7 +9,6 @@ import argparse
 import bz2
 import ctypes
 import gzip
-import hashlib
 import inspect
 import itertools
 import json
@@ -31,6 +30,7 @@ from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import zstandard
@@ -45,14 +45,12 @@ from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
-from w2vtrain.system.trust import Trusted
 from w2vtrain.tables import columns, delimited, json_lines
 from w2vtrain.tables import source as tables
 from w2vtrain.text import text_files, vocabulary
 from w2vtrain.training import checkpoint, plan, predictor, run_folder
 from w2vtrain.training.fingerprint import FileRead, Fingerprint
-from w2vtrain.training.folder import read_journal
-from w2vtrain.training.journal import Journal, WrittenFile
+from w2vtrain.training.folder import Config, run_config, write_config
 from w2vtrain.training.state import Epoch, Saved, State
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
@@ -137,27 +135,12 @@ def read_keyed(path):
 
 
 def read_state(path):
-    data = path.read_bytes()
-    read_checkpoint(path, data, manifest_of(data))
-
-
-def read_manifest(path):
-    state = (path.parent / "good-state").read_bytes()
-    read_checkpoint(path, state, path.read_bytes())
-
-
-def manifest_of(state):
-    digest = {"bytes": len(state), "sha256": hashlib.sha256(state).hexdigest()}
-    return checkpoint.sealed({"schema": checkpoint.SCHEMA, "number": 1, **digest, "run": {}}).encode()
-
-
-def read_checkpoint(path, state, manifest):
-    folder = path.parent / "ckpt-000001"
-    folder.mkdir(exist_ok=True)
-    (folder / checkpoint.STATE).write_bytes(state)
-    (folder / checkpoint.MANIFEST).write_bytes(manifest)
-    if found := refused(checkpoint.load, path.parent):
-        refused(found.saved)
+    """Read a checkpoint, once with its checksum and once with the right one, which whoever tampers can compute."""
+    checkpoint.path_of(path.parent, 1).write_bytes(path.read_bytes())
+    refused(checkpoint.read, path.parent, 1)
+    with patch.object(checkpoint, "checksum", lambda *about: ""):
+        refused(checkpoint.read, path.parent, 1)
+    refused(checkpoint.newest_saved, path.parent, "")
 
 
 def read_settings(path):
@@ -231,9 +214,9 @@ def read_run(path):
     folder = path.parent / "run"
     folder.mkdir(exist_ok=True)
     (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
-    if journal := refused(read_journal, folder):
-        refused(resume.asked_before, folder, journal.description)
-    refused(run_folder.RunFolder(folder).read, config.Settings(), {"request": {"sources": ["text"]}})
+    if found := refused(run_config, folder):
+        refused(resume.asked_before, folder, found)
+    refused(run_folder.RunFolder(folder).read, config.Settings(), {"cwd": "/", "request": {"sources": ["text"]}})
 
 
 def read_result(path):
@@ -373,20 +356,17 @@ def state_of(folder):
     saved = Saved(
         State().after(epoch), read, [asdict(epoch)], finished=1, scoring=0.5, lowest=9.5, waited=0, best=False
     )
-    return made(folder, safetensors.write_safetensors, arrays, {"about": json_text.json_text(asdict(saved))})
+    return made(
+        folder,
+        safetensors.write_safetensors,
+        arrays,
+        {"run": "", "sha256": "", "about": json_text.json_text(asdict(saved))},
+    )
 
 
 def state_seeds(folder):
     yield state_of(folder)
     yield from model_seeds(folder)
-
-
-def manifest_seeds(folder):
-    state = state_of(folder)
-    (folder.parent / "good-state").write_bytes(state)
-    yield manifest_of(state)
-    yield b"[1]"
-    yield b'{"schema": 3}'
 
 
 def settings_seeds(_):
@@ -463,11 +443,9 @@ def run_seeds(folder):
     origins = {**dict.fromkeys(config.FIELDS, "default"), "options": {}}
     asked = request.FitRequest(["text"], {"window": "3"}, "vectors.txt", origins=origins)
     settings = {**vars(config.Settings()), "alpha": 0.025}
-    begun = Journal(
-        folder, Trusted(frozenset()), {"cwd": "/", "request": vars(asked), "settings": settings}, locks={"/v": 3}
-    )
-    begun.outputs |= {"/v": WrittenFile(1, 2, "ab"), "/log": WrittenFile(4, log=True)}
-    begun.save()
+    begun = Config.new("/", vars(asked), settings)
+    begun.written |= {"/v": [1, 2, 3], "/log": [4]}
+    write_config(folder, begun)
     yield (folder / run_folder.CONFIG).read_bytes()
 
 
@@ -497,7 +475,6 @@ LOADERS = {
     "fasttext": Loader(read_model, fasttext_seeds),
     "keyed": Loader(read_keyed, keyed_seeds),
     "state": Loader(read_state, state_seeds),
-    "manifest": Loader(read_manifest, manifest_seeds),
     "settings": Loader(read_settings, settings_seeds),
     "questions": Loader(read_questions, question_seeds),
     "pairs": Loader(read_pairs, pair_seeds),

@@ -87,7 +87,7 @@ MUTANTS = (
     Mutant(
         "file-that-all-can-write", "system/trust.py", "modes and status.st_mode & stat.S_IWOTH",
         "modes and status.st_mode & stat.S_IXOTH",
-        "training/test_foreign_runs.py::test_files_that_everyone_can_write_to_are_refused",
+        "kernels/test_jit.py",
     ),
     # kernels
     Mutant(
@@ -240,19 +240,23 @@ MUTANTS = (
     # training
     Mutant(
         "checkpoints-kept", "training/checkpoint.py", "KEPT_CHECKPOINTS = 2", "KEPT_CHECKPOINTS = 1",
-        "training/test_checkpoint.py::test_save_keeps_the_newest_two_checkpoints_and_load_returns_the_newest",
+        "training/test_checkpoint.py::test_the_newest_two_checkpoints_are_kept_and_the_newest_is_read",
     ),
     Mutant(
-        "sync-of-checkpoint-folder", "training/checkpoint.py", "        sync_folder(folder)\n    except",
-        "        pass\n    except", "training/test_disks.py::test_a_saved_checkpoint_survives_a_power_loss",
+        "sync-of-folder", "system/files.py", "        sync_folder(target.parent)\n", "        pass\n",
+        "training/test_disks.py::test_a_saved_checkpoint_survives_a_power_loss",
     ),
     Mutant(
-        "digest-of-checkpoint", "training/checkpoint.py", "checksum(state)[0] != manifest.sha256",
-        "not checksum(state)", "training/test_checkpoint.py::test_a_flipped_bit_is_always_detected",
+        "checksum-of-checkpoint", "training/checkpoint.py", "if digest != checksum(arrays, run, about):",
+        "if not checksum(arrays, run, about):", "training/test_checkpoint.py::test_a_flipped_bit_is_always_detected",
     ),
     Mutant(
-        "checkpoint-that-is-a-link", "training/checkpoint.py", " if not entry.is_symlink()]", "]",
-        "training/test_foreign_runs.py::test_checkpoints_that_are_symbolic_links_are_ignored",
+        "checkpoint-of-another-run", "training/checkpoint.py", "        if found.run == run:", "        if found.run:",
+        "training/test_checkpoint.py::test_checkpoints_of_another_run_are_not_read",
+    ),
+    Mutant(
+        "checkpoint-out-of-reach", "training/checkpoint.py", "        raise ReadError(\n", "        raise DataError(\n",
+        "training/test_passing_errors.py",
     ),
     Mutant(
         "equal-perplexity", "training/early_stopping.py", "heldout.perplexity < self.lowest",

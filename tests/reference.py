@@ -18,7 +18,11 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words, seed_stream
-from w2vtrain.training import trainer
+from w2vtrain.training import checkpoint, trainer
+from w2vtrain.training.fingerprint import Fingerprint
+from w2vtrain.training.folder import run_config
+from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.state import Saved, State
 from w2vtrain.training.team import Team
 
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -324,4 +328,25 @@ def team_of(run):
 def begin(run, settings, **about):
     """Begin a run that has no outputs, in its folder."""
     run.read(settings, {"cwd": "", "request": {}, **about})
-    run.begin_outputs(run.journal.locks, run.journal.complete)
+    run.begin_outputs(run.config.complete)
+
+
+def saved(epoch):
+    """Return what a checkpoint says about a run that has completed this many epochs."""
+    return Saved(State(epoch=epoch), Fingerprint(0, 0, []), [], 0, 0.0, None, 0, False)
+
+
+def newest_checkpoint(folder):
+    """Return the newest checkpoint of the run in a folder; None if there is no folder."""
+    return checkpoint.newest(folder, run_config(folder).run) if folder.exists() else None
+
+
+def stopping_after(epoch, patch):
+    """Let each run that has a folder stop after this epoch, as if a signal had requested it."""
+    pause = RunFolder.pause
+
+    def stop(self, snapshot, milestone=False):
+        self.stop_requested = snapshot()[0].state.epoch == epoch
+        pause(self, snapshot, milestone)
+
+    patch.setattr(RunFolder, "pause", stop)

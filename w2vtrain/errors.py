@@ -19,7 +19,7 @@ EXIT_CODES = {
         "out of memory, or another operating system error",
         "Reported before training if possible; limits of `ulimit -v` and control groups count.",
     ),
-    73: ("output exists, cannot be created or is in use", "`--force` overwrites. Also a run folder of another user."),
+    73: ("output exists, cannot be created or is in use", "`--force` overwrites."),
     74: (
         "disk full, write error, or storage that does not answer",
         "The file keeps its previous content; nothing has to be removed, and the same command can be tried again.",
@@ -161,10 +161,7 @@ class ResourceError(W2VError):
 
 
 class OutputError(W2VError):
-    """Raised for output that exists already, cannot be created, or is in use by another run. Exit code 73.
-
-    Also raised for a run folder that must not be trusted, because another user can write to it.
-    """
+    """Raised for output that exists already, cannot be created, or is in use by another run. Exit code 73."""
 
     exit_code = 73
 

@@ -7,7 +7,7 @@ models.
 import numpy as np
 import pytest
 import reference
-from reference import problem_of
+from reference import problem_of, saved
 
 import w2vtrain
 from w2vtrain import architectures
@@ -144,7 +144,7 @@ def test_a_saved_model_keeps_all_rows_and_scores_the_same(tmp_path, name, object
         w2vtrain.save_model(tmp_path / "model.safetensors", model, force=True)
         loaded = w2vtrain.load_model(tmp_path / "model.safetensors")
         assert perplexity(loaded, [text])[0].perplexity == pytest.approx(perplexity(model, [text])[0].perplexity)
-    found = Checkpoint(1, {"input": np.pad(rows, ((0, 0), (0, 6)))}, {}, [])
+    found = Checkpoint(1, "run", saved(1), {"input": np.pad(rows, ((0, 0), (0, 6)))})
     exported = vectors_of(found, False, validated({**settings, "architecture": name}), model.words)
     np.testing.assert_allclose(exported, model.input, atol=1e-6)
 

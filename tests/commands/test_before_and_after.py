@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import saved
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.trust import new_files_in
 from w2vtrain.training import checkpoint
 from w2vtrain.training.run_folder import RunFolder
 
@@ -131,7 +131,7 @@ def test_dry_run_refuses_folders_and_locks_that_fit_refuses(w2vtrain_here, folde
     (folder / ".v.txt.lock").write_text("mine", encoding="utf-8")
     assert "is needed for a lock file" in dry_run(w2vtrain_here, folder)[2]
     (folder / ".v.txt.lock").unlink()
-    held = Lock(folder / ".v.txt.lock", "v.txt", new_files_in(folder))
+    held = Lock(folder / ".v.txt.lock", "v.txt")
     said = dry_run(w2vtrain_here, folder)[2]
     held.release(remove=True)
     assert "v.txt: in use by process" in said
@@ -141,9 +141,9 @@ def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_he
     run = RunFolder(folder / "v.txt.run")
     with contextlib.suppress(Stopped), run.held():
         run.read(Settings(), {"cwd": str(folder), "request": {}})
-        run.begin_outputs({}, False)
+        run.begin_outputs(False)
         run.number = 1
-        checkpoint.save(run.folder, 1, {"a": np.zeros(3)}, {}, run.journal.description)
+        checkpoint.write(run.folder, 1, run.id, saved(1), {"a": np.zeros(3)})
         raise Stopped("")
     code, _, err = dry_run(w2vtrain_here, folder)
     assert (code, "belongs to another run" in err) == (78, True)

@@ -1,6 +1,5 @@
 """`export` writes the vectors of an unfinished run; tested through the command line."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ import forked
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from reference import first_lines
+from reference import first_lines, newest_checkpoint
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Blend
@@ -60,7 +59,7 @@ def test_export_needs_no_corpus_and_leaves_the_run_resumable(stopped):
     folder = stopped()
     (folder / "text.txt").rename(folder / "moved.txt")
     said = w2vtrain(0, folder, "export", "v.bin.run", "-o", "so-far.txt")
-    state = checkpoint.load(folder / "v.bin.run")
+    state = newest_checkpoint(folder / "v.bin.run")
     assert f"checkpoint {state.number}, in epoch 3 of 3, current weights" in said
     found = read_vectors(str(folder / "so-far.txt"))
     assert np.array_equal(found.matrix, state.arrays["input"][:, :9])
@@ -81,8 +80,8 @@ def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):
     Path("held.txt").write_text(" ".join(sorted(words)), encoding="utf-8")
     worse = ["--architecture", "cbow", "--context", "left", "--objective", "hs", "--alpha", "0.5", "--min-alpha", "0.5"]
     folder = stopped(*worse, "--heldout", "held.txt")
-    state = checkpoint.load(folder / "v.bin.run")
-    first, second = (epoch["heldout"]["perplexity"] for epoch in state.facts["epochs"])
+    state = newest_checkpoint(folder / "v.bin.run")
+    first, second = (epoch["heldout"]["perplexity"] for epoch in state.saved.epochs)
     assert first < second
     assert "the best epoch so far" in w2vtrain(0, folder, "export", "v.bin.run", "-o", "best.bin")
     found = read_vectors(str(folder / "best.bin")).matrix
@@ -92,7 +91,7 @@ def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):
 
 def test_export_writes_output_vectors_or_sums(stopped):
     folder = stopped()
-    arrays = checkpoint.load(folder / "v.bin.run").arrays
+    arrays = newest_checkpoint(folder / "v.bin.run").arrays
     inputs, outputs = (arrays[name][:, :9] for name in ("input", "output"))
     blended = exported(inputs, outputs, "blend", architecture_class("skipgram").blend().share, "")[:]
     for which, expected in (("in", inputs), ("out", outputs), ("in+out", inputs + outputs), ("blend", blended)):
@@ -115,7 +114,7 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
     monkeypatch.setattr(architecture_class(architecture), "blend", staticmethod(lambda: Blend(share, words=1000)))
     asked = ["--objective", objective, "--architecture", architecture]
     folder = stopped(*asked, "--max-vocab", "50", "--save-model", "m.safetensors")
-    arrays = checkpoint.load(folder / "v.bin.run").arrays
+    arrays = newest_checkpoint(folder / "v.bin.run").arrays
     outputs = arrays.get("output")
     done = CliRunner().invoke(cli, ["export", "v.bin.run", "-o", "so-far.bin"])
     assert done.exit_code == 0, done.output
@@ -135,7 +134,7 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
 def test_export_writes_what_the_command_of_the_run_requested(stopped):
     folder = stopped("--export", "out")
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
-    outputs = checkpoint.load(folder / "v.bin.run").arrays["output"][:, :9]
+    outputs = newest_checkpoint(folder / "v.bin.run").arrays["output"][:, :9]
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, outputs)
 
 
@@ -143,8 +142,8 @@ def test_export_writes_what_the_command_of_the_run_requested(stopped):
 def test_export_finds_the_output_vectors_of_block_objectives_and_of_the_best_epoch(stopped, more, name):
     folder = stopped("--objective", "softmax", "--max-vocab", "50", *more)
     run = folder / "v.bin.run"
-    state = checkpoint.load(run)
-    assert bool(state.facts["best"]) == (name == "best.output")
+    state = newest_checkpoint(run)
+    assert state.saved.best == (name == "best.output")
     w2vtrain(0, folder, "export", run, "-o", "v.txt", "--export", "out")
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, state.arrays[name][:, :9])
 
@@ -158,7 +157,7 @@ def test_export_refuses_output_vectors_that_a_checkpoint_lacks(stopped, objectiv
     assert message in w2vtrain(code, folder, "export", "v.bin.run", "-o", "v.txt", "--export", "in+out")
     assert not (folder / "v.txt").exists()
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
-    inputs = checkpoint.load(folder / "v.bin.run").arrays["input"][:, :9]
+    inputs = newest_checkpoint(folder / "v.bin.run").arrays["input"][:, :9]
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, inputs)
 
 
@@ -173,7 +172,7 @@ def test_a_damaged_checkpoint_is_reported_and_the_previous_one_is_exported(stopp
     folder = stopped("--checkpoint-every", "0")
     run = folder / "v.bin.run"
     newest = checkpoint.numbers(run)[-1]
-    state = run / f"ckpt-{newest:06d}" / checkpoint.STATE
+    state = checkpoint.path_of(run, newest)
     state.write_bytes(state.read_bytes()[:-1] + b"x")
     said = w2vtrain(0, folder, "export", run, "-o", "v.txt")
     assert "using the checkpoint before it" in said
@@ -209,20 +208,17 @@ def test_export_still_works_after_a_refused_resume(stopped):
 def test_export_takes_a_newer_checkpoint_if_one_vanishes_while_it_is_read(stopped, monkeypatch):
     """The run has written other checkpoints in the meantime, and the newest of them is used."""
     folder = stopped("--checkpoint-every", "0")
-    run, digest, calls = folder / "v.bin.run", checkpoint.checksum, []
+    run, read, calls = folder / "v.bin.run", checkpoint.read, []
     first, last = checkpoint.numbers(run)
 
-    def gone(path):
-        calls.append(path)
+    def gone(folder, number):
+        calls.append(number)
         if len(calls) == 1:
-            (run / f"ckpt-{last:06d}").rename(run / f"ckpt-{last + 2:06d}")
-            manifest = run / f"ckpt-{last + 2:06d}" / checkpoint.MANIFEST
-            facts = json.loads(manifest.read_text())
-            manifest.write_text(checkpoint.sealed({**facts, "number": last + 2}))
+            checkpoint.path_of(run, last).rename(checkpoint.path_of(run, last + 2))
             checkpoint.remove(run, first)
-        return digest(path)
+        return read(folder, number)
 
-    monkeypatch.setattr(checkpoint, "checksum", gone)
+    monkeypatch.setattr(checkpoint, "read", gone)
     done = CliRunner().invoke(cli, ["export", str(run), "-o", "v.txt"])
     assert done.exception is None, done.output
     assert f"checkpoint {last + 2}," in done.output

@@ -5,11 +5,9 @@ import os
 import shlex
 
 import pytest
-from reference import first_lines
+from reference import first_lines, stopping_after
 
 from w2vtrain.system.locks import Lock, holder
-from w2vtrain.system.trust import new_files_in
-from w2vtrain.training.run_folder import RunFolder
 
 FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", 4, "--threads", 1, "--vector-size", 5, "--min-count", 2, "-q"]
 
@@ -18,14 +16,8 @@ FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", 4, "--threads", 1, "--vecto
 def stopped(tmp_path, w2vtrain_here, monkeypatch):
     """Return a folder with a run that was stopped after two of its four epochs."""
     first_lines(300, tmp_path / "text.txt")
-    pause = RunFolder.pause
-
-    def stop(self, snapshot, milestone=False):
-        self.stop_requested = snapshot()[1]["state"]["epoch"] == 2
-        pause(self, snapshot, milestone)
-
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "pause", stop)
+        stopping_after(2, patch)
         assert w2vtrain_here(FIT, tmp_path)[0] == 75
     return tmp_path
 
@@ -54,7 +46,7 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
 
 def test_info_says_that_a_run_is_running_and_does_not_disturb_it(stopped, w2vtrain_here):
     folder = stopped / "v.txt.run"
-    lock = Lock(folder / "lock", str(folder), new_files_in(folder))
+    lock = Lock(folder / "lock", str(folder))
     try:
         about = json.loads(w2vtrain_here(["info", folder, "--json"], stopped)[1])
         assert about["status"] == "running"
@@ -66,19 +58,18 @@ def test_info_says_that_a_run_is_running_and_does_not_disturb_it(stopped, w2vtra
 
 
 def test_a_lock_of_a_process_that_has_ended_is_not_tried(tmp_path, monkeypatch):
-    trusted = new_files_in(tmp_path)
-    lock = Lock(tmp_path / "lock", "x", trusted)
-    assert holder(tmp_path / "lock", trusted).startswith(f"{os.getpid()} on ")
+    lock = Lock(tmp_path / "lock", "x")
+    assert holder(tmp_path / "lock").startswith(f"{os.getpid()} on ")
     lock.release()
     text = (tmp_path / "lock").read_text()
     (tmp_path / "lock").write_text(text.replace(str(os.getpid()), str(2**22 + 1), 1))
     monkeypatch.setattr("w2vtrain.system.locks.lock_descriptor", pytest.fail)
-    assert holder(tmp_path / "lock", trusted) is None
-    assert holder(tmp_path / "missing", trusted) is None
+    assert holder(tmp_path / "lock") is None
+    assert holder(tmp_path / "missing") is None
 
 
 def test_info_on_a_run_without_a_checkpoint_leaves_out_what_is_unknown(stopped, w2vtrain_here):
-    for entry in (stopped / "v.txt.run").glob("ckpt-*/*"):
+    for entry in (stopped / "v.txt.run").glob("ckpt-*"):
         entry.unlink()
     code, out, err = w2vtrain_here(["info", "v.txt.run"], stopped)
     assert (code, err) == (0, "")

@@ -12,6 +12,7 @@ from w2vtrain.config import FIELDS, ROWS, Settings, validated
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import check_options, checked_options, objectives, option_defaults
 from w2vtrain.parsers import Number
+from w2vtrain.training.folder import Config
 
 HOSTILE = ["nan", "-nan", "inf", "-inf", "1e999", "-1e308", "9" * 400, "x", ""]
 
@@ -78,6 +79,6 @@ def test_a_negative_zero_is_zero():
 )
 def test_the_numbers_of_a_run_folder_are_checked_like_those_of_the_command_line(tmp_path, name, value):
     asked = {**vars(request.FitRequest(["text"], {}, "vectors.txt")), name: value}
-    about = json.loads(json.dumps({"cwd": "/", "request": asked, "settings": vars(Settings())}))
+    about = Config.new(**json.loads(json.dumps({"cwd": "/", "request": asked, "settings": vars(Settings())})))
     with pytest.raises(DataError, match=f"config.json is damaged: {name} is"):
         resume.asked_before(tmp_path, about)

@@ -466,13 +466,6 @@ def test_a_file_that_appears_late_is_waited_for(tmp_path, monkeypatch):
     assert len(seen) == 3
 
 
-def test_a_folder_that_everyone_can_write_to_is_refused(tmp_path):
-    paths = write(tmp_path, [TEXT])
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    assert "everyone can write" in failure(OutputError, on_corpus(Corpus(paths), options(), tmp_path / "open"))
-
-
 @pytest.mark.parametrize(
     ("names", "kind", "message"),
     [

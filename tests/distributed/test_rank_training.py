@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from reference import begin, first_lines
+from reference import begin, first_lines, newest_checkpoint
 from simulated import run_ranks
 
 from w2vtrain.config import Settings
@@ -184,7 +184,7 @@ def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monk
     run, pause = ranks(), RunFolder.pause
 
     def stopped(self, snapshot, milestone=False):
-        self.stop_requested = self.stop_requested or snapshot()[1]["state"]["epoch"] == 3
+        self.stop_requested = self.stop_requested or snapshot()[0].state.epoch == 3
         pause(self, snapshot, milestone)
 
     with monkeypatch.context() as patch:
@@ -200,8 +200,8 @@ def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monk
     run, pause = ranks(epochs=100_000, seconds=0.2), RunFolder.pause
 
     def stopped(self, snapshot, milestone=False):
-        state = snapshot()[1]["state"]
-        self.stop_requested = self.stop_requested or (state["chunks"] == 0 and state["spent"] >= 0.2)
+        state = snapshot()[0].state
+        self.stop_requested = self.stop_requested or (state.chunks == 0 and state.spent >= 0.2)
         pause(self, snapshot, milestone)
 
     with monkeypatch.context() as patch:
@@ -224,7 +224,7 @@ def test_not_a_number_on_one_rank_ends_all_and_keeps_the_last_checkpoint(ranks, 
     run.act = act
     with pytest.raises(Diverged, match="alpha"):
         run(3, every=0)
-    found = checkpoint.load(run.folder)
+    found = newest_checkpoint(run.folder)
     assert found is not None
     assert np.isfinite(found.arrays["input"]).all()
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import first_lines
+from reference import first_lines, stopping_after
 
 from w2vtrain.cli import cli
 from w2vtrain.commands.shell import explained
@@ -23,7 +23,6 @@ from w2vtrain.formats.vectors import Vectors, write_vectors
 from w2vtrain.pictures.report import EXAMPLES, neighbors_of, remark_on, report, scores_of
 from w2vtrain.pictures.subject import Subject, subject_of
 from w2vtrain.system.amounts import duration, size_text
-from w2vtrain.training.run_folder import RunFolder
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -203,14 +202,8 @@ def test_a_page_is_small_and_refers_to_nothing_outside(page, trained):
 
 def stop_after_two_epochs(tmp_path, monkeypatch):
     first_lines(300, tmp_path / "text.txt")
-    pause = RunFolder.pause
-
-    def stop(self, snapshot, milestone=False):
-        self.stop_requested = snapshot()[1]["state"]["epoch"] == 2
-        pause(self, snapshot, milestone)
-
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "pause", stop)
+        stopping_after(2, patch)
         w2vtrain(tmp_path, *FIT, code=75)
 
 

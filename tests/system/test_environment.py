@@ -12,7 +12,7 @@ from pathlib import Path
 import forked
 import numpy as np
 import pytest
-from reference import first_lines
+from reference import first_lines, saved
 from signaled import signaled
 
 import w2vtrain
@@ -205,7 +205,7 @@ def arrays():
 
 def run_in(folder, every=0.0):
     run = RunFolder(folder, every)
-    run.read(Settings(), {})
+    run.read(Settings(), {"cwd": "", "request": {}})
     return run
 
 
@@ -214,23 +214,23 @@ def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch)
     changing = arrays()
     monkeypatch.setattr(
         checkpoint,
-        "save",
-        lambda folder, number, found, about, of: (wait_for(let), given.append((number, found, about))),
+        "write",
+        lambda folder, number, run, about, found: (wait_for(let), given.append((number, found, about.state.epoch))),
     )
-    run.pause(lambda: (changing, {"n": 1}))
+    run.pause(lambda: (saved(1), changing))
     changing["input"] += 1  # the next chunk
     assert not run.due()
-    run.pause(lambda: (changing, {"n": 2}))  # the end of an epoch: the first checkpoint is still being written
+    run.pause(lambda: (saved(2), changing))  # the end of an epoch: the first checkpoint is still being written
     assert given == []
     let.append(True)
     run.settle()
     ((number, found, about),) = given
-    assert (number, about, found["input"].max()) == (1, {"n": 1}, 0)
+    assert (number, about, found["input"].max()) == (1, 1, 0)
     assert run.due()
     run.stop_requested = True
     with pytest.raises(Stopped):
-        run.pause(lambda: (changing, {"n": 3}))
-    assert [(number, about["n"], found["input"].max()) for number, found, about in given] == [(1, 1, 0), (2, 3, 1)]
+        run.pause(lambda: (saved(3), changing))
+    assert [(number, about, found["input"].max()) for number, found, about in given] == [(1, 1, 0), (2, 3, 1)]
 
 
 def wait_for(let):
@@ -241,11 +241,11 @@ def wait_for(let):
 def test_training_waits_for_a_checkpoint_if_there_is_no_memory_for_a_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "available_memory", lambda: 40)
     run, mine = run_in(tmp_path), arrays()
-    run.pause(lambda: (mine, {"n": 1}))
+    run.pause(lambda: (saved(1), mine))
     assert not run.writer.busy
     assert checkpoint.numbers(tmp_path) == [1]
     monkeypatch.setattr(run_folder, "available_memory", lambda: 48)
-    run.pause(lambda: (mine, {"n": 2}))
+    run.pause(lambda: (saved(2), mine))
     run.settle()
     assert checkpoint.numbers(tmp_path) == [1, 2]
 
@@ -254,33 +254,33 @@ def test_an_error_in_the_background_writer_ends_training(tmp_path, monkeypatch):
     def fails(*_):
         raise WriteError("disk full")
 
-    monkeypatch.setattr(checkpoint, "save", fails)
+    monkeypatch.setattr(checkpoint, "write", fails)
     run = run_in(tmp_path, every=1000.0)
     run.save_requested = True
-    run.pause(lambda: (arrays(), {}))
+    run.pause(lambda: (saved(1), arrays()))
     while run.writer.busy:
         time.sleep(0.01)
     assert run.due()
     with pytest.raises(WriteError, match="disk full"):
-        run.pause(lambda: (arrays(), {}))
+        run.pause(lambda: (saved(1), arrays()))
     assert not run.due()
 
 
 def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path, monkeypatch):
     """For example, the disk may have free space again after the last checkpoint of a run failed."""
-    save, calls = checkpoint.save, []
+    write, calls = checkpoint.write, []
 
     def fails_once(*about):
         calls.append(about)
         if len(calls) == 1:
             raise WriteError("disk full")
-        save(*about)
+        write(*about)
 
-    monkeypatch.setattr(checkpoint, "save", fails_once)
+    monkeypatch.setattr(checkpoint, "write", fails_once)
     run = run_in(tmp_path)
-    run.pause(lambda: (arrays(), {"n": 1}))
+    run.pause(lambda: (saved(1), arrays()))
     run.save()
-    assert checkpoint.load(tmp_path).facts == {"n": 1}
+    assert checkpoint.newest(tmp_path, run.id).saved == saved(1)
     run.save()
     assert len(calls) == 2, "the same state is saved only once"
 

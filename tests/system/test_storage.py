@@ -11,7 +11,6 @@ from w2vtrain.system import storage
 from w2vtrain.system.files import atomic_write, check_writable
 from w2vtrain.system.locks import Lock
 from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync
-from w2vtrain.system.trust import trust
 
 fcntl = pytest.importorskip("fcntl")
 FULL = 51
@@ -139,7 +138,7 @@ def test_a_probe_that_cannot_be_removed_does_not_refuse_the_output(pauses, tmp_p
 
 def test_the_holder_of_a_lock_is_named_although_its_first_byte_cannot_be_read(tmp_path, monkeypatch):
     """On Windows, the byte that is locked cannot be read by others."""
-    lock, real = Lock(tmp_path / "lock", "v.bin", trust(tmp_path)), os.read
+    lock, real = Lock(tmp_path / "lock", "v.bin"), os.read
 
     def read(handle, size):
         if os.lseek(handle, 0, os.SEEK_CUR) == 0:
@@ -148,7 +147,7 @@ def test_the_holder_of_a_lock_is_named_although_its_first_byte_cannot_be_read(tm
 
     monkeypatch.setattr(os, "read", read)
     with pytest.raises(OutputError, match=rf"^v.bin: in use by process {os.getpid()} on "):
-        Lock(tmp_path / "lock", "v.bin", trust(tmp_path))
+        Lock(tmp_path / "lock", "v.bin")
     lock.release(remove=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -157,7 +156,7 @@ def test_the_holder_of_a_lock_is_named_although_its_first_byte_cannot_be_read(tm
 def test_a_lock_file_that_cannot_be_removed_while_it_is_open_is_removed_afterwards(
     tmp_path, monkeypatch, pauses, stays
 ):
-    lock, real, closed = Lock(tmp_path / "lock", "v.bin", trust(tmp_path)), os.unlink, []
+    lock, real, closed = Lock(tmp_path / "lock", "v.bin"), os.unlink, []
 
     def unlink(path, *rest, **options):
         if stays or not closed:

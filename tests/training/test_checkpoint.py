@@ -1,196 +1,170 @@
-"""Checkpoints: saving, loading, damage, full disks, leftovers, and the lock of the run folder."""
+"""Checkpoints: writing, reading, damage, full disks, leftovers, and the lock of the run folder."""
 
-import hashlib
-import json
 import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from reference import saved
 
-from w2vtrain.errors import DataError, OutputError, WriteError
+from w2vtrain.errors import DataError, OutputError, ReadError
 from w2vtrain.formats.safetensors import write_safetensors
-from w2vtrain.system.trust import trust
 from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import locked
-from w2vtrain.training.journal import Journal
+from w2vtrain.training.folder import Config, locked, write_config
 
 ARRAYS = {"input": np.arange(12, dtype=np.float32).reshape(3, 4), "codes": np.array([1, 0], np.uint8)}
+RUN = "0123abcd"
 
 
 def state(k):
     return {name: array + k for name, array in ARRAYS.items()}
 
 
-def test_save_keeps_the_newest_two_checkpoints_and_load_returns_the_newest(tmp_path):
-    assert checkpoint.load(tmp_path) is None
-    assert checkpoint.load(tmp_path / "nothing") is None
+def write(folder, k, run=RUN):
+    checkpoint.write(folder, k, run, saved(k), state(k))
+
+
+def test_the_newest_two_checkpoints_are_kept_and_the_newest_is_read(tmp_path):
+    assert checkpoint.newest(tmp_path, RUN) is None
+    assert checkpoint.newest(tmp_path / "nothing", RUN) is None
     for k in (1, 2, 3):
-        checkpoint.save(tmp_path, k, state(k), {"epoch": k})
+        write(tmp_path, k)
     assert checkpoint.numbers(tmp_path) == [2, 3]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-000002", "ckpt-000003"]
-    found = checkpoint.load(tmp_path)
-    assert (found.number, found.facts, found.skipped) == (3, {"epoch": 3}, [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-000002.safetensors", "ckpt-000003.safetensors"]
+    found = checkpoint.newest(tmp_path, RUN)
+    assert (found.number, found.run, found.saved, found.skipped) == (3, RUN, saved(3), [])
     for name, array in state(3).items():
         np.testing.assert_array_equal(found.arrays[name], array)
         assert found.arrays[name].dtype == array.dtype
+    assert checkpoint.newest_saved(tmp_path, RUN)[:2] == (3, saved(3))
 
 
-def damage(tmp_path, how):
-    file, manifest = tmp_path / "ckpt-000002" / checkpoint.STATE, tmp_path / "ckpt-000002" / checkpoint.MANIFEST
-    data = file.read_bytes()
-    match how:
-        case "flipped":
-            file.write_bytes(data[:-5] + bytes([data[-5] ^ 4]) + data[-4:])
-        case "cut":
-            file.write_bytes(data[:-1])
-        case "gone":
-            file.unlink()
-        case "link":
-            file.rename(tmp_path / "elsewhere")
-            file.symlink_to(tmp_path / "elsewhere")
-        case "no manifest":
-            manifest.unlink()
-        case "huge manifest":
-            manifest.write_bytes(b" " * (1 << 21))
-        case "manifest":
-            manifest.write_bytes(b"[1]")
-        case "half a manifest":
-            manifest.write_bytes(manifest.read_bytes()[:20])
-        case "schema":
-            manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema": 99}))
-        case "number":
-            (tmp_path / "ckpt-000002").rename(tmp_path / "ckpt-000007")
+def test_checkpoints_of_another_run_are_not_read(tmp_path):
+    """If a command that starts over is killed, the folder may have the checkpoints of the run before."""
+    write(tmp_path, 1)
+    write(tmp_path, 2, "another")
+    assert checkpoint.newest(tmp_path, RUN).number == 1
+    assert checkpoint.newest_saved(tmp_path, RUN)[0] == 1
+    assert checkpoint.newest(tmp_path, "a third") is None
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        "flipped",
-        "cut",
-        "gone",
-        "link",
-        "no manifest",
-        "huge manifest",
-        "manifest",
-        "half a manifest",
-        "schema",
-        "number",
-    ],
-)
-def test_a_damaged_checkpoint_is_reported_and_the_previous_one_is_loaded(tmp_path, how):
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_read(tmp_path):
     for k in (1, 2):
-        checkpoint.save(tmp_path, k, state(k), {"epoch": k})
-    damage(tmp_path, how)
-    found = checkpoint.load(tmp_path)
+        write(tmp_path, k)
+    checkpoint.path_of(tmp_path, 2).write_bytes(b"{}")
+    found = checkpoint.newest(tmp_path, RUN)
     assert found.number == 1
     assert len(found.skipped) == 1
-    assert "ckpt-00000" in found.skipped[0]
+    assert str(checkpoint.path_of(tmp_path, 2)) in found.skipped[0]
     np.testing.assert_array_equal(found.arrays["input"], ARRAYS["input"] + 1)
-    (tmp_path / "ckpt-000001" / checkpoint.MANIFEST).unlink()
-    with pytest.raises(DataError, match="no valid checkpoint"):
-        checkpoint.load(tmp_path)
+    checkpoint.path_of(tmp_path, 1).write_bytes(b"")
+    with pytest.raises(DataError, match=r"no valid checkpoint: .*ckpt-000002.*ckpt-000001.*; remove the folder"):
+        checkpoint.newest(tmp_path, RUN)
 
 
 @pytest.fixture
 def two(tmp_path):
-    """Return a folder with two checkpoints, and the newer one's files: a state of over 20 KiB, and the manifest."""
+    """Return a folder with two checkpoints, and the file of the newer one, of over 20 KiB."""
     big = {**ARRAYS, "output": np.random.default_rng(2).standard_normal((1280, 4)).astype(np.float32)}
-    checkpoint.save(tmp_path, 1, ARRAYS, {"epoch": 1})
-    checkpoint.save(tmp_path, 2, big, {"epoch": 2})
-    files = [tmp_path / "ckpt-000002" / name for name in (checkpoint.STATE, checkpoint.MANIFEST)]
-    return tmp_path, files
+    write(tmp_path, 1)
+    checkpoint.write(tmp_path, 2, RUN, saved(2), big)
+    return tmp_path, checkpoint.path_of(tmp_path, 2)
 
 
-def falls_back(run):
-    found = checkpoint.load(run)
-    return found.number == 1 and len(found.skipped) == 1 and "ckpt-000002" in found.skipped[0]
+def falls_back(folder):
+    found = checkpoint.newest(folder, RUN)
+    return found is not None and found.number == 1
 
 
 def test_a_flipped_bit_is_always_detected(two):
-    """Flip 500 random bits of the state and 500 of the manifest, one at a time; the previous checkpoint is loaded."""
-    run, files = two
-    rng = np.random.default_rng(3)
-    for file in files:
-        data = file.read_bytes()
-        for bit in rng.permutation(8 * len(data))[:500].tolist():
-            place, mask = bit // 8, 1 << bit % 8
-            file.write_bytes(data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :])
-            assert falls_back(run), (file, bit)
-        file.write_bytes(data)
-        assert checkpoint.load(run).number == 2
+    """Flip each bit of the header, and 500 random ones after it, one at a time; the checkpoint before it is read."""
+    folder, file = two
+    data = file.read_bytes()
+    header = 8 + int.from_bytes(data[:8], "little")
+    others = np.random.default_rng(3).permutation(range(8 * header, 8 * len(data)))[:500].tolist()
+    for bit in [*range(64, 8 * header, 5), *others]:
+        place, mask = bit // 8, 1 << bit % 8
+        file.write_bytes(data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :])
+        assert falls_back(folder), bit
+    file.write_bytes(data)
+    assert checkpoint.newest(folder, RUN).number == 2
 
 
 @pytest.mark.parametrize("longer", [b"", b"\0", bytes(5000)], ids=["cut", "one-byte", "many-bytes"])
 def test_a_file_of_the_wrong_length_is_detected(two, longer):
-    """Cut the state every 4 KiB, more often in its first 4 KiB, and the manifest at every byte; or append bytes."""
-    run, (state, manifest) = two
-    for file, step in ((state, 4096), (manifest, 1)):
-        data = file.read_bytes()
-        for cut in [len(data)] if longer else sorted({*range(0, len(data), step), *range(1, min(4096, len(data)), 97)}):
-            file.write_bytes(data[:cut] + longer)
-            assert falls_back(run), (file, cut)
-        file.write_bytes(data)
-        assert checkpoint.load(run).number == 2
+    """Cut the file every 4 KiB, more often in its first 4 KiB; or append bytes."""
+    folder, file = two
+    data = file.read_bytes()
+    for cut in [len(data)] if longer else sorted({*range(0, len(data), 4096), *range(1, 4096, 97)}):
+        file.write_bytes(data[:cut] + longer)
+        assert falls_back(folder), cut
+    file.write_bytes(data)
+    assert checkpoint.newest(folder, RUN).number == 2
 
 
-@pytest.mark.parametrize("about", ["", "[]", "1", "{", '{"a":' * 2000, '"\\ud800"'])
-def test_a_state_with_an_invalid_description_of_its_run_is_refused(tmp_path, about):
-    """The checksums are correct: whoever tampers with a state can compute them."""
-    checkpoint.save(tmp_path, 1, ARRAYS, {})
-    state, manifest = (tmp_path / "ckpt-000001" / name for name in (checkpoint.STATE, checkpoint.MANIFEST))
-    write_safetensors(state, ARRAYS, {"about": about}, force=True)
-    data = state.read_bytes()
-    digest = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    manifest.write_text(checkpoint.sealed({"schema": checkpoint.SCHEMA, "number": 1, **digest, "run": {}}))
-    with pytest.raises(DataError, match="its description of the run is not"):
-        checkpoint.load(tmp_path)
+@pytest.mark.parametrize("about", ["", "[]", "1", "{", "{}", '{"a":' * 2000, '"\\ud800"'])
+def test_a_checkpoint_with_an_invalid_description_of_its_run_is_refused(tmp_path, about):
+    """The checksum is right: whoever tampers with a checkpoint can compute it."""
+    facts = {"run": RUN, "about": about, "sha256": checkpoint.checksum(ARRAYS, RUN, about)}
+    write_safetensors(checkpoint.path_of(tmp_path, 1), ARRAYS, facts)
+    with pytest.raises(DataError, match="its description"):
+        checkpoint.newest(tmp_path, RUN)
 
 
-def test_a_full_disk_leaves_the_previous_checkpoint_unchanged(tmp_path):
-    """Saving fails at several file size limits; afterwards the old checkpoint loads and no other files remain."""
-    checkpoint.save(tmp_path, 1, ARRAYS, {"epoch": 1})
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_a_checkpoint_that_may_not_be_read_does_not_pass_for_damaged(tmp_path):
+    for k in (1, 2):
+        write(tmp_path, k)
+    checkpoint.path_of(tmp_path, 2).chmod(0)
+    with pytest.raises(ReadError, match="nothing is lost"):
+        checkpoint.newest(tmp_path, RUN)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before_unchanged(tmp_path):
+    """Writing fails at several file size limits; afterwards the old checkpoint is read and no other files remain."""
+    write(tmp_path, 1)
     code = """
 import resource, signal, sys
 from pathlib import Path
 import numpy as np
+from reference import saved
 from w2vtrain.training import checkpoint
-from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.errors import W2VError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 failed = 0
 for limit in (0, 1, 100, 300, 1000, 20_000, 39_999):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     try:
-        checkpoint.save(Path(sys.argv[1]), 2, {"input": np.zeros((100, 100), np.float32)}, {})
+        checkpoint.write(Path(sys.argv[1]), 2, "run", saved(2), {"input": np.zeros((100, 100), np.float32)})
     except W2VError as error:
         assert error.exit_code in (73, 74), error
         failed += 1
 print(failed)
 """
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "7"
-    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-000001"]
-    assert checkpoint.load(tmp_path).facts == {"epoch": 1}
+    about = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, env=about)
+    assert (done.returncode, done.stdout.strip()) == (0, "7"), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-000001.safetensors"]
+    assert checkpoint.newest(tmp_path, RUN).saved == saved(1)
 
 
-def test_a_checkpoint_that_cannot_be_written_raises_an_error(tmp_path):
-    (tmp_path / "ckpt-000001").mkdir()
-    (tmp_path / "ckpt-000001" / "something").write_text("")
-    with pytest.raises(WriteError):
-        checkpoint.save(tmp_path, 1, ARRAYS, {})
+def test_a_checkpoint_never_replaces_another_file(tmp_path):
+    checkpoint.path_of(tmp_path, 1).write_text("mine")
+    with pytest.raises(OutputError, match="exists"):
+        write(tmp_path, 1)
+    assert checkpoint.path_of(tmp_path, 1).read_text() == "mine"
 
 
 def test_leftovers_of_killed_runs_are_deleted(tmp_path):
-    for name in (".tmp-000001-123", ".del-000002-99", "ckpt-000004", ".tmp-mine", "notes"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "file").write_text("x")
-    (tmp_path / ".config.json.tmp-123-0123abcd").write_text("half")
-    Journal(tmp_path, trust(tmp_path), {"cwd": ".", "request": {}, "settings": {}}).save()
+    for name in ("config.json", "vocab.txt", "ckpt-000017.safetensors"):
+        (tmp_path / f".{name}.tmp-123-0123abcd").write_text("half")
+    for name in (".tmp-mine", "ckpt-000004.safetensors", "notes"):
+        (tmp_path / name).write_text("x")
+    write_config(tmp_path, Config.new(".", {}, {}))
     with locked(tmp_path):
         left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == [".tmp-mine", "ckpt-000004", "config.json", "lock", "notes"]
+    assert left == [".tmp-mine", "ckpt-000004.safetensors", "config.json", "lock", "notes"]
 
 
 def test_a_second_process_is_refused_the_lock_and_the_error_names_the_first(tmp_path):

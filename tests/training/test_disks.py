@@ -13,7 +13,7 @@ from pathlib import Path
 import forked
 import numpy as np
 import pytest
-from reference import first_lines
+from reference import first_lines, saved
 
 from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import W2VError
@@ -143,10 +143,10 @@ def export(folder, k):
 
 def number_of(folder):
     """Return the k of the newest checkpoint of `arrays(k)` in a folder, 0 if there is none."""
-    found = checkpoint.load(folder)
+    found = checkpoint.newest(folder, "run")
     if found is None:
         return 0
-    assert found.facts == {"k": found.number}
+    assert found.saved == saved(found.number)
     for name, array in arrays(found.number).items():
         np.testing.assert_array_equal(found.arrays[name], array)
     return found.number
@@ -164,12 +164,12 @@ def test_if_any_call_fails_the_old_or_the_new_data_is_intact(tmp_path, code, for
         for path in tmp_path.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for k in (1, 2):
-            checkpoint.save(tmp_path, k, arrays(k), {"k": k})
+            checkpoint.write(tmp_path, k, "run", saved(k), arrays(k))
         export(tmp_path, 1)
         with pytest.MonkeyPatch.context() as patch:
             disk = Failing(patch, number, code, for_good)
             try:
-                checkpoint.save(tmp_path, 3, arrays(3), {"k": 3})
+                checkpoint.write(tmp_path, 3, "run", saved(3), arrays(3))
                 export(tmp_path, 2)
                 raised = None
             except W2VError as error:
@@ -177,7 +177,7 @@ def test_if_any_call_fails_the_old_or_the_new_data_is_intact(tmp_path, code, for
         assert raised is None or (raised.exit_code in (73, 74) and os.strerror(code) in str(raised)), raised
         assert number_of(tmp_path) in (2, 3)
         folders = [path for path in tmp_path.iterdir() if path not in results]
-        assert {path.name for path in folders} <= {f"ckpt-{k:06d}" for k in (1, 2, 3)}
+        assert {path.name for path in folders} <= {f"ckpt-{k:06d}.safetensors" for k in (1, 2, 3)}
         assert len(folders) >= 2
         found = [read_vectors(results[0]).matrix, read_vectors(results[1]).matrix, load_model(results[2]).output]
         steps = [int(matrix[0, 0]) for matrix in found]
@@ -193,17 +193,17 @@ def test_if_any_call_fails_the_old_or_the_new_data_is_intact(tmp_path, code, for
 @needs_proc
 def test_a_saved_checkpoint_survives_a_power_loss(tmp_path, monkeypatch):
     """After any call, the old or the new checkpoint loads; once `save` has returned, the new one does."""
-    folder, saved = tmp_path / "folder", []
+    folder, written = tmp_path / "folder", []
     folder.mkdir()
     with monkeypatch.context() as patch:
         disk = PowerLoss(patch, folder)
         with locked(folder / "vectors.run"):
             for k in (1, 2, 3, 4):
-                checkpoint.save(folder / "vectors.run", k, arrays(k), {"k": k})
-                saved.append(len(disk.states))
-    assert len(disk.states) > 40
+                checkpoint.write(folder / "vectors.run", k, "run", saved(k), arrays(k))
+                written.append(len(disk.states))
+    assert len(disk.states) > 25
     for i, states in enumerate(disk.states, 1):
-        said = sum(i >= count for count in saved)
+        said = sum(i >= count for count in written)
         for names, state in zip(("synced", "all"), states, strict=True):
             there = number_of(restored(state, tmp_path / f"{i} {names}") / "vectors.run")
             assert said <= there <= said + 1, f"after call {i}, with {names} names"
@@ -320,7 +320,7 @@ def test_a_disk_that_fills_up_during_training_keeps_the_last_checkpoint(text, tm
     assert "No space left on device" in said
     assert " are needed and " in said
     assert len(said.splitlines()) == 1
-    assert checkpoint.load(folder) is not None
+    assert checkpoint.numbers(folder)
     assert {path.name[:5] for path in folder.iterdir()} == {"ckpt-", "confi", "lock", "vocab"}
     (small_disk / "filler").unlink()
     again = run(words)

@@ -119,9 +119,9 @@ class Recorder(RunFolder):
     """A run that writes nothing, and records in memory what it would save."""
 
     def pause(self, snapshot, milestone=False):
-        arrays, facts = snapshot()
-        self.saved = [*getattr(self, "saved", []), (milestone, facts["state"]["epoch"], facts["finished"])]
-        self.kept = Checkpoint(1, {name: array.copy() for name, array in arrays.items()}, facts, [])
+        saved, arrays = snapshot()
+        self.saved = [*getattr(self, "saved", []), (milestone, saved.state.epoch, saved.finished)]
+        self.kept = Checkpoint(1, "", saved, {name: array.copy() for name, array in arrays.items()})
 
 
 def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
@@ -134,7 +134,7 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
     learned = len(model.record["epochs"])
     assert 1 < learned < 30
     assert run.saved[-2:] == [(True, learned, learned - 1), (False, learned, learned)]
-    state = run.kept.saved().state
+    state = run.kept.saved.state
     assert (state.is_over, state.current) == (True, learned)
     assert model.record["best_epoch"] == learned - 1
     resumed, said = Recorder(tmp_path), []

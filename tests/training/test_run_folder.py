@@ -12,7 +12,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from reference import begin, first_lines, team_of
+from reference import begin, first_lines, newest_checkpoint, team_of
 from signaled import run_signaled, signaled
 
 from w2vtrain.config import Settings
@@ -23,7 +23,7 @@ from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.run import STOPPED_EARLY, Run
+from w2vtrain.training.run import STOPPED_EARLY
 from w2vtrain.training.run_folder import RunFolder
 
 ROOT = Path(__file__).parents[2]
@@ -166,7 +166,7 @@ def kill_loop(corpus, tmp_path, kills, seed, killed):
             output.unlink()
             Path(f"{output}.json").unlink()
         else:
-            found = checkpoint.load(folder)
+            found = newest_checkpoint(folder)
             if found is None and Path(f"{output}.json").exists():  # killed after the results were written
                 yield output.read_bytes()
                 output.unlink()
@@ -284,8 +284,7 @@ def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tm
     folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
     code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
-    newest = checkpoint.numbers(folder)[-1]
-    state = folder / f"ckpt-{newest:06d}" / checkpoint.STATE
+    state = checkpoint.path_of(folder, checkpoint.numbers(folder)[-1])
     state.write_bytes(state.read_bytes()[:-1])
     monkeypatch.delenv("W2VTRAIN_BLOCK")
     done = run(command("resume", folder))
@@ -321,15 +320,6 @@ def test_early_stopping_and_the_best_epoch_survive_stops(corpus, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("about", [{}, {"corpus": []}])
-def test_checkpoint_that_lacks_facts_about_its_run_is_refused(corpus, about):
-    settings = effective(Settings(vector_size=16, threads=1))
-    run = Run()
-    run.checkpoint = checkpoint.Checkpoint(1, {}, about, [])
-    with pytest.raises(DataError, match="checkpoint 1: its description of the run is invalid"):
-        pipeline_fit(Plan.of(Inputs([str(corpus / "short.txt")]), settings), team=team_of(run))
-
-
 def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path):
     """Kernels do not check bounds, so rows missing from a tampered checkpoint must never be read."""
     settings = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
@@ -343,7 +333,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
         for name in ("input", "output", "best.input", "best.output"):
             for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
                 run = RunFolder(tmp_path)
-                run.checkpoint = checkpoint.load(tmp_path)
+                run.checkpoint = newest_checkpoint(tmp_path)
                 array = run.checkpoint.arrays.pop(name)
                 run.checkpoint.arrays.update({name: change(array)} if change else {})
                 with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
@@ -383,7 +373,7 @@ def test_slurm_script_saves_requeues_and_resumes(corpus, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other signals")
-@pytest.mark.parametrize("place", ["checkpoint.load", "fit.heldout_text", "fit.compile_engine"])
+@pytest.mark.parametrize("place", ["run_folder.read_config", "fit.heldout_text", "fit.compile_engine"])
 def test_resume_continues_a_run_that_a_signal_stopped_before_training(
     corpus, tmp_path, monkeypatch, w2vtrain_here, place
 ):

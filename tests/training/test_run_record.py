@@ -13,7 +13,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from reference import begin, first_lines, team_of
+from reference import begin, first_lines, newest_checkpoint, team_of
 from signaled import run_signaled
 
 from w2vtrain.commands import request
@@ -22,14 +22,12 @@ from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock, run_of
-from w2vtrain.system.trust import trust
-from w2vtrain.training import checkpoint, early_stopping, record
+from w2vtrain.training import early_stopping, record
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.fit import fit
-from w2vtrain.training.folder import locked
+from w2vtrain.training.folder import locked, run_config
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.journal import Journal
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import Phase
 from w2vtrain.training.run_folder import RunFolder
@@ -174,7 +172,7 @@ def test_result_of_another_run_is_not_overwritten(folder):
 
 def test_run_with_an_output_in_use_is_refused_before_it_reads_anything(folder):
     for name in ("v.bin", "voc.txt", "log"):
-        lock = Lock(request.lock_path(str(folder / name)), name, trust(folder), "another")
+        lock = Lock(request.lock_path(str(folder / name)), name, "another")
         done = run(command("--run", "other", "--save-vocab", "voc.txt", "--log-json", "log"), folder)
         lock.release(remove=True)
         assert done.returncode == 73, done.stderr
@@ -184,31 +182,38 @@ def test_run_with_an_output_in_use_is_refused_before_it_reads_anything(folder):
 
 
 def test_run_owns_only_the_files_that_it_recorded(folder):
-    journal = Journal(folder, trust(folder), {"cwd": ".", "request": {}, "settings": {}})
-    path = folder / "out"
-    with atomic_write(path, claim=journal.claim) as file:
-        file.write(b"results")
-    assert journal.owns(str(path))
-    assert Journal.read(folder, trust(folder)).owns(str(path))
-    path.write_bytes(b"changed")
-    assert not journal.owns(str(path)), "other bytes"
-    path.write_bytes(b"results")
-    assert journal.owns(str(path))
-    (folder / "new").write_bytes(b"results")
-    (folder / "new").replace(path)
-    assert not journal.owns(str(path)), "another file with the same bytes"
-    assert not journal.owns(str(folder / "text.txt"))
+    held = RunFolder(folder / "run")
+    with locked(held.folder):
+        begin(held, Settings())
+        path = folder / "out"
+        with atomic_write(path, claim=held.claim) as file:
+            file.write(b"results")
+        assert held.owns(str(path))
+        assert run_config(held.folder).owns(str(path))
+        time, also = path.stat().st_mtime_ns, b"results, and more"
+        for content, modified in ((also, time), (b"another", time + 1)):
+            path.write_bytes(content)
+            os.utime(path, ns=(modified, modified))
+            assert not held.owns(str(path)), content
+        path.write_bytes(b"results")
+        os.utime(path, ns=(time, time))
+        assert held.owns(str(path))
+        (folder / "new").write_bytes(b"results")
+        os.utime(folder / "new", ns=(time, time))
+        (folder / "new").replace(path)
+        assert not held.owns(str(path)), "another file with the same bytes"
+        assert not held.owns(str(folder / "text.txt"))
 
 
 def test_lock_file_names_its_run_and_is_deleted_when_the_run_finishes(folder):
     path = request.lock_path(str(folder / "v.bin"))
-    lock = Lock(path, "v.bin", trust(folder), "0123")
-    assert run_of(path, trust(folder)) == "0123"
+    lock = Lock(path, "v.bin", "0123")
+    assert run_of(path) == "0123"
     lock.release()
-    assert run_of(path, trust(folder)) == "0123"
+    assert run_of(path) == "0123"
     assert run(command(), folder).returncode == 0
     assert not path.exists()
-    assert run_of(path, trust(folder)) is None
+    assert run_of(path) is None
 
 
 def test_error_for_an_output_in_a_missing_folder_shows_the_path_as_given(folder):
@@ -370,8 +375,8 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             events = Events(scoring=scoring, epoch=lambda epoch, score, finished=finished: finished.append(epoch.epoch))
             with pytest.raises(Stopped):
                 fit(Plan.of(Inputs(text, text), settings), team=team_of(stopped), events=events)
-            state = checkpoint.load(place).facts
-            assert (state["state"]["epoch"], state["finished"]) == (1, 0), "one epoch is learned but not yet scored"
+            kept = newest_checkpoint(place).saved
+            assert (kept.state.epoch, kept.finished) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
     with locked(place):
         last = RunFolder(place)
@@ -393,7 +398,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
 
     def scored(*about):
         held.settle()
-        seen.append(checkpoint.load(place).facts["state"]["epoch"])
+        seen.append(newest_checkpoint(place).saved.state.epoch)
         return score(*about)
 
     monkeypatch.setattr(early_stopping, "score", scored)

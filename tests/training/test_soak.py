@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from reference import first_lines
 
-from w2vtrain.training import checkpoint, journal
+from w2vtrain.training import checkpoint
+from w2vtrain.training.folder import CONFIG
 
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
 CODES = {0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 74, 75}
@@ -33,7 +34,7 @@ def damage(folder, chance):
     """Flip a random bit of the newest checkpoint, if there is an older one to resume from."""
     kept = checkpoint.numbers(folder)
     if len(kept) == checkpoint.KEPT_CHECKPOINTS:
-        state = folder / f"ckpt-{kept[-1]:06d}" / checkpoint.STATE
+        state = checkpoint.path_of(folder, kept[-1])
         data = bytearray(state.read_bytes())
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         state.write_bytes(data)
@@ -88,7 +89,7 @@ def test_runs_survive_an_hour_of_random_faults(tmp_path):
             assert "Traceback" not in said
             if code == 74:
                 assert re.search("cannot (be written|write)", said), said
-            if code and Path(f"{output}.json").exists() and not (folder / journal.CONFIG).exists():
+            if code and Path(f"{output}.json").exists() and not (folder / CONFIG).exists():
                 break  # killed during cleanup, after all results were written
             if chance.random() < 0.2:
                 damage(folder, chance)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import saved
 
 import w2vtrain
 from w2vtrain.config import validated
@@ -38,7 +39,7 @@ def test_a_saved_model_has_all_rows_and_scores_the_same(tmp_path, text, objectiv
     score = perplexity(model, [str(text)])[0].perplexity
     assert perplexity(loaded, [str(text)])[0].perplexity == pytest.approx(score)
     assert score == pytest.approx(model.record["epochs"][-1]["heldout"]["perplexity"], rel=1e-3)
-    found = Checkpoint(1, {"input": np.pad(rows, ((0, 0), (0, 6)))}, {}, [])
+    found = Checkpoint(1, "run", saved(1), {"input": np.pad(rows, ((0, 0), (0, 6)))})
     settings = validated({**SETTINGS, "subwords": True, "objective": objective})
     np.testing.assert_allclose(vectors_of(found, False, settings, model.words), model.input, atol=1e-6)
 

@@ -161,24 +161,24 @@ def export(
         from w2vtrain.commands.fit_plan import check_export
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.training.checkpoint_vectors import exported_from, newest, settings_of, vocabulary_of
-        from w2vtrain.training.folder import read_journal
+        from w2vtrain.training.folder import run_config
         from w2vtrain.user_code import Named
     folder = Path(run)
     written = Output(output, format_of(output, format_), dtype)
     written.check()
     Named(**named).allow()
-    journal = read_journal(folder, InputMissing)
-    settings = settings_of(folder, journal)
+    config = run_config(folder)
+    settings = settings_of(folder, config)
     if export == "auto":
-        export = chosen_for(journal.description)
+        export = chosen_for(config.request)
     if not is_code(settings.objective):  # which is not run: input vectors are written unless others are requested
         check_export(export, settings)
-    checkpoint = newest(folder)
+    checkpoint = newest(folder, config.run)
     if checkpoint is None:
         advice = "send it SIGUSR1 to save one" if hasattr(signal, "SIGUSR1") else "wait for its first checkpoint"
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
-    saved = checkpoint.saved()
-    vocabulary = vocabulary_of(folder, checkpoint, saved)
+    saved = checkpoint.saved
+    vocabulary = vocabulary_of(folder, checkpoint)
     state, epochs = saved.state, settings.epochs
     where = "at the end of training" if state.has_ended(epochs) else f"in epoch {state.current} of {epochs}"
     rows = exported_from(checkpoint, saved.best, settings, vocabulary, export, folder)
@@ -189,7 +189,7 @@ def export(
     echo(f"{output}: {len(rows):,} vectors of checkpoint {checkpoint.number}, {where}, {origin}", err=True)
 
 
-def chosen_for(description: dict[str, Any]) -> Export:
-    """Return the --export of the `fit` that began a run, "auto" if the description of the run does not say."""
-    export: Any = description["request"].get("export")
+def chosen_for(request: dict[str, Any]) -> Export:
+    """Return the --export of the `fit` that began a run, "auto" if its request does not say."""
+    export: Any = request.get("export")
     return export if export in get_args(Export) else "auto"

@@ -17,7 +17,6 @@ from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
-from w2vtrain.system.trust import new_files_in
 from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.folder import check_lockable
 from w2vtrain.training.team import Team
@@ -55,7 +54,7 @@ def refuse(planned: FitPlan) -> list[str]:
         run.read(planned.settings, recorded(request), anew=request.force)
     check_outputs(request, lambda file: True)
     for file, path in request.locks.items():
-        check_lock(path, file, new_files_in(path.parent))
+        check_lock(path, file)
     return [
         f"{file} exists: fit overwrites it only with --force, or continues the run that began it"
         for file in request.locks

@@ -27,8 +27,8 @@ from w2vtrain.system.machine import threads_of
 from w2vtrain.system.same_file import among
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.training.folder import DECIDING_FIELDS
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.journal import DECIDING_FIELDS
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder

@@ -18,8 +18,8 @@ from w2vtrain.commands.shell import explained
 from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
 from w2vtrain.system.files import STDOUT, atomic_write
 from w2vtrain.system.json_text import json_text
+from w2vtrain.system.storage import answering
 from w2vtrain.system.terminal import echo
-from w2vtrain.system.trust import answering
 from w2vtrain.training.run import Run
 
 MAX_LINE_BYTES = 1 << 20

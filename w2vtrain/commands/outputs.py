@@ -19,7 +19,7 @@ from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
 from w2vtrain.system.files import STDOUT, check_writable, sweep, write_json
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.trust import answering, new_files_in
+from w2vtrain.system.storage import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
@@ -45,18 +45,18 @@ def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
 def check_begun(request: FitRequest, run: Run) -> None:
     """Raise OutputError for an output that a run folder names but the run did not begin, unless forced.
 
-    The folder may come from anyone. An output is accepted if its lock file names this run or has the recorded inode, or
-    if the folder is named after the output. Raise ReadError if it cannot be read at the moment.
+    The folder may come from anyone. An output is accepted if its lock file names this run, or if the folder is named
+    after the output. Raise ReadError if the storage does not answer.
     """
     assert isinstance(run, RunFolder)
-    folder, journal = run.folder, run.journal
+    folder, config = run.folder, run.config
     named = str(folder.resolve())
     vectors = named.removesuffix(".run") if named.endswith(".run") else ""
     for file in [] if request.force else request.files:
         path = os.path.realpath(file)
         with answering(Path(file)):
             own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
-        if file in HARMLESS or own or journal.began(lock_path(file)):
+        if file in HARMLESS or own or config.began(lock_path(file)):
             continue
         why = "it is a pipe or a device" if is_stream(file) else "no lock file shows that the run began it here"
         raise OutputError(f"{file}: {folder} names this output, but {why}: use --force to write it")
@@ -73,9 +73,9 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
     done = False
     try:
         for file, path in request.locks.items():
-            held.append(Lock(path, file, new_files_in(path.parent), run.id))
+            held.append(Lock(path, file, run.id))
             sweep(Path(os.path.realpath(file)))  # before training, which needs the space
-        run.begin_outputs({str(lock.path): lock.inode for lock in held}, complete)
+        run.begin_outputs(complete)
         yield
         done = True
     finally:

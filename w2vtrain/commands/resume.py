@@ -7,7 +7,7 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,9 @@ from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, s
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.spinner import SPINNER
+
+if TYPE_CHECKING:
+    from w2vtrain.training.folder import Config
 
 OUTPUTS = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
 """The fields of a request that name files to write."""
@@ -49,29 +52,28 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         SPINNER.begin("starting")
     with imports():
         from w2vtrain.commands.run import carry_out
-        from w2vtrain.training.folder import read_journal
+        from w2vtrain.training.folder import run_config
         from w2vtrain.user_code import Named
     folder = Path(run).resolve()
-    journal = read_journal(folder)
+    config = run_config(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(Path(cache_dir).resolve()) if cache_dir else None
-    cwd = journal.description["cwd"]
+    cwd = config.cwd
     try:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
-        advice = elsewhere(folder, cwd, asked_before(folder, journal.description))
+        advice = elsewhere(folder, cwd, asked_before(folder, config))
         raise InputMissing(
             f"{shown(cwd)}: the folder that the run was started in does not exist; if it was moved: {advice}"
         ) from error
-    request = asked_before(folder, journal.description)
+    request = asked_before(folder, config)
     if (place := Path(cwd, request.run_folder or "").resolve()) != folder:
         advice = elsewhere(folder, cwd, request)
         raise OutputError(
             f"{folder}: was copied or moved from {place}, whose outputs it would write: continue it here by {advice}"
         )
-    outputs = {name: value for name in OUTPUTS if (value := getattr(request, name)) and value != STDOUT}
-    absolute: dict[str, Any] = {name: str(Path(cwd, value)) for name, value in outputs.items()}
+    absolute: dict[str, Any] = {name: str(Path(cwd, file)) for name, file in named_files(request).items()}
     asked = replace(
         request, **absolute, run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache
     )
@@ -81,8 +83,8 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
 def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     """Return the `fit` command that continues a run whose folder was moved or copied.
 
-    If the corpus was, too, it is that of the run, there. Otherwise, it writes the results beside the folder. It follows
-    from checked fields: a folder of others could hold any other command.
+    If the corpus moved with it, the command is the original one in the new place. Otherwise, it writes the results
+    beside the folder. It is built from checked fields, because a foreign folder could hold any command.
     """
     from w2vtrain.commands.fit_plan import repeated
 
@@ -91,7 +93,7 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
         place, asked = root or os.sep, request
     else:
         beside: dict[str, Any] = {
-            name: str(folder.parent / Path(value).name) for name in OUTPUTS if (value := getattr(request, name))
+            name: str(folder.parent / Path(file).name) for name, file in named_files(request).items()
         }
         place, asked = cwd, replace(request, **beside, run=str(folder))
     settings = validated(request.flags)
@@ -99,22 +101,27 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     return f"cd {shlex.quote(place)} && {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "")
 
 
-def asked_before(run: Path, description: dict[str, Any]) -> FitRequest:
+def named_files(request: FitRequest) -> dict[str, str]:
+    """Return the files to write, by the name of the field; standard output is none."""
+    return {name: file for name in OUTPUTS if (file := getattr(request, name)) and file != STDOUT}
+
+
+def asked_before(run: Path, config: "Config") -> FitRequest:
     """Return the request stored in a run folder; DataError if it is damaged.
 
     File names are relative to the folder that the run was started in.
     """
     from w2vtrain.architectures import architecture_class
     from w2vtrain.system.json_text import typed
-    from w2vtrain.training.journal import CONFIG, REMEDY
+    from w2vtrain.training.folder import CONFIG, REMEDY
 
     damaged = f"{run}: its {CONFIG} is damaged"
-    if "comparison" in description["request"]:
+    if "comparison" in config.request:
         raise DataError(f"{run}: is part of a comparison: repeat the `compare` command, which continues it")
     try:
-        settings = validated(description["settings"])
+        settings = validated(config.settings)
         architecture_class(settings.architecture)  # raises ConfigError if there is none
-        given = {**description["request"], "flags": vars(settings), "config": None, "print_config": False}
+        given = {**config.request, "flags": vars(settings), "config": None, "print_config": False}
     except CodeNotAllowed:
         raise
     except (ValueError, ConfigError) as error:

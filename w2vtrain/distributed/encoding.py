@@ -48,14 +48,14 @@ def encode_together(
     rank with the sums over all ranks.
 
     Raise the errors of `encode`, on all ranks: UsageError also for standard input and pipes, OutputError for a folder
-    that is not shared or cannot be trusted, InputMissing or DataError if a rank sees another corpus, and Disconnected
+    that is not shared, InputMissing or DataError if a rank sees another corpus, and Disconnected
     if another rank ended.
     """
-    trusted = check_shared(comm, folder)
+    check_shared(comm, folder)
     division = divided(comm, corpus)
     given = vocabulary and vocabulary_checksum(vocabulary)
     choice = [given, settings.min_count, settings.max_vocab, settings.max_sentence, settings.sentence_end]
-    ids = SharedIds(comm, folder, trusted, json_digest([division.identity, choice]))
+    ids = SharedIds(comm, folder, json_digest([division.identity, choice]))
     encoded = ids.find() or _Reading(comm, corpus, division, folder, progress).run(settings, vocabulary, ids)
     with together(comm):
         progress(encoded.stats.bytes_read, corpus.size, encoded.stats.token_count)

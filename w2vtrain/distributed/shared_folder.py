@@ -15,7 +15,6 @@ from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.storage import remove_file
-from w2vtrain.system.trust import Trusted, require_trust
 
 T = TypeVar("T")
 
@@ -25,13 +24,11 @@ _PAUSE_SECONDS = 0.05  # between attempts
 _TOKEN_BYTES = 32
 
 
-def check_shared(comm: Communicator, folder: Path) -> Trusted:
-    """Check that the folder exists, is the same on all ranks, and can be trusted. Return who may own files in it.
+def check_shared(comm: Communicator, folder: Path) -> None:
+    """Raise OutputError unless the folder exists and is the same on all ranks.
 
-    Raise OutputError otherwise. Rank 0 writes a small file there, which the others must find.
+    Rank 0 writes a small file there, which the others must find.
     """
-    with together(comm):
-        trusted = require_trust(folder, OutputError)
     token = broadcast_bytes(comm, secrets.token_bytes(_TOKEN_BYTES))
     path = folder / f".shared-{token.hex()[:16]}"
     try:
@@ -46,7 +43,6 @@ def check_shared(comm: Communicator, folder: Path) -> Trusted:
         if comm.rank == 0:
             with suppress(OSError):
                 remove_file(path)
-    return trusted
 
 
 def await_shared(gathering: Gathering, attempt: Callable[[], T], folder: Path) -> T:

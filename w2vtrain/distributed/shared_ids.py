@@ -20,8 +20,7 @@ from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.errors import DataError, OutputError, WriteError, reason
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_object, json_text, typed
-from w2vtrain.system.storage import remove_file, sync
-from w2vtrain.system.trust import Trusted, open_trusted, read_trusted
+from w2vtrain.system.storage import open_regular, remove_file, sync
 from w2vtrain.text.counting import CorpusStats, append
 from w2vtrain.text.encoded import EncodedCorpus, make_room, naming
 from w2vtrain.text.vocabulary import Vocabulary
@@ -29,7 +28,6 @@ from w2vtrain.text.word_table import Int32, Int64
 
 MAX_MANIFEST_NUMBER = 1 << 50
 """In a manifest: no corpus has as many bytes."""
-MAX_MANIFEST_BYTES = 1 << 20
 _PIECE_IDS = 1 << 20  # ids that are copied or checked at a time
 
 
@@ -61,8 +59,8 @@ class SharedIds:
     identity: a digest of everything that the ids depend on.
     """
 
-    def __init__(self, comm: Communicator, folder: Path, trusted: Trusted, identity: str) -> None:
-        self._comm, self._folder, self._trusted, self._identity = comm, folder, trusted, identity
+    def __init__(self, comm: Communicator, folder: Path, identity: str) -> None:
+        self._comm, self._folder, self._identity = comm, folder, identity
         self._path, self._words, self._manifest = folder / "ids", folder / "words", folder / "ids.json"
 
     def find(self) -> EncodedCorpus | None:
@@ -94,7 +92,7 @@ class SharedIds:
         checksums = np.zeros(self._comm.size, np.int64)
         with together(self._comm) as gathering, naming(self._folder):
             spool.seek(0)
-            handle = await_shared(gathering, lambda: self._open(os.O_WRONLY), self._folder)
+            handle = await_shared(gathering, lambda: open_regular(self._path, os.O_WRONLY), self._folder)
             with os.fdopen(handle, "wb", buffering=0) as file:
                 rank = self._comm.rank
                 file.seek(4 * manifest.starts[rank])
@@ -112,15 +110,12 @@ class SharedIds:
                     file.write(json_text(asdict(manifest)).encode())
         return corpus
 
-    def _open(self, flags: int) -> int:
-        return open_trusted(self._path, flags, self._trusted)
-
     def _create(self, words: bytes) -> None:
         """Create an empty file under the name of an older one, which processes that use it keep; write the words."""
         try:
             remove_file(self._manifest)
             remove_file(self._path)
-            os.close(self._open(os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            self._path.touch(exist_ok=False)
         except OSError as error:
             raise OutputError(f"{self._path} cannot be created: {reason(error)}") from error
         with naming(self._folder), atomic_write(self._words, force=True, follow=False) as file:
@@ -129,12 +124,13 @@ class SharedIds:
     def _loaded(self, manifest: Manifest) -> EncodedCorpus:
         """Return the ids and the words. Raise OSError if a file cannot be opened or has another size or content."""
         entries = manifest.starts[-1]
-        with os.fdopen(self._open(os.O_RDONLY), "rb") as file:
+        with os.fdopen(open_regular(self._path, os.O_RDONLY), "rb") as file:
             if os.fstat(file.fileno()).st_size != 4 * entries:
                 raise OSError(f"{self._path.name} has another size")
             array = np.memmap(file, np.int32, "r", shape=(entries,))
-        words = read_trusted(self._words, manifest.words_bytes, self._trusted)
-        if zlib.crc32(words) != manifest.words_checksum:
+        with os.fdopen(open_regular(self._words, os.O_RDONLY), "rb") as file:
+            words = file.read(manifest.words_bytes + 1)
+        if len(words) != manifest.words_bytes or zlib.crc32(words) != manifest.words_checksum:
             raise OSError(f"{self._words.name} has another content")
         table = unpacked(words)
         vocabulary = Vocabulary([word.decode() for word in table.words(np.arange(table.types))], table.counts)
@@ -154,7 +150,7 @@ class SharedIds:
 
     def _saved(self) -> bytes:
         try:
-            return read_trusted(self._manifest, MAX_MANIFEST_BYTES, self._trusted)
+            return self._manifest.read_bytes()
         except OSError:
             return b""
 

@@ -30,8 +30,8 @@ from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.events import Events
+from w2vtrain.training.folder import FREE_SETTINGS, differences
 from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.journal import FREE_SETTINGS, differences
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import State

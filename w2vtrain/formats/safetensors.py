@@ -5,7 +5,6 @@ sources can do no harm.
 """
 
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -199,10 +198,10 @@ class SafetensorsFile:
             raise DataError(f"{self.path}: the tensor {name} has shape {list(shape)}, expected {ndim} dimensions")
         # The library's get_tensor() takes three times as long: its memory has small pages, NumPy's has large ones.
         self._file.seek(start)
-        array: NDArray[Any] = np.fromfile(self._file, DTYPES[kind], math.prod(shape))
-        if array.size != math.prod(shape):
+        array: NDArray[Any] = np.empty(shape, DTYPES[kind])
+        if self._file.readinto(array.reshape(-1).view(np.uint8)) != array.nbytes:  # type: ignore[attr-defined]
             raise DataError(f"{self.path}: the file ends inside the tensor {name}: it changed while it was read")
-        return array.reshape(shape)
+        return array
 
     def mapped(self, name: str, mode: str) -> NDArray[Any]:
         """Return a tensor as an array whose memory is the file: "r" for read-only, "r+", or "c" for private changes.

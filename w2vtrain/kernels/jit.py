@@ -290,7 +290,7 @@ class KernelCache(FunctionCache):
 
     def _stored(self, path: Path) -> bytes:
         try:
-            with os.fdopen(open_trusted(path, os.O_RDONLY, trust(self._folder), group=False), "rb") as file:
+            with os.fdopen(open_trusted(path, trust(self._folder)), "rb") as file:
                 return file.read()
         except PermissionError as error:
             _refuse(path, error)

@@ -18,8 +18,7 @@ from w2vtrain.formats.sniff import sniff
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import open_input, read_lines
 from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import read_journal
-from w2vtrain.training.journal import MAX_CONFIG_BYTES
+from w2vtrain.training.folder import MAX_CONFIG_BYTES, run_config
 from w2vtrain.training.status import is_run_folder
 
 MAX_LINE_BYTES, MAX_LOG_BYTES = 1 << 20, 256 << 20
@@ -136,10 +135,11 @@ def _record_of(path: str | Path) -> dict[str, Any] | None:
     """Return settings and record from a run folder, a model or a record, as parsed from JSON; None for a log."""
     if is_run_folder(path):
         folder = Path(path)
-        settings, newest = read_journal(folder).description["settings"], checkpoint.newest_facts(folder)
+        config = run_config(folder)
+        newest = checkpoint.newest_saved(folder, config.run)
         if newest is None:
             raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
-        return {"settings": settings, "record": newest[1]}
+        return {"settings": config.settings, "record": {"epochs": newest[1].epochs}}
     if Path(path).is_dir():
         raise DataError(f"{path}: this folder is not a run folder: it has no config.json")
     if sniff(path).kind == MODEL.name:

@@ -20,7 +20,7 @@ from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.pictures.run_logs import RunLog, read_run
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
-from w2vtrain.training.folder import read_journal
+from w2vtrain.training.folder import run_config
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
 
 
@@ -122,21 +122,21 @@ def _curves(log: str | None, path: str) -> RunLog | None:
 def _unfinished(path: str, log: str | None) -> Subject:
     """Return what the folder of an unfinished run has: its newest checkpoint, and the vocabulary."""
     folder = Path(path)
-    journal, status = read_journal(folder, InputMissing), describe_run(path)
-    cwd, request, settings = (journal.description[name] for name in ("cwd", "request", "settings"))
+    config, status = run_config(folder), describe_run(path)
+    request, settings = config.request, config.settings
     named = request.get("log_json")
-    if log is None and isinstance(named, str) and Path(cwd, named).is_file():
-        log = str(Path(cwd, named))
+    if log is None and isinstance(named, str) and Path(config.cwd, named).is_file():
+        log = str(Path(config.cwd, named))
     facts, command = {"origins": request.get("origins")}, str(request.get("command") or "")
     subject = Subject(path, "run folder", None, settings, facts, status, command, _curves(log, path))
     try:
-        checkpoint = newest(folder)
+        checkpoint = newest(folder, config.run)
         if checkpoint is None:
             return replace(subject, missing="The run has no checkpoint yet.")
-        saved = checkpoint.saved()
+        saved = checkpoint.saved
         facts.update(epochs=saved.epochs, seconds={"training": saved.state.spent + saved.state.seconds})
-        vocabulary = vocabulary_of(folder, checkpoint, saved)
-        matrix = vectors_of(checkpoint, saved.best, settings_of(folder, journal), vocabulary.words)
+        vocabulary = vocabulary_of(folder, checkpoint)
+        matrix = vectors_of(checkpoint, saved.best, settings_of(folder, config), vocabulary.words)
     except CodeNotAllowed:
         return replace(subject, missing="The run uses code of its own, which a report does not run.")
     rows = np.ascontiguousarray(matrix[:])

@@ -20,11 +20,16 @@ from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
 from w2vtrain.system.machine import process_exists, process_space
-from w2vtrain.system.storage import is_held, patiently, remove_file, remove_tree, sync, sync_folder
+from w2vtrain.system.storage import FILE_MODE, is_held, patiently, remove_file, remove_tree, sync, sync_folder
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
-from w2vtrain.system.trust import FILE_MODE, LASTING_ERRORS
 
 STDOUT = "-"
+LASTING_ERRORS = (
+    None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,
+    errno.EINVAL, errno.ENXIO, errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EROFS,
+)  # fmt: skip
+"""Error numbers that will occur again if a file is created again; None is that of errors without one. Others, such as
+ESTALE and EIO of a network disk, may be temporary."""
 Claim = Callable[[Path, Path], None]
 """A function called with the target and the temporary file that is about to be renamed to it."""
 MIN_SWEEP_SECONDS = 3600.0

@@ -3,7 +3,6 @@
 files.py does the same for single files.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -81,17 +80,3 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
             with suppress(OSError):
                 if leftover.exists():
                     remove_tree(leftover)
-
-
-def checksum(path: Path) -> tuple[str, int]:
-    """Return the SHA-256, in hexadecimal, and the bytes of a file, or of a folder: its names and their contents."""
-    if not path.is_dir():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
-    total, size = hashlib.sha256(), 0
-    for inner in sorted(path.rglob("*")):
-        if inner.is_file():
-            digest, count = checksum(inner)
-            total.update(f"{inner.relative_to(path).as_posix()}\0{digest}\n".encode())
-            size += count
-    return total.hexdigest(), size

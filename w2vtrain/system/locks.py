@@ -16,8 +16,7 @@ from filelock import lock_descriptor
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import temporary_name
 from w2vtrain.system.machine import process_exists
-from w2vtrain.system.storage import is_held, remove_file
-from w2vtrain.system.trust import Trusted, open_trusted, raise_if_passing
+from w2vtrain.system.storage import answering, is_held, open_regular, remove_file
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 OWNER_PREFIX = "process "
@@ -32,23 +31,18 @@ class Lock:
     """A lock file that this process holds from construction until `release` or the end of the process.
 
     protected: what the lock protects, for messages; run: the id of the run that holds it. Raises OutputError if another
-    process holds the lock or the file cannot be opened safely.
+    process holds the lock or the file cannot be opened.
     """
 
-    def __init__(self, path: Path, protected: str, trusted: Trusted, run: str = "") -> None:
-        self.path, self._protected, self._trusted = path, protected, trusted
+    def __init__(self, path: Path, protected: str, run: str = "") -> None:
+        self.path, self._protected = path, protected
         self._handle = self._take()
         while not self._has_name():  # the previous holder deleted the file in the meantime: lock the new one instead
             os.close(self._handle)
             self._handle = self._take()
         self.write(run)
 
-    @property
-    def inode(self) -> int:
-        """The number by which the lock file is known even if another takes its name."""
-        return os.fstat(self._handle).st_ino
-
-    def write(self, run: str = "") -> None:
+    def write(self, run: str) -> None:
         """Write the process, and the run that it belongs to, into the lock file."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = f"{OWNER_PREFIX}{os.getpid()} on {socket.gethostname()} since {since}\n"
@@ -79,7 +73,8 @@ class Lock:
 
     def _take(self) -> int:
         try:
-            handle = open_trusted(self.path, os.O_RDWR | os.O_CREAT, self._trusted)
+            with answering(self.path):
+                handle = open_regular(self.path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise _unusable(self.path, self._protected, error) from error
         return _taken(handle, self.path, self._protected)
@@ -91,12 +86,13 @@ class Lock:
             return False
 
 
-def check_lock(path: Path, protected: str, trusted: Trusted) -> None:
+def check_lock(path: Path, protected: str) -> None:
     """Raise the OutputError that `Lock` would, but neither create nor change the lock file."""
     is_new = not path.exists()
     flags, name = (os.O_CREAT | os.O_EXCL, temporary_name(path)) if is_new else (0, path)
     try:
-        handle = open_trusted(name, os.O_RDWR | flags, trusted)
+        with answering(name):
+            handle = open_regular(name, os.O_RDWR | flags)
         if is_new:
             os.close(handle)
             remove_file(name)
@@ -107,8 +103,7 @@ def check_lock(path: Path, protected: str, trusted: Trusted) -> None:
 
 
 def _unusable(path: Path, protected: str, error: OSError) -> OutputError:
-    """Return the error for a lock file that cannot be opened. Raise ReadError if it may be possible later."""
-    raise_if_passing(path, error)
+    """Return the error for a lock file that cannot be opened."""
     return OutputError(
         f"{path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing {protected}, or choose"
         " another output"
@@ -131,27 +126,26 @@ def _taken(handle: int, path: Path, protected: str) -> int:
     return handle
 
 
-def run_of(path: Path, trusted: Trusted) -> str | None:
-    """Return the id of the run that a lock file names, held or not; None if it is missing, untrusted or has no id.
+def run_of(path: Path) -> str | None:
+    """Return the id of the run that a lock file names, held or not; None if it is missing or has no id.
 
-    Raise ReadError if it cannot be read at the moment.
+    Raise ReadError if the storage does not answer.
     """
     try:
-        with os.fdopen(open_trusted(path, os.O_RDONLY, trusted), "rb") as file:
+        with answering(path), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             lines = _text(file.fileno()).splitlines()
-    except OSError as error:
-        raise_if_passing(path, error)
+    except OSError:
         return None
     return next((line.removeprefix(RUN_PREFIX) for line in lines if line.startswith(RUN_PREFIX)), None)
 
 
-def holder(path: Path, trusted: Trusted) -> str | None:
-    """Return the process that holds a lock file, as the file names it; None if none does, or the file is not trusted.
+def holder(path: Path) -> str | None:
+    """Return the process that holds a lock file, as the file names it; None if none does.
 
     The lock is tried only if the process may be alive, because another process could need it at that moment.
     """
     try:
-        with os.fdopen(open_trusted(path, os.O_RDWR, trusted), "rb") as file:
+        with os.fdopen(open_regular(path, os.O_RDWR), "rb") as file:
             owner = _owner(file.fileno()).removeprefix(OWNER_PREFIX)
             if _has_ended(owner) or lock_descriptor(file.fileno(), blocking=False):
                 return None

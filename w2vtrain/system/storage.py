@@ -1,4 +1,4 @@
-"""Make files durable, and rename and remove them, by the rules of each operating system.
+"""Open files, make them durable, and rename and remove them, by the rules of each operating system.
 
 This module does not know what the files contain or when they are written: files.py, locks.py and checkpoint.py do.
 
@@ -9,11 +9,15 @@ close their own files first, and the functions here are patient with those of ot
 import errno
 import os
 import shutil
+import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
+
+from w2vtrain.errors import ReadError, reason
 
 T = TypeVar("T")
 
@@ -23,6 +27,47 @@ violation, folder not empty (a file that was removed while open has its name unt
 PAUSE_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.3, 0.3)
 """Pauses between attempts to rename or remove a file that another program has open."""
 UNSUPPORTED_ERRORS = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY)
+
+
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+FILE_MODE = 0o664
+"""Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""
+
+
+@contextmanager
+def answering(path: Path) -> Iterator[None]:
+    """Raise ReadError if a block that reads at `path` raises an OSError that says nothing about what is there.
+
+    A network disk that does not answer for a moment must not pass for one without the file, or with a damaged one.
+    FileNotFoundError, NotADirectoryError, PermissionError and a name that is too long are left to the caller.
+    """
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        raise
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise
+        raise ReadError(f"{path} cannot be used at the moment: {reason(error)}: nothing is lost; try again") from error
+
+
+def open_regular(path: Path, flags: int) -> int:
+    """Open a regular file, never through a symbolic link and without waiting, and return its descriptor.
+
+    Raise PermissionError with the reason for anything else, and OSError if it cannot be opened.
+    """
+    if not NO_FOLLOW and path.is_symlink():
+        raise PermissionError("it is a symbolic link")
+    try:  # O_NONBLOCK: opening a pipe must not wait for its writer
+        handle = os.open(path, flags | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), FILE_MODE)
+    except OSError as error:
+        if path.is_symlink():
+            raise PermissionError("it is a symbolic link") from error
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise PermissionError("it is not a regular file")
+    return handle
 
 
 def sync(handle: int) -> None:

@@ -11,49 +11,47 @@ import numpy as np
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, DataError, spelled
+from w2vtrain.errors import ConfigError, DataError, ReadError, spelled
 from w2vtrain.formats.transforms import LazyRows, exported
 from w2vtrain.objectives import objective_class
 from w2vtrain.registry import CodeNotAllowed, is_code, placed
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.checkpoint import BEST, Checkpoint, load, numbers
+from w2vtrain.training import checkpoint as checkpoints
+from w2vtrain.training.checkpoint import BEST, Checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.folder import kept_vocabulary
-from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
+from w2vtrain.training.folder import CONFIG, VOCABULARY, Config, kept_vocabulary
 from w2vtrain.training.predictor import composer_of
-from w2vtrain.training.state import Saved
 from w2vtrain.user_code import require
 
 
-def settings_of(folder: Path, journal: Journal) -> Settings:
+def settings_of(folder: Path, config: Config) -> Settings:
     """Return the settings of a run. Raise DataError if they are damaged, and CodeNotAllowed as `resume` does."""
     try:
-        settings = validated(journal.description["settings"])
-        cwd = str(journal.description["cwd"])
-        require(settings.objective, settings.architecture, cwd)
+        settings = validated(config.settings)
+        require(settings.objective, settings.architecture, config.cwd)
     except CodeNotAllowed:
         raise
     except (ValueError, ConfigError) as error:
         raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
-    return replace(settings, architecture=placed(settings.architecture, cwd))
+    return replace(settings, architecture=placed(settings.architecture, config.cwd))
 
 
-def newest(folder: Path) -> Checkpoint | None:
-    """Return the newest checkpoint, even while the run writes and deletes checkpoints; None if there is none."""
+def newest(folder: Path, run: str) -> Checkpoint | None:
+    """Return a run's newest checkpoint, even while it writes and deletes checkpoints; None if there is none."""
     while True:
-        before = numbers(folder)
+        before = checkpoints.numbers(folder)
         try:
-            if (checkpoint := load(folder)) or before == numbers(folder):
+            if (checkpoint := checkpoints.newest(folder, run)) or before == checkpoints.numbers(folder):
                 return checkpoint
-        except DataError:
-            if before == numbers(folder):
+        except (DataError, ReadError):
+            if before == checkpoints.numbers(folder):
                 raise
 
 
-def vocabulary_of(folder: Path, checkpoint: Checkpoint, saved: Saved) -> Vocabulary:
+def vocabulary_of(folder: Path, checkpoint: Checkpoint) -> Vocabulary:
     """Return the vocabulary of a run; DataError if a checkpoint has another. Raise also as `kept_vocabulary` does."""
     vocabulary = kept_vocabulary(folder)
-    if vocabulary_checksum(vocabulary) != saved.corpus.vocabulary:
+    if vocabulary_checksum(vocabulary) != checkpoint.saved.corpus.vocabulary:
         raise DataError(f"{folder / VOCABULARY}: not the vocabulary of checkpoint {checkpoint.number}")
     return vocabulary
 

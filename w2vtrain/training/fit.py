@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
@@ -224,11 +223,11 @@ class _Learner:
         self.events.epoch(epoch, score)
         return replace(state, is_over=state.is_over or self.early_stopping.is_out_of_patience())
 
-    def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the arrays and the JSON data to save in a checkpoint."""
+    def snapshot(self) -> tuple[Saved, dict[str, np.ndarray]]:
+        """Return the facts and the arrays to save in a checkpoint."""
         assert self.fingerprint, "the run saves checkpoints"
         saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts())
-        return self.engine.state() | self.early_stopping.arrays(), asdict(saved)
+        return saved, self.engine.state() | self.early_stopping.arrays()
 
     def resume(self, corpus: Source, start: WarmStart | None) -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
@@ -255,7 +254,7 @@ class _Learner:
             self.events.resumed(self.state)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        saved, mine = checkpoint.saved(), self.engine.state()
+        saved, mine = checkpoint.saved, self.engine.state()
         if self.fingerprint:
             self.fingerprint.check(saved.corpus)
         best = arrays_of(self.engine.weights()) if saved.best else {}
@@ -270,9 +269,9 @@ class _Learner:
             array[...] = checkpoint.arrays[name]
         state = self.state = saved.state
         if state.chunks > len(self.text.words) or state.epoch > self.schedule.epochs:
-            raise DataError(f"{checkpoint.invalid}: the state is beyond the end of the run")
+            raise DataError(f"checkpoint {checkpoint.number}: the state is beyond the end of the run")
         if state.epoch and (state.last is None or state.last.epoch != state.epoch):
-            raise DataError(f"{checkpoint.invalid}: the last epoch has no record")
+            raise DataError(f"checkpoint {checkpoint.number}: the last epoch has no record")
         self.record.epochs = saved.epochs
         self.early_stopping.restore(saved, {name: checkpoint.arrays[f"{BEST}{name}"] for name in best})
 

@@ -1,79 +1,195 @@
-"""A run folder as others see it: its lock, what killed runs left in it, and the run that it says it belongs to.
+"""A run folder as everybody sees it: config.json says which run it belongs to; its vocabulary, lock and leftovers.
 
-run_folder.py is the run that writes it, journal.py its config.json, and checkpoint.py its checkpoints.
+checkpoint.py has the checkpoints, and run_folder.py the run that writes all this. Nothing here decides whether a run
+may continue.
 """
 
 import os
 import re
-from collections.abc import Iterator
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated, Any
 
-from w2vtrain.errors import DataError, InputMissing, OutputError, W2VError, reason, shown, spelled
-from w2vtrain.system.files import temporary_name, temporary_pattern
-from w2vtrain.system.locks import Lock, check_lock
-from w2vtrain.system.storage import patiently, remove_file, remove_tree, sync_folder
-from w2vtrain.system.trust import PROBE_PATTERN, Trusted, answering, open_trusted, raise_if_passing, require_trust
+from msgspec import Meta
+
+from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, reason, shown, spelled
+from w2vtrain.system.files import atomic_write, temporary_name, temporary_pattern
+from w2vtrain.system.json_text import json_object, json_text, typed
+from w2vtrain.system.locks import Lock, check_lock, run_of
+from w2vtrain.system.storage import answering, open_regular, patiently, remove_file, remove_tree, sync_folder
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
-from w2vtrain.training.journal import CONFIG, VOCABULARY, Journal
 
-LOCK = "lock"
-LEFTOVER = re.compile(
-    "|".join([checkpoint.PARTIAL_PATTERN, PROBE_PATTERN, *map(temporary_pattern, (CONFIG, VOCABULARY))])
-)
+CONFIG, VOCABULARY, CORPUS, LOCK = "config.json", "vocab.txt", "corpus", "lock"
+"""Names in a run folder. CORPUS is the folder in which ranks share the encoded corpus."""
+SCHEMA = 3
+MAX_CONFIG_BYTES = 16 << 20
+"""Maximum size of config.json, in bytes."""
+REMEDY = "; remove the folder to start over"
+FREE_SETTINGS = ("threads",)
+"""Settings that may change when a run is resumed."""
+DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary", "freeze")
+"""Fields of the request that affect the result, in addition to the settings."""
+LEFTOVER = re.compile("|".join(temporary_pattern(name) for name in (CONFIG, VOCABULARY)) + f"|{checkpoint.PARTIAL}")
 """Names of what a killed run leaves in its folder."""
 
 
-def has_parts(folder: Path) -> bool:
-    """Return whether a folder has checkpoints, or what is left of some that could not be deleted."""
-    return any(
-        checkpoint.CHECKPOINT_NAME.fullmatch(entry.name) or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir()
-    )
+@dataclass
+class Config:
+    """The fields of config.json.
 
+    run: the run's id; cwd: the folder in which its command was given; request, settings: what it does, as JSON types;
+    written: what `identity` returns for each file that it wrote or is about to rename into place, by real path, but for
+    a log, which grows, only the inode; complete: whether all results are written.
 
-def sweep(folder: Path) -> None:
-    """Delete what killed runs left partially written or partially deleted. The caller must hold the lock."""
-    with answering(folder):
-        for entry in list(folder.iterdir()):
-            if LEFTOVER.fullmatch(entry.name):
-                if entry.is_dir():
-                    remove_tree(entry)
-                else:
-                    remove_file(entry)
-
-
-def require_own(folder: Path) -> Trusted:
-    """Return whom to trust in a folder that is a run folder, is empty, or holds only a killed run's leftovers.
-
-    Raise OutputError or DataError for any other folder: a run deletes files with fixed names in its folder, which could
-    be the user's files elsewhere. This check comes before the lock file is created. `RunFolder.read` reads config.json
-    again, because another holder of the lock may have changed it in between.
+    A name alone does not prove that a file is the run's own: after a crash, another run may have written a file of that
+    name.
     """
-    trusted = require_trust(folder, OutputError)
-    with answering(folder):
-        Journal.read(folder, trusted, anew=True)  # `RunFolder.read` decides about a run of another version
-        if not (folder / CONFIG).exists() and not is_unused(folder):
-            raise OutputError(
-                f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
-            )
-    return trusted
+
+    schema: int
+    run: Annotated[str, Meta(pattern=r"^[0-9A-Za-z]{1,64}\Z")]
+    cwd: str
+    request: dict[str, Any]
+    settings: dict[str, Any]
+    written: dict[str, list[int]] = field(default_factory=dict)
+    complete: bool = False
+
+    @classmethod
+    def new(cls, cwd: str, request: dict[str, Any], settings: dict[str, Any]) -> "Config":
+        """Return the config of a run that begins."""
+        return cls(SCHEMA, secrets.token_hex(8), cwd, request, settings)
+
+    def changes_since(self, before: "Config") -> list[str]:
+        """Return the differences that affect the result, each like "alpha 0.05, not 0.1"."""
+        names = [name for name in self.settings if name not in FREE_SETTINGS]
+        return [
+            *differences(before.settings, self.settings, names),
+            *differences(before.request, self.request, DECIDING_FIELDS),
+        ]
+
+    def owns(self, path: str) -> bool:
+        """Return whether this run wrote the file or folder at this path, and it was not replaced since."""
+        try:
+            known = self.written.get(os.path.realpath(path), [])
+            with answering(Path(path)):
+                found = identity(Path(path))
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: the name has a NUL byte
+            return False
+        return len(known) > 0 and found[: len(known)] == known
+
+    def owns_any(self) -> bool:
+        """Return whether any file that this run wrote still exists, or may do so."""
+        try:
+            return any(self.owns(path) for path in self.written)
+        except ReadError:
+            return True
+
+    def began(self, lock: Path) -> bool:
+        """Return whether the lock file beside an output names this run. Raise ReadError if it cannot be read."""
+        return run_of(lock) == self.run
+
+
+def identity(path: Path) -> list[int]:
+    """Return the inode, the size and the time of modification of a file; of a folder the inode."""
+    status = path.stat()
+    return [status.st_ino, *([] if path.is_dir() else [status.st_size, status.st_mtime_ns])]
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the values that differ, each like "alpha 0.05, not 0.1", among those with these names."""
+    return [
+        f"{name} {shown(old.get(name))}, not {shown(new.get(name))}" for name in names if old.get(name) != new.get(name)
+    ]
+
+
+def read_config(folder: Path, anew: bool = False) -> Config | None:
+    """Read the config.json of a run folder; return None if there is none.
+
+    anew: return None, too, for one of another version of w2vtrain, which a run that starts over replaces. Raise
+    DataError if it is unusable, and ReadError if the storage does not answer.
+    """
+    path = folder / CONFIG
+    try:
+        with answering(path), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        raise DataError(f"{path} cannot be used: {reason(error)}{REMEDY}") from error
+    if len(data) > MAX_CONFIG_BYTES:
+        raise DataError(f"{path} cannot be used: it has more than {MAX_CONFIG_BYTES:,} bytes{REMEDY}")
+    values = json_object(data, f"{path} is", REMEDY)
+    if not {"settings", "schema"} <= values.keys():
+        raise DataError(f"{path}: was not written by w2vtrain: choose another folder with {spelled('run')}")
+    if values["schema"] != SCHEMA:
+        if anew:
+            return None
+        raise DataError(
+            f"{path}: has schema {str(values['schema'])[:20]}; this version of w2vtrain reads schema {SCHEMA}: finish"
+            f" the run with the version that started it, or start over with {spelled('force', True)}"
+        )
+    return typed(values, Config, f"{path} is damaged", REMEDY)
+
+
+def write_config(folder: Path, config: Config) -> None:
+    """Write config.json. If WriteError or OutputError is raised, the previous file is unchanged."""
+    with atomic_write(folder / CONFIG, force=True, follow=False) as file:
+        file.write(json_text(asdict(config), indent=True).encode())
+
+
+def run_config(folder: Path) -> Config:
+    """Read the config.json of a folder that must be a run folder.
+
+    Raise InputMissing if the folder does not exist, DataError if it has no config.json or a damaged one, and ReadError
+    if the storage does not answer.
+    """
+    try:
+        with answering(folder):
+            folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputMissing(
+            f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command"
+        ) from None
+    except OSError as error:
+        raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(error)}") from error
+    config = read_config(folder)
+    if config is None and folder.is_dir() and is_unused(folder):
+        raise DataError(f"{folder}: this run never began: repeat the fit command")
+    if config is None:
+        raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
+    return config
 
 
 def is_unused(folder: Path) -> bool:
     """Return whether a folder is empty, or has only what a run leaves that is killed before it has a config.json."""
-    return all(entry.name == LOCK or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
+    with answering(folder):
+        return all(entry.name == LOCK or LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
+
+
+def require_own(folder: Path) -> None:
+    """Raise OutputError or DataError unless a folder is a run folder, is empty, or has only a killed run's leftovers.
+
+    A run deletes files with fixed names in its folder, which could be the user's files elsewhere. This check comes
+    before the lock file is created.
+    """
+    read_config(folder, anew=True)  # `RunFolder.open` decides about a run of another version
+    if not (folder / CONFIG).exists() and not is_unused(folder):
+        raise OutputError(
+            f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
+        )
 
 
 @contextmanager
 def _creating(folder: Path) -> Iterator[None]:
-    """Raise OutputError if the block cannot create a run folder, or ReadError if that may be possible later."""
+    """Raise OutputError if the block cannot create a run folder."""
     try:
         yield
     except FileNotFoundError:
         raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
     except OSError as error:
-        raise_if_passing(folder, error)
         raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
 
 
@@ -86,7 +202,8 @@ def check_lockable(folder: Path) -> bool:
             (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
             probe.rmdir()
     if is_there:
-        check_lock(folder / LOCK, str(folder), require_own(folder))
+        require_own(folder)
+        check_lock(folder / LOCK, str(folder))
     return is_there
 
 
@@ -94,15 +211,16 @@ def check_lockable(folder: Path) -> bool:
 def locked(folder: Path) -> Iterator[None]:
     """Hold RUN/lock, and create it and the folder if necessary. At the end, delete a folder that holds nothing else.
 
-    Raise OutputError if another process holds the lock; the message says which, and since when. Also raise OutputError
-    if the folder cannot be created or trusted. The operating system releases the lock when its process ends, so a
-    killed run does not block the next one.
+    Raise OutputError if the folder cannot be created, or if another process holds the lock; the message says which, and
+    since when. The operating system releases the lock when its process ends, so a killed run does not block the next
+    one.
     """
     with _creating(folder):
         if not folder.is_dir():
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
-    lock = Lock(folder / LOCK, str(folder), require_own(folder))
+    require_own(folder)
+    lock = Lock(folder / LOCK, str(folder))
     try:
         sweep(folder)
         yield
@@ -112,6 +230,14 @@ def locked(folder: Path) -> Iterator[None]:
         if empty:
             with suppress(OSError):
                 patiently(folder.rmdir)
+
+
+def sweep(folder: Path) -> None:
+    """Delete what killed runs left partially written. The caller must hold the lock."""
+    with answering(folder):
+        for entry in list(folder.iterdir()):
+            if LEFTOVER.fullmatch(entry.name):
+                remove_tree(entry) if entry.is_dir() else remove_file(entry)
 
 
 def _holds_only_a_lock(folder: Path) -> bool:
@@ -124,48 +250,12 @@ def _holds_only_a_lock(folder: Path) -> bool:
 def kept_vocabulary(folder: Path) -> Vocabulary:
     """Read a run folder's vocabulary.
 
-    Raise InputMissing if it cannot be opened or trusted, ReadError if not at the moment, DataError if invalid.
+    Raise InputMissing if it cannot be opened, ReadError if the storage does not answer, and DataError if it is invalid.
     """
     path = folder / VOCABULARY
     try:
-        os.close(open_trusted(path, os.O_RDONLY, require_trust(folder, InputMissing)))
-        return Vocabulary.load(path)
+        with answering(path):
+            os.close(open_regular(path, os.O_RDONLY))  # a pipe would be waited for
     except OSError as error:
-        raise_if_passing(path, error)
         raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
-    except InputMissing as error:
-        if isinstance(error.__cause__, OSError):
-            raise_if_passing(path, error.__cause__)
-        raise
-
-
-def read_journal(folder: Path, error: type[W2VError] = OutputError) -> Journal:
-    """Read a run folder's config.json.
-
-    Raise InputMissing if the folder does not exist, DataError if it has no config.json or one that was changed by hand,
-    and ReadError if it cannot be read at the moment.
-
-    error: the class of error to raise if the folder cannot be trusted.
-    """
-    try:
-        there, missing = folder.is_dir(), not folder.exists()
-    except OSError as failure:
-        raise_if_passing(folder, failure)
-        raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(failure)}") from failure
-    if missing:
-        raise InputMissing(f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command")
-    journal = Journal.read(folder, require_trust(folder, error)) if there else None
-    if journal is None and there and is_unused(folder):
-        raise DataError(f"{folder}: this run never began: repeat the fit command")
-    if journal is None:
-        raise DataError(f"{folder}: is not a run folder: it has no {CONFIG}")
-    if newest := checkpoint.newest_description(folder):
-        number, saved = newest
-        if changed := journal.changes_since(saved):
-            raise DataError(
-                f"{folder / CONFIG}: was changed after checkpoint {number} was written ({'; '.join(changed)}):"
-                " undo the change; to train with other settings, start another run"
-            )
-    if not journal.sealed:
-        raise DataError(f"{folder / CONFIG}: was changed by hand: its digest does not match; undo the change")
-    return journal
+    return Vocabulary.load(path)

@@ -15,14 +15,15 @@ from w2vtrain.errors import Stopped
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.space import Footprint
+from w2vtrain.training.state import Saved
 
 STOPPED_EARLY = (
     "stopped before training began: the same command continues from the last checkpoint, or starts over without one"
 )
 """The message of Stopped for a signal that arrives before training."""
 
-Snapshot = Callable[[], tuple[Mapping[str, np.ndarray], dict[str, Any]]]
-"""Returns what a checkpoint stores: the arrays by name, and the JSON data."""
+Snapshot = Callable[[], tuple[Saved, Mapping[str, np.ndarray]]]
+"""Returns what a checkpoint stores: the facts, and the arrays by name."""
 ResultSizes = Callable[[Vocabulary, Weights], list[tuple[Path, int]]]
 """Returns the folder of each result, and about how many bytes the result takes there."""
 NO_RESULT_SIZES: ResultSizes = lambda vocabulary, weights: []  # noqa: E731
@@ -80,8 +81,8 @@ class Run:
         """Return whether the run can be resumed, or its folder is the only record of files that it wrote."""
         return False
 
-    def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
-        """Record the run, the inodes of the lock files beside its outputs, and whether all results are written."""
+    def begin_outputs(self, complete: bool) -> None:
+        """Record the run, and whether all results are written."""
 
     def end_outputs(self) -> None:
         """Record that all results are written."""

@@ -1,7 +1,7 @@
-"""Manage the run folder: which run it belongs to, and when to save.
+"""A run with a folder: take over what an earlier command left there, save checkpoints, and delete all at the end.
 
-This module knows neither engine nor trainer: fit.py passes arrays in and gets them back. checkpoint.py defines the
-files of a checkpoint, and journal.py the record of the run in config.json.
+This module decides when to save and what may continue; it knows neither engine nor trainer. folder.py has the files
+that identify a run, and checkpoint.py its checkpoints.
 """
 
 import json
@@ -20,16 +20,26 @@ from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VErr
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
-from w2vtrain.system.storage import remove_file, remove_tree
-from w2vtrain.system.trust import require_trust
+from w2vtrain.system.storage import answering, remove_file, remove_tree
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.folder import has_parts, kept_vocabulary, locked, sweep
-from w2vtrain.training.journal import CONFIG, CORPUS, VOCABULARY, Journal
+from w2vtrain.training.folder import (
+    CONFIG,
+    CORPUS,
+    VOCABULARY,
+    Config,
+    identity,
+    kept_vocabulary,
+    locked,
+    read_config,
+    sweep,
+    write_config,
+)
 from w2vtrain.training.run import NO_RESULT_SIZES, Phase, ResultSizes, Run, Snapshot
 from w2vtrain.training.signals import listening
 from w2vtrain.training.space import Footprint, check_disk
+from w2vtrain.training.state import Saved
 from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
 EPOCH_END_SHARE = 0.1
@@ -54,7 +64,7 @@ class RunFolder(Run):
         self.folder, self.every, self.cache = folder, every, cache
         self.allow_changed, self.background = allow_changed, background
         self.last, self.number = time.monotonic(), 0
-        self._journal: Journal | None = None
+        self._config: Config | None = None
         self.is_new = False  # set by `read`: there is no config.json
         self.unsaved: Snapshot | None = None
         self.behind: Snapshot | None = None  # being written in the background, or failed
@@ -75,7 +85,7 @@ class RunFolder(Run):
                 try:
                     if isinstance(error, Exception):
                         self.settle(SLOW_SECONDS)
-                    if isinstance(error, DataError) and self._journal:
+                    if isinstance(error, DataError) and self._config:
                         self.remove_shared()
                 finally:  # spare a folder that `read` refused
                     if self.is_new and self.folder.exists() and not self.is_needed():
@@ -85,21 +95,23 @@ class RunFolder(Run):
             self.finish()
 
     @property
-    def journal(self) -> Journal:
-        """The run's record in config.json; available after `read`."""
-        assert self._journal is not None, "`read` has not been called"
-        return self._journal
+    def config(self) -> Config:
+        """What config.json says, or will say; available after `read`."""
+        assert self._config is not None, "`read` has not been called"
+        return self._config
 
     def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
-        self.journal.claim(target, temporary, grows)
+        with answering(temporary):
+            self.config.written[str(target)] = identity(temporary)[: 1 if grows else None]
+        write_config(self.folder, self.config)
 
     def owns(self, path: str) -> bool:
-        return self.journal.owns(path)
+        return self.config.owns(path)
 
     @property
     def shared(self) -> Path:
         """The folder in which the ranks of a job share the encoded corpus."""
-        return self.cache.resolve() / f"{NAME}-{self.journal.run}" if self.cache else self.folder.resolve() / CORPUS
+        return self.cache.resolve() / f"{NAME}-{self.id}" if self.cache else self.folder.resolve() / CORPUS
 
     def read(self, settings: Settings, description: dict[str, Any], anew: bool = False) -> None:
         """Find out which run the folder belongs to, and load the checkpoint to resume from. Nothing is changed yet.
@@ -109,44 +121,43 @@ class RunFolder(Run):
         start over if `anew`, else raise ConfigError. Likewise, if config.json has another schema, start over if `anew`,
         else raise DataError.
         """
-        trusted = require_trust(self.folder, OutputError)
-        # Convert tuples to lists, as JSON does: this is compared with a description that was read.
+        # Convert tuples to lists, as JSON does: this is compared with a config that was read.
         now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
-        before = Journal.read(self.folder, trusted, anew)
-        self._journal, self.is_new = Journal(self.folder, trusted, now), before is None
-        starts_over = self._compare(before, anew) if before else anew
-        self.id = self.journal.run
-        self.checkpoint = None if starts_over else checkpoint.load(self.folder)
+        before, self._config = read_config(self.folder, anew), Config.new(**now)
+        self.is_new = before is None
+        changed = []
+        if before:
+            changed = self.config.changes_since(before)
+            if changed and not anew and (checkpoint.numbers(self.folder) or before.complete):
+                raise ConfigError(
+                    f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
+                    f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
+                )
+            self.config.written = before.written
+            if not changed:
+                self.config.run, self.config.complete = before.run, before.complete
+        self.id = self.config.run
+        self.checkpoint = checkpoint.newest(self.folder, self.id) if before and not changed else None
         self.number = self.checkpoint.number if self.checkpoint else 0
 
-    def _compare(self, before: Journal, anew: bool) -> bool:
-        """Take over the journal of an earlier command. Return whether this run starts over, with other settings."""
-        self.journal.run, self.journal.outputs, self.journal.locks = before.run, before.outputs, before.locks
-        newest = checkpoint.newest_description(self.folder)
-        changed = self.journal.changes_since(newest[1] if newest else before.description)
-        if changed and not anew and (checkpoint.numbers(self.folder) or before.complete):
-            raise ConfigError(
-                f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
-                f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
-            )
-        self.journal.complete = before.complete and not changed
-        return bool(changed)
-
     def is_complete(self, outputs: Sequence[str]) -> bool:
-        return self.journal.complete and all(self.journal.owns(path) for path in outputs)
+        return self.config.complete and all(self.config.owns(path) for path in outputs)
 
-    def begin_outputs(self, locks: dict[str, int], complete: bool) -> None:
-        """First delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get."""
+    def begin_outputs(self, complete: bool) -> None:
+        """First delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get.
+
+        If the process is killed in between, the folder has no checkpoint with the weights of other settings.
+        """
         for number in checkpoint.numbers(self.folder):
             if number > self.number:
                 checkpoint.remove(self.folder, number)
-        self.journal.locks, self.journal.complete = locks, complete
-        self.journal.save()
+        self.config.complete = complete
+        write_config(self.folder, self.config)
 
     def end_outputs(self) -> None:
-        self.journal.complete = True
+        self.config.complete = True
         with suppress(W2VError):  # needed only if the run is killed during cleanup
-            self.journal.save()
+            write_config(self.folder, self.config)
 
     @contextmanager
     def rescued(self) -> Iterator[None]:
@@ -204,10 +215,11 @@ class RunFolder(Run):
             self.unsaved = self.unsaved or self.behind
         if self.unsaved:
             self.number += 1
-            checkpoint.save(self.folder, self.number, *self.unsaved(), self.journal.description)
+            checkpoint.write(self.folder, self.number, self.id, *self.unsaved())
             self.last, self.unsaved = time.monotonic(), None
 
-    def _save_soon(self, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> None:
+    def _save_soon(self, saved: Saved, arrays: Mapping[str, np.ndarray]) -> None:
+        """Save in the background, from copies of the arrays, or in this thread if there is no memory for copies."""
         if not self.background or sum(array.nbytes for array in arrays.values()) > available_memory() / 2:
             self.save()
             return
@@ -217,7 +229,7 @@ class RunFolder(Run):
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}",
-            lambda: checkpoint.save(self.folder, number, copies, facts, self.journal.description),
+            lambda: checkpoint.write(self.folder, number, self.id, saved, copies),
         )
 
     def is_needed(self) -> bool:
@@ -225,7 +237,7 @@ class RunFolder(Run):
             return True
         if self.stop_requested and self.phase in (Phase.STARTING, Phase.PREPARING):  # `resume` starts it over
             return True
-        return self._journal is not None and (self.shared.exists() or self._journal.owns_any())
+        return self._config is not None and (self.shared.exists() or self._config.owns_any())
 
     def settle(self, timeout: float | None = None) -> None:
         """Wait at most `timeout` seconds for the checkpoint that is being written. Ignore its error."""
@@ -242,10 +254,9 @@ class RunFolder(Run):
         config.json is deleted last, so that a run killed here still knows that it had finished. `folder.locked`
         deletes the lock and the folder.
         """
-        with suppress(OSError, W2VError):  # whatever cannot be deleted is kept together with config.json
+        with suppress(OSError, W2VError):
             self.remove_checkpoints()
             sweep(self.folder)
-            if has_parts(self.folder):
-                return
-            for name in (VOCABULARY, CONFIG):
-                remove_file(self.folder / name)
+            if not checkpoint.numbers(self.folder):  # all could be deleted
+                for name in (VOCABULARY, CONFIG):
+                    remove_file(self.folder / name)

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, InputMissing, W2VError
+from w2vtrain.errors import ConfigError, W2VError
 from w2vtrain.registry import is_code
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
 from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import LOCK, kept_vocabulary, read_journal
+from w2vtrain.training.folder import CONFIG, LOCK, MAX_CONFIG_BYTES, Config, kept_vocabulary, run_config
 from w2vtrain.training.inputs import CHUNK_WORDS
-from w2vtrain.training.journal import CONFIG, MAX_CONFIG_BYTES
-from w2vtrain.training.state import Saved, State
+from w2vtrain.training.state import State
 
 
 def is_run_folder(path: str | Path) -> bool:
@@ -35,13 +34,13 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     progress (from 0 to 1), seconds (of training) and seconds_left, as of the checkpoint and None if unknown; outputs,
     command (which continues the run) and settings.
 
-    Raise InputMissing if the folder cannot be trusted, and DataError if its config.json is damaged.
+    Raise InputMissing if there is no such folder, and DataError if its config.json is damaged.
     """
     folder = Path(path)
-    journal = read_journal(folder, InputMissing)
-    process = holder(folder / LOCK, journal.trusted)
-    status = "running" if process else "complete" if journal.complete else "stopped"
-    request, settings = journal.description["request"], journal.description["settings"]
+    config = run_config(folder)
+    process = holder(folder / LOCK)
+    status = "running" if process else "complete" if config.complete else "stopped"
+    request, settings = config.request, config.settings
     names = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
     outputs = [str(request[name]) for name in names if request.get(name)]
     described: dict[str, Any] = {"path": str(path), "kind": "run folder", "status": status}
@@ -53,23 +52,23 @@ def describe_run(path: str | Path) -> dict[str, Any]:
             command += f" --{kind} {shlex.quote(name)}"
     if "comparison" in request:
         command = "repeat the `compare` command"
-    return described | _progress(folder, settings) | {"outputs": outputs, "command": command, "settings": settings}
+    return described | _progress(folder, config) | {"outputs": outputs, "command": command, "settings": settings}
 
 
-def _progress(folder: Path, settings: Any) -> dict[str, Any]:
+def _progress(folder: Path, config: Config) -> dict[str, Any]:
     """Return how far the newest checkpoint is; None for what is unknown."""
     progress: dict[str, Any] = dict.fromkeys(
         ("checkpoint", "saved", "epoch", "epochs", "progress", "seconds", "seconds_left")
     )
-    newest = checkpoint.newest_facts(folder)
+    newest = checkpoint.newest_saved(folder, config.run)
     with suppress(ConfigError, AttributeError, TypeError):
-        run = validated(settings)
-        progress["epochs"] = run.epochs
+        settings = validated(config.settings)
+        progress["epochs"] = settings.epochs
         if newest:
-            number, facts, saved = newest
-            progress |= {"checkpoint": number, "saved": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(saved))}
+            number, saved, seconds = newest
+            progress |= {"checkpoint": number, "saved": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))}
             with suppress(W2VError):
-                progress |= _so_far(folder, Saved.read(facts, "").state, run)
+                progress |= _so_far(folder, saved.state, settings)
     return progress
 
 

@@ -1,7 +1,7 @@
 """Write the pages that the code and the measurements determine, from templates whose names begin with _.
 
-The code determines the reference pages and the table of the guide to choosing an objective; the results in
-docs/measured determine the comparison of the objectives. Run it as `make reference`. tests/test_reference.py fails if a
+The code determines the reference pages and the table of which objective to use; the results in docs/measured determine
+the comparison of the objectives and its pictures. Run it as `make reference`. tests/test_reference.py fails if a
 page differs from what this module would write.
 """
 
@@ -23,6 +23,7 @@ from w2vtrain.parsers import Choice, Row, Text, Truth
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import fronts
 import yardstick
 
 FOLDER = Path(__file__).parent
@@ -182,3 +183,4 @@ def exit_codes() -> str:
 if __name__ == "__main__":
     for name, page in pages().items():
         (FOLDER / name).write_text(page, encoding="utf-8", newline="\n")
+    fronts.write()

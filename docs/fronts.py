@@ -20,7 +20,7 @@ from w2vtrain.objectives import group_of
 
 FOLDER = Path(__file__).parent
 FAMILIES = {
-    "structure": ("softmax, trees, classes, letters", "#0072b2", "s"),
+    "structure": ("softmax, trees, classes", "#0072b2", "s"),
     "sampling": ("sampled softmax", "#00795a", "^"),
     "discrimination": ("discrimination from noise", "#c8500a", "o"),
     "self-normalization": ("log Z near 0", "#7b3f9e", "D"),
@@ -47,9 +47,11 @@ class Panel(NamedTuple):
 
 
 PANELS = (
-    Panel("ptb", ("ptb",), "10,000 words: Penn Treebank, 0.9 million words per epoch"),
-    Panel("allwords", ("allwords", "allepochs"), "219,208 words: Wikipedia, 17 million words per epoch", ("softmax",)),
-    Panel("vectors", ("vectors",), "Word vectors: skip-gram, Wikipedia, 67,790 words", ("nce", "hs"), is_score=True),
+    Panel("ptb", ("ptb",), "10,000 words: Penn Treebank (lower is better)"),
+    Panel("allwords", ("allwords", "allepochs"), "219,208 words: Wikipedia (lower is better)", ("softmax",)),
+    Panel(
+        "vectors", ("vectors",), "Word vectors: skip-gram on Wikipedia (higher is better)", ("nce", "hs"), is_score=True
+    ),
 )
 
 
@@ -80,7 +82,7 @@ def points_of(panel: Panel, by_study: dict[str, list[dict[str, Any]]]) -> list[P
 
 def draw(panel: Panel, points: list[Point], path: Path) -> None:
     """Draw a picture. Each objective on the front is named at its best run there."""
-    figure = new_figure(figsize=(7.2, 4.6), layout="constrained")
+    figure = new_figure(figsize=(5.6, 4.4), layout="constrained")
     axes = figure.subplots()
     best = front(points, panel.is_score)
     for point in points:
@@ -102,20 +104,22 @@ def draw(panel: Panel, points: list[Point], path: Path) -> None:
     for label, color, marker in FAMILIES.values():
         if any(FAMILIES[group_of(p.objective)][0] == label for p in points):
             axes.plot([], [], marker, color=color, label=label)
-    axes.plot([], [], "o", color="#b4b4b4", label="gray: another was better in less time")
+    axes.plot([], [], "o", color="#b4b4b4", label="another was better in less time")
     axes.set(xscale="log", xlabel="CPU seconds of training, one thread")
     axes.margins(0.1, 0.14)
     plain_numbers(axes.xaxis)
     if panel.is_score:
-        axes.set(ylabel="mean of analogies and WordSim-353 (more is better)")
+        axes.set(ylabel="mean of analogies and WordSim-353")
     else:
-        axes.set(yscale="log", ylabel="perplexity of test text (less is better)")
+        axes.set(yscale="log", ylabel="perplexity of test text")
         plain_numbers(axes.yaxis)
-    axes.set_title(panel.title, loc="left", fontsize="medium")
-    figure.legend(*axes.get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=2)
+    figure.suptitle(panel.title, x=0.01, ha="left", fontsize="medium")
+    figure.legend(
+        *axes.get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=2, frameon=False
+    )
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    save_figure(figure, path, 150)
+    save_figure(figure, path, 180)
 
 
 def write_name(axes: Any, point: Point, color: str, is_above: bool, is_score: bool) -> None:

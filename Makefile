@@ -117,7 +117,7 @@ format: install ## Fix lint errors that ruff can fix, and format the code
 bench: install ## Compare speed and accuracy with gensim: BENCH="CORPUS [options]", see `w2vtrain bench --help`
 	$(BIN)/w2vtrain bench $(or $(BENCH),data/simplewiki.txt)
 
-objectives: install ## Measure docs/objectives.md, in hours: PTB=FOLDER ENWIKI=FILE GERMAN=FILE; or any text: CORPUS=FILE
+objectives: install ## Measure docs/measurements.md, in hours: PTB=FOLDER ENWIKI=FILE GERMAN=FILE; or any text: CORPUS=FILE
 	$(BIN)/python benchmarks/objective_runs.py --ptb "$(PTB)" --enwiki "$(ENWIKI)" --german "$(GERMAN)" $(if $(CORPUS),--corpus "$(CORPUS)")
 	$(if $(CORPUS),,$(BIN)/python docs/generate.py)
 

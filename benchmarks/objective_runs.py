@@ -1,4 +1,4 @@
-"""Measure what docs/objectives.md shows: run its commands, and keep the results in docs/measured.
+"""Measure what docs/measurements.md shows: run its commands, and keep the results in docs/measured.
 
 Run it as `make objectives PTB=FOLDER ENWIKI=FILE GERMAN=FILE`. It takes hours and may be interrupted: the same command
 resumes. `make objectives CORPUS=FILE` compares the objectives on any other text instead, and changes no page.
@@ -99,7 +99,7 @@ def joined(words: list[str], pairs: set[tuple[str, str]]) -> str:
 
 def commands() -> list[str]:
     """Return the page's code blocks that measure, in their order."""
-    return COMMAND.findall((ROOT / "docs/_objectives.md").read_text(encoding="utf-8"))
+    return COMMAND.findall((ROOT / "docs/_measurements.md").read_text(encoding="utf-8"))
 
 
 def keep(folder: Path) -> None:
@@ -109,7 +109,7 @@ def keep(folder: Path) -> None:
     """
     MEASURED.mkdir(exist_ok=True)
     machines = MEASURED / "machines.json"
-    page = (ROOT / "docs/_objectives.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/_measurements.md").read_text(encoding="utf-8")
     known = json.loads(machines.read_text(encoding="utf-8")) if machines.exists() else {}
     for path in sorted(folder.glob("*/compare.json")):
         results = json.loads(path.read_text(encoding="utf-8"))
@@ -196,7 +196,7 @@ def measure_other(corpus: Path) -> None:
     command = next(command for command in commands() if " -o german " in command)
     run(re.sub(r"--weight-decay \S+", f"--weight-decay {decay:g}", command), folder)
     results = json.loads((folder / "german/compare.json").read_text(encoding="utf-8"))
-    print(yardstick.speeds([condensed(r) for r in results]))
+    print(yardstick.results_table([condensed(r) for r in results]))
 
 
 def weight_decay(words: int) -> float:

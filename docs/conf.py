@@ -39,7 +39,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"start": [], "index": [], "objectives": []}  # objectives has tables of 13 columns
+html_sidebars = {"start": [], "index": [], "objectives": [], "measurements": []}
 
 man_pages = [("reference/commands", "w2vtrain", "train, evaluate and query word embeddings", [author], 1)]
 man_show_urls = False

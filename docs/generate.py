@@ -1,7 +1,7 @@
 """Write the pages that the code and the measurements determine, from templates whose names begin with _.
 
-The code determines the reference pages and the table of the guide to choosing an objective; the results in
-docs/measured determine the comparison of the objectives. Run it as `make reference`. tests/test_reference.py fails if a
+The code determines the reference pages and the table of which objective to use; the results in docs/measured determine
+the comparison of the objectives and its pictures. Run it as `make reference`. tests/test_reference.py fails if a
 page differs from what this module would write.
 """
 
@@ -23,6 +23,7 @@ from w2vtrain.parsers import Choice, Row, Text, Truth
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import fronts
 import yardstick
 
 FOLDER = Path(__file__).parent
@@ -123,18 +124,17 @@ def every_objective() -> str:
     text = ""
     for name in objectives():
         cls = objective_class(name)
-        options = [[f"`{key}`", code(json.dumps(value))] for key, value in option_defaults(name).items()]
-        rates = [
-            [f"`{architecture}`", *(code(json.dumps(defaults.get(key, ""))) for key in ("alpha", "shuffle"))]
-            for architecture, defaults in objective_defaults(name).items()
-        ]
+        options = [code(f"{key}={json.dumps(value)}") for key, value in option_defaults(name).items()]
+        rates = ", ".join(f"{rate['alpha']:g} (`{kind}`)" for kind, rate in objective_defaults(name).items())
+        unshuffled = [f"`{kind}`" for kind, rate in objective_defaults(name).items() if not rate.get("shuffle", True)]
         text += f"## {name}\n\n{documented(cls)}"
         if options:
-            text += table(["option", "default"], options) + "\n"
+            text += f"*Options with defaults: {', '.join(options)}.*\n\n"
             build_text = inspect.getdoc(cls.build) or ""
             if re.search(rf"\b({'|'.join(option_defaults(name))}):", build_text):  # it explains options
                 text += "".join(f"{paragraph}\n\n" for paragraph in paragraphs(build_text))
-        text += table(["architecture", "default alpha", "default shuffle"], rates) + "\n"
+        order = f" In the order of the text: {', '.join(unshuffled)}." if unshuffled else ""
+        text += f"*Default learning rates: {rates}.{order}*\n\n"
     return text
 
 
@@ -169,8 +169,8 @@ def about_formats() -> str:
 
 def choices() -> str:
     """Return the table of which objective to use, as `w2vtrain objectives` prints it."""
-    head = ["you want", "words of the vocabulary", "CPU seconds", "use", "result", "full softmax"]
-    return table(head, [[c.want, c.vocabulary, c.seconds, code(c.use), c.result, c.softmax] for c in CHOICES])
+    head = ["you want", "use", "words of the vocabulary", "CPU seconds", "result", "full softmax"]
+    return table(head, [[c.want, code(c.use), c.vocabulary, c.seconds, c.result, c.softmax] for c in CHOICES])
 
 
 def exit_codes() -> str:
@@ -182,3 +182,4 @@ def exit_codes() -> str:
 if __name__ == "__main__":
     for name, page in pages().items():
         (FOLDER / name).write_text(page, encoding="utf-8", newline="\n")
+    fronts.write()

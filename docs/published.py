@@ -109,5 +109,5 @@ def _size(figures: Mapping[str, str], run: str) -> str:
 
 
 def _known(figures: Mapping[str, str], key: str) -> str:
-    """Return a figure, or nothing if it has not been measured."""
-    return "" if figures[key] == MISSING else figures[key]
+    """Return a figure without its range, or nothing if it has not been measured."""
+    return "" if figures[key] == MISSING else figures[key].partition(" (")[0]

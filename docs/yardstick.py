@@ -1,4 +1,4 @@
-"""Fill the template of docs/objectives.md with the results in docs/measured.
+"""Fill the templates of docs/objectives.md and docs/measurements.md with the results in docs/measured.
 
 benchmarks/objective_runs.py measures. generate.py writes the page.
 """
@@ -28,7 +28,6 @@ from w2vtrain.evaluation.comparison_tables import (
     epochs_of,
     factor,
     markdown,
-    number,
     parameter_share,
     ranged,
     starved,
@@ -47,10 +46,7 @@ EQUAL = 1e-4
 TIMED = {"ptb": "Penn Treebank", "epochs": "English Wikipedia, 67,791 words"}
 """The studies with several numbers of epochs, whose objectives are timed to the perplexities of the softmax."""
 COMPLETE = (*TIMED, "allepochs")
-"""The studies of which the page lists every run."""
-VALIDATED = ("ptb",)
-"""The studies whose validation text is large enough to choose among objectives: the others have 30 kB."""
-
+"""The studies whose contenders differ in their number of epochs."""
 Result = dict[str, Any]
 
 
@@ -60,67 +56,52 @@ def studies() -> dict[str, list[Result]]:
     return {study: [json.loads(line) for line in text.splitlines()] for study, text in texts.items()}
 
 
-def speeds(results: list[Result]) -> str:
-    """Return the table of one study: what each objective reaches within the budget, and how fast it is."""
+def results_table(results: list[Result], is_of_vectors: bool = False) -> str:
+    """Return the table of one study: what each contender reaches, as means over seeds, with the range.
+
+    is_of_vectors: with the scores of its word vectors.
+    """
     if not results:
         return f"*{MISSING}*\n"
     contenders = by_contender(results)
-    base, scores = baseline(contenders), sorted({name for r in results for name in r.get("scores", {})})
+    known = {name for r in results for name in r.get("scores", {}) if not name.endswith("standard error")}
+    scores = sorted(known) if is_of_vectors else []
     above = above_best(contenders)
     is_paired = set(above.values()) != {"-"}  # earlier results have no parts
-    head = [
-        "objective", "rate", "epochs", "words/CPU s", "training", "scoring", "perplexity", *["above best"] * is_paired,
-        "unnormalized", "log Z", "variance of log Z", "output parameters", "peak MiB", *scores,
-    ]  # fmt: skip
-    return markdown([head, *(_speed_row(line, base, [above[line.name]] * is_paired, scores) for line in contenders)])
+    head = ["objective", "epochs", "CPU seconds", "perplexity", *["above best"] * is_paired, *scores]
+    return markdown([head, *(_row(line, [above[line.name]] * is_paired, scores) for line in contenders)])
 
 
-def _speed_row(line: ContenderResults, base: ContenderResults | None, above: list[str], scores: list[str]) -> list[str]:
+def _row(line: ContenderResults, above: list[str], scores: list[str]) -> list[str]:
     if not line.results:
-        return [f"`{line.name}`", line.failed[0], *["-"] * (10 + len(above) + len(scores))]
+        return [f"`{line.name}`", line.failed[0].partition(":")[0], *["-"] * (2 + len(above) + len(scores))]
     return [
         f"`{line.name}`",
-        _rates(line),
         f"{line.mean(epochs_of):.3g}",
-        number(line.mean(lambda r: r["words_per_cpu_second"]) or 0, 0),
-        ranged(training_ratios(line, base), factor, statistics.median),
-        _scoring(line),
+        three_digits(line.mean(cpu_seconds) or 0),
         line.text(lambda r: r["test"]["perplexity"]),
         *above,
-        line.text(lambda r: r["test"]["unnormalized"]),
-        line.text(lambda r: r["test"]["log_z_mean"], 3),
-        line.text(lambda r: r["test"]["log_z_variance"], 3),
-        f"{line.mean(parameter_share):.1%}",
-        number(line.mean(lambda r: r["peak_memory_bytes"] / 2**20) or 0, 0),
         *[line.text(lambda r, name=name: r["scores"].get(name), 3) for name in scores],  # type: ignore[misc]
     ]
 
 
-def every_run(results: list[Result]) -> str:
-    """Return the table of all complete runs of a study with several numbers of epochs."""
+def by_epochs(results: list[Result]) -> str:
+    """Return the table of a study with several numbers of epochs: perplexity and CPU seconds of each complete run."""
     if not results:
         return f"*{MISSING}*\n"
-    lines = by_contender(results)
-    above = above_best(lines)
-    head = ["objective", "rate", "CPU seconds", "validation text", "test text", "above best"]
-    return markdown([head, *(_run_row(line, above[line.name]) for line in lines)])
+    cells: dict[str, dict[int, str]] = {}
+    for line in by_contender(results):
+        epochs = int(re.search(r"epochs=(\d+)", line.name)[1])  # type: ignore[index]
+        cells.setdefault(without_budget(line.name), {})[epochs] = _run_of(line)
+    columns = sorted({epochs for runs in cells.values() for epochs in runs})
+    head = ["objective", *(f"{n} {'epoch' if n == 1 else 'epochs'}" for n in columns)]
+    return markdown([head, *([f"`{name}`", *(runs.get(n, "") for n in columns)] for name, runs in cells.items())])
 
 
-def _run_row(line: ContenderResults, above: str) -> list[str]:
+def _run_of(line: ContenderResults) -> str:
     if not line.results:
-        return [f"`{line.name}`", line.failed[0].partition(":")[0], *["-"] * 4]
-    return [
-        f"`{line.name}`",
-        _rates(line),
-        ranged(line.values(cpu_seconds), three_digits),
-        line.text(lambda r: r["validation"]),
-        line.text(lambda r: r["test"]["perplexity"]),
-        above,
-    ]
-
-
-def _rates(line: ContenderResults) -> str:
-    return ", ".join(f"{alpha:g}" for alpha in sorted({r["job"]["settings"]["alpha"] for r in line.results}))
+        return line.failed[0].partition(":")[0]
+    return f"{line.text(lambda r: r['test']['perplexity'])}, {three_digits(line.mean(cpu_seconds) or 0)} s"
 
 
 def _scoring(line: ContenderResults) -> str:
@@ -222,19 +203,6 @@ def _time(seeds: dict[int, list[tuple[float, float]]], target: float, spent: flo
     return f"{at_most}{ranged(reached, three_digits)} s ({'at least ' if at_most else ''}{ratio})"
 
 
-def equal_perplexity(results: list[Result]) -> str:
-    """Return the table of the CPU seconds that each objective takes to reach the softmax's perplexities."""
-    goals, cells = targets(results), times(results)
-    if not goals:
-        return f"*{MISSING}*\n"
-    head = [f"{goal:.1f} (softmax, {n} {'epoch' if n == 1 else 'epochs'})" for n, (goal, _) in goals.items()]
-    rows = [
-        [f"`{line.name}`", *cells[line.name].values(), line.text(lambda r: r["test"]["perplexity"])]
-        for line in by_contender(best(results))
-    ]
-    return markdown([["objective", *head, "best perplexity"], *rows])
-
-
 def picture(results: list[Result], text: str, path: Path) -> None:
     """Plot the test perplexity of complete runs against CPU seconds: one curve per objective, over budgets."""
     curves = []
@@ -258,8 +226,8 @@ class Figures(Mapping[str, str]):
 
     A figure is the mean over seeds, with the range. CONTENDER without its epochs is the best of its runs. The columns
     are the keys of COLUMNS; `training` and `scoring`, the speeds relative to `softmax`; `gap`, how far the mean
-    perplexity is above that of `softmax` with the same epochs; and `to N`, the time to the softmax's perplexity after N
-    epochs.
+    perplexity is above that of `softmax` with the same epochs; `above`, how far it is above the best of the study, with
+    half of a 95% interval; and `to N`, the time to the softmax's perplexity after N epochs.
     """
 
     COLUMNS: Mapping[str, tuple[Callable[[Result], float | None], Callable[[float], str]]] = {
@@ -284,6 +252,7 @@ class Figures(Mapping[str, str]):
     }
 
     def __init__(self, by_study: dict[str, list[Result]]) -> None:
+        self.above = {study: above_best(by_contender(results)) for study, results in by_study.items()}
         self.times = {study: times(results) for study, results in by_study.items()}
         self.lines = {
             study: {line.name: line for line in [*by_contender(best(results)), *by_contender(results)]}
@@ -301,6 +270,8 @@ class Figures(Mapping[str, str]):
             return _scoring(line) if line else MISSING
         if column == "gap":
             return self._gap(study, name)
+        if column == "above":
+            return self.above.get(study, {}).get(name, MISSING)
         if column.startswith("to "):
             return self.times.get(study, {}).get(name, {}).get(int(column.removeprefix("to ")), MISSING)
         if line and not line.results:
@@ -341,12 +312,9 @@ def machine() -> str:
 
 
 def busy(by_study: dict[str, list[Result]]) -> str:
-    """Return how many runs of each study got too little CPU time, and the smallest share, as text."""
-    counted = {study: starved(results) for study, results in by_study.items()}
-    return ", ".join(
-        f"{len(slow)} of {runs} ({STUDIES[study]}, at least {min(slow):.0%})"
-        for study, (slow, runs) in counted.items() if slow and study in STUDIES
-    )  # fmt: skip
+    """Return how many runs got too little CPU time, of how many, as text."""
+    counted = [starved(results) for study, results in by_study.items() if study in STUDIES]
+    return f"{sum(len(slow) for slow, _ in counted)} of {sum(runs for _, runs in counted)}"
 
 
 def repetition(by_study: dict[str, list[Result]]) -> str:
@@ -402,7 +370,10 @@ def parts() -> dict[str, Any]:
     """Return what the template's placeholders stand for."""
     by_study = studies()
     figures = Figures(by_study)
-    tables = {f"{study}_table": speeds(best(by_study.get(study, []))) for study in STUDIES}
+    tables = {
+        f"{study}_table": by_epochs(results) if study in COMPLETE else results_table(results, study == "vectors")
+        for study, results in ((study, by_study.get(study, [])) for study in STUDIES)
+    }
     claims = {"claimed_speeds": published.speeds(figures), "verdicts": published.verdicts(figures)}
     return {
         **tables,
@@ -411,6 +382,4 @@ def parts() -> dict[str, Any]:
         "machine": machine(),
         "busy": busy(by_study),
         "repetition": repetition(by_study),
-        **{f"{study}_time": equal_perplexity(by_study.get(study, [])) for study in TIMED},
-        **{f"{study}_runs": every_run(by_study.get(study, [])) for study in COMPLETE},
     }

@@ -16,7 +16,6 @@ from w2vtrain.objectives.contract import Candidates
 
 ROOT = Path(__file__).parent.parent
 LEARNING = "docs/how-word2vec-learns.md"
-SESSIONS = "docs/guides/sessions-and-graphs.md"
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,8 @@ def printed(block: str) -> list[list[str]]:
 
 
 def test_sessions_and_walks_find_the_items_and_the_nodes_that_belong_together():
-    sessions, graph = (block.text for block in blocks(SESSIONS) if block.language == "python")
+    pages = ("docs/guides/sessions.md", "docs/guides/graphs.md")
+    sessions, graph = (next(b.text for b in blocks(page) if b.language == "python") for page in pages)
     assert {line[0] for line in printed(sessions)} == {"tea", "cup", "honey"}
     (nearest,) = printed(graph)
     assert len(nearest) == 5
@@ -77,8 +77,8 @@ def test_the_start_page_routes_students_recommenders_and_graph_users():
     following = page.partition("## Next")[2]
     for route, target in (
         ("Students", "how-word2vec-learns.md"),
-        ("Recommendations", "guides/sessions-and-graphs.md"),
-        ("Graphs", "guides/sessions-and-graphs.md#graphs"),
+        ("Recommendations", "guides/sessions.md"),
+        ("Graphs", "guides/graphs.md"),
     ):
         (entry,) = re.findall(rf"^- \*\*{route}\*\*:.*(?:\n  .*)*", following, re.M)
         assert f"]({target})" in entry

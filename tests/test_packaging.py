@@ -93,6 +93,10 @@ def test_classifiers_exist_and_name_the_supported_versions_of_python():
     assert PROJECT["requires-python"] == f">=3.{minors[0]}"
 
 
+def test_the_citation_has_the_version_of_the_package():
+    assert f"\nversion: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_the_description_of_the_package_needs_no_other_file():
     """A package index shows it without the repository, so it has neither links nor pictures."""
     assert PROJECT["readme"]["content-type"] == "text/markdown"

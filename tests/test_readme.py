@@ -11,6 +11,11 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_it_has_at_most_110_lines_and_one_picture():
+    assert len(README.splitlines()) <= 110
+    assert len(re.findall(r"^!\[", README, re.M)) == 1
+
+
 def test_links_and_pictures_exist():
     targets = re.findall(r"\]\(([^)#]+)", README)
     assert len(targets) > 15

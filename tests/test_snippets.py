@@ -26,10 +26,9 @@ OTHERS = {"gensim": "(import|from) gensim", "annoy": "annoy", "wefe": "from wefe
 """Packages that need not be installed: Python code in which a pattern is found runs only where they are."""
 SIMILAR = {
     "docs/index.md", "docs/start.md", "docs/guides/batch-jobs.md", "docs/how-word2vec-learns.md",
-    "docs/guides/sessions-and-graphs.md",
     "docs/guides/evaluation.md", "docs/guides/pictures.md", "docs/guides/language-models.md", "docs/fasttext.md",
-    "docs/guides/choosing-an-objective.md", "docs/guides/graphs.md", "docs/guides/large-corpora.md",
-    "docs/guides/genes.md", "docs/guides/logs.md", "docs/guides/data.md", "docs/guides/resuming.md",
+    "docs/objectives.md", "docs/guides/graphs.md", "docs/guides/large-corpora.md",
+    "docs/guides/sessions.md", "docs/guides/data.md", "docs/guides/resuming.md",
     "docs/guides/phrases.md", "docs/guides/report.md", "docs/guides/taking-vectors-along.md",
 }  # fmt: skip
 """Pages that only slow tests run: what they show is also run by other pages and by tests of the quick suite."""

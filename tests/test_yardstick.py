@@ -1,4 +1,4 @@
-"""The figures of docs/objectives.md: interpolated times, the best runs, and the command that measures."""
+"""The figures of the comparison of objectives: interpolated times, the best runs, and the command that measures."""
 
 import importlib.util
 import json
@@ -19,6 +19,7 @@ def load(name):
 
 
 yardstick = load("yardstick")
+fronts = load("fronts")
 
 
 def run(name, seed, cpu, perplexity, words=1000):
@@ -52,14 +53,23 @@ def test_the_time_to_a_perplexity_is_interpolated_between_runs():
 def test_times_to_equal_perplexity_are_compared_with_the_softmax():
     results = [run(f"softmax(epochs={n})", seed, 10.0 * n, 200 - 10 * n) for n in (1, 2, 4, 8) for seed in (1, 2)]
     results += [run(f"nce(negative=5, epochs={n})", seed, seed * n, 200 - 25 * n) for n in (1, 2) for seed in (1, 2)]
-    head, _, softmax, nce = cells(yardstick.equal_perplexity(results))
-    assert [cell.endswith((" epoch)", " epochs)")) for cell in head] == [False, True, True, True, True, False]
-    assert softmax[1:] == ["10 s", "20 s", "40 s", "80 s", "120.0"]
-    assert nce[0] == "`nce(negative=5)`"
+    figures = yardstick.Figures({"ptb": results})
+    assert [figures[f"ptb|softmax|to {n}"] for n in (1, 2, 4, 8)] == ["10 s", "20 s", "40 s", "80 s"]
+    nce = {n: figures[f"ptb|nce(negative=5)|to {n}"] for n in (1, 2, 4, 8)}
     assert nce[1] == "at most 1.5 (1-2) s (at least 6.67x)"  # the shortest run is better: 175 instead of 190
-    assert nce[3] == "2.24 (1.5-2.99) s (17.8x)"  # 2 ** (log(175 / 160) / log(175 / 150)) = 1.496
-    assert nce[4:] == ["-", "150.0"]
-    assert yardstick.Figures({"ptb": results})["ptb|nce(negative=5)|to 4"] == nce[3]
+    assert nce[4] == "2.24 (1.5-2.99) s (17.8x)"  # 2 ** (log(175 / 160) / log(175 / 150)) = 1.496
+    assert nce[8] == "-"
+
+
+def test_complete_runs_are_listed_by_objective_and_number_of_epochs():
+    results = [
+        run(f"nce(negative=5, epochs={n})", seed, 2.0 * n, 200 - 10 * n + seed) for n in (2, 1) for seed in (1, 3)
+    ]
+    results += [run("hs(epochs=2)", 1, 1.0, 220.0)]
+    head, _, nce, hs = cells(yardstick.by_epochs(results))
+    assert head == ["objective", "1 epoch", "2 epochs"]
+    assert nce == ["`nce(negative=5)`", "192.0 (191.0-193.0), 2 s", "182.0 (181.0-183.0), 4 s"]
+    assert hs == ["`hs`", "", "220.0, 1 s"]
 
 
 def test_validation_text_chooses_among_epochs_where_its_score_is_kept():
@@ -82,7 +92,7 @@ def test_the_best_run_of_an_objective_is_kept():
     kept = yardstick.best(results)
     assert [r["job"]["name"] for r in kept] == ["nce(negative=5) seed 1", "nce(negative=5) seed 2"]
     assert {r["test"]["perplexity"] for r in kept} == {102}
-    assert cells(yardstick.speeds(kept))[2][:3] == ["`nce(negative=5)`", "0.1", "2"]
+    assert cells(yardstick.results_table(kept))[2][:2] == ["`nce(negative=5)`", "2"]
 
 
 def test_a_figure_of_the_text_has_its_range():
@@ -112,7 +122,7 @@ def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_pat
         (tmp_path / f"texts/ptb.{part}.txt").write_text("a b\n")
     (tmp_path / "texts/wiki.txt").write_text("one two three\n" * 50_000)
     (tmp_path / "results.json").write_text(json.dumps([result]))
-    (tmp_path / "docs/_objectives.md").write_text(
+    (tmp_path / "docs/_measurements.md").write_text(
         "```sh\n# takes 1 second\ntest -s enwiki.txt -a -s ptb.valid.txt\nmkdir -p one\n"
         "cp ../../results.json one/compare.json\ntouch one/curves.png\n```\n\n```sh\nfalse\n```\n"
     )
@@ -145,7 +155,7 @@ def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatc
         (tmp_path / name).mkdir()
     (tmp_path / "results.json").write_text(json.dumps(results))
     (tmp_path / "letters.txt").write_text("one two three\n" * 50_000)
-    (tmp_path / "docs/_objectives.md").write_text(
+    (tmp_path / "docs/_measurements.md").write_text(
         "```sh\n# takes 1 second\nfalse -o enwiki --objectives neg\n```\n\n```sh\n# takes 1 second\n"
         "test -s german.end.txt -a -s german.curve.txt -a -d configs || exit 9  # -o german --objectives\n"
         "echo --weight-decay 0.5 > said\n"
@@ -163,19 +173,36 @@ def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatc
 
 def test_the_table_has_differences_from_the_best_if_the_test_text_was_scored_in_parts():
     results = [run("softmax", 1, 1.0, 100.0), run("hs", 1, 1.0, 120.0)]
-    head = cells(yardstick.speeds(results))[0]
+    head = cells(yardstick.results_table(results))[0]
     assert "above best" not in head
     for result, loss in zip(results, (460.0, 480.0), strict=True):
         result["test"]["parts"] = [[100, loss]] * 10
-    head, _, softmax, hs = cells(yardstick.speeds(results))
+    head, _, softmax, hs = cells(yardstick.results_table(results))
     place = head.index("above best")
     assert (softmax[place], hs[place]) == ("best", "+22.1% ± 0.0%")
 
 
-def test_the_text_of_the_page_has_all_its_figures():
+@pytest.mark.parametrize("page", ["objectives", "measurements"])
+def test_the_text_of_a_page_has_all_its_figures(page):
     """A placeholder that names no run would become "not measured"."""
-    lines = (ROOT / "docs/objectives.md").read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if "not measured" in line and not line.startswith("|")] == []
+    assert "not measured" not in (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+
+
+def test_a_run_is_on_the_front_if_no_quicker_one_is_as_good():
+    runs = [(8.0, 100), (1.0, 200), (2.0, 250), (4.0, 120), (4.0, 110), (9.0, 100)]
+    points = [fronts.Point("hs", *run) for run in runs]
+    assert [point[1:] for point in fronts.front(points, is_score=False)] == [(1, 200), (4, 110), (8, 100)]
+    assert [point[1:] for point in fronts.front(points, is_score=True)] == [(1, 200), (2, 250)]
+
+
+@pytest.mark.parametrize("panel", fronts.PANELS, ids=lambda panel: panel.file)
+def test_a_picture_names_at_most_five_objectives(panel, tmp_path):
+    points = fronts.points_of(panel, yardstick.studies())
+    named = {point.objective for point in fronts.front(points, panel.is_score)} | set(panel.also)
+    assert 1 <= len(named) <= 5
+    assert set(panel.also) <= {point.objective for point in points}
+    fronts.draw(panel, points, tmp_path / "front.png")
+    assert (tmp_path / "front.png").stat().st_size > 20_000
 
 
 def test_words_that_belong_together_are_joined_from_left_to_right():

@@ -25,9 +25,8 @@ from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, select
 from w2vtrain.training.plan import effective
-from w2vtrain.training.predictor import architecture_of, model_predictor, windows_of
+from w2vtrain.training.predictor import architecture_of, make_engine, model_predictor, windows_of
 from w2vtrain.training.predictor import problem_of as problem_for
-from w2vtrain.training.trainer import make_engine
 
 SIZE, DIM, WINDOW = 11, 5, 3
 

@@ -32,7 +32,7 @@ from w2vtrain.training.journal import DECIDING_FIELDS
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.team import Team
+from w2vtrain.training.trainer import Alone
 from w2vtrain.training.warm_start import WarmStart
 
 WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
@@ -65,7 +65,7 @@ class FitPlan(Plan):
         return RunFolder(folder, request.checkpoint_every * 60, cache, request.allow_changed, results=results)
 
 
-def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Team) -> FitPlan:
+def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Alone) -> FitPlan:
     """Return what a request asks for, the same on all processes of a team.
 
     Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names the first mistake of each kind in

@@ -17,7 +17,9 @@ from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.probability.problem import Problem
-from w2vtrain.training.trainer import Course, make_engine
+from w2vtrain.training.epoch import Order
+from w2vtrain.training.outcome import diverged
+from w2vtrain.training.predictor import make_engine
 
 WORDS = ["the", "of", "and", "in", "to", "a", "was", "is", "for", "on", "as", "by", "with", "he", "at", "it"]
 CONTEXTS, SENTENCES_EACH, EPOCHS, SENTENCES, DIM = 8, 128, 40, 64, 16
@@ -79,8 +81,11 @@ def trained_on_language(name: str, architecture: str, options: dict[str, Any], b
     engine = make_engine(mixer, objective, problem, text, Windows(1, False, True, False), schedule)
     with one_thread():
         engine.compile()
-        for _ in Course(engine, text).run():
-            pass
+        for epoch in range(EPOCHS):
+            order = Order.of(text, schedule, epoch)
+            rates = schedule.rate(order.before / (EPOCHS * text.words.sum()))
+            if not np.isfinite(engine.train(order.chunks, rates, epoch, 0)[0]):
+                raise diverged(schedule.alpha, epoch + 1)
     weights = engine.weights()
     H, output = weights.input[contexts], weights.output
     if bias:

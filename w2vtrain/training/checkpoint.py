@@ -1,6 +1,7 @@
 """Save the state of a run as checkpoints, and load the newest valid one.
 
-This module does not know what the arrays mean or when to save: fit.py and run_folder.py do. folder.py locks the folder.
+This module does not know what the arrays mean or when to save: trainer.py and run_folder.py do. folder.py locks the
+folder.
 
 A checkpoint is a folder, RUN/ckpt-000123, that holds `state.safetensors` and `manifest.json`. It is written under a
 temporary name: each file is synced to disk, the manifest with the checksum last, and then the folder is renamed. A run

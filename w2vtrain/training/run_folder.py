@@ -1,6 +1,6 @@
 """Manage the run folder: which run it belongs to, and when to save.
 
-This module knows neither engine nor trainer: fit.py passes arrays in and gets them back. checkpoint.py defines the
+This module knows neither engine nor trainer: trainer.py passes arrays in and gets them back. checkpoint.py defines the
 files of a checkpoint, and journal.py the record of the run in config.json.
 """
 

@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -34,7 +33,6 @@ from w2vtrain.distributed.ranks import Ranks
 from w2vtrain.distributed.row_updates import expected_updates
 from w2vtrain.distributed.synchronization import Synchronizer, shares
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Schedule
 from w2vtrain.errors import Diverged
 from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.formats.vectors import Vectors
@@ -42,7 +40,7 @@ from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.predictor import architecture_of, make_engine, problem_of, windows_of
+from w2vtrain.training.predictor import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.trainer import train
 
 ROOT = Path(__file__).parent.parent
@@ -133,7 +131,7 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
     own = effective(resolve({"threads": "1", **settings}, {}, None)[0])
     ids = encode(corpus_of([corpus], own), min_count=own.min_count, threads=os.cpu_count() or 1)
     text, windows = chunks_of(ids, own), windows_of(own, ids.vocabulary)
-    schedule = Schedule(**{field.name: getattr(own, field.name) for field in fields(Schedule)})
+    schedule = schedule_of(own)
     problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1, len(text.words) * own.epochs)
     words = round(pace.shortest * text.words.mean())
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from w2vtrain.config import Settings
 from w2vtrain.engines.window_kernel import Windows, reach_of, read_sentence
 from w2vtrain.evaluation import objective_steps
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words, seed_stream
-from w2vtrain.training import outcome, trainer
+from w2vtrain.training import outcome, predictor, trainer
 from w2vtrain.training.epoch import Order
 from w2vtrain.training.events import Events
 
@@ -306,6 +307,12 @@ def chunks(tokens, size):
     ends = np.flatnonzero(tokens < 0) + 1
     starts = np.unique(np.concatenate([[0], ends[size - 1 :: size], [len(tokens)]]))
     return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in itertools.pairwise(starts)])
+
+
+def schedule_of(**given):
+    """Return a schedule for one thread, with the defaults of skip-gram for what is not given."""
+    settings = Settings(**{"alpha": 0.05, "min_alpha": 5e-6, "threads": 1, "shuffle": True, "block": 32, **given})
+    return predictor.schedule_of(settings)
 
 
 def trained(engine, text, schedule):

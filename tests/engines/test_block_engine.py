@@ -6,14 +6,14 @@ import threading
 import numpy as np
 import pytest
 import reference
-from reference import chunks, problem_of, topics, trained
+from reference import chunks, problem_of, schedule_of, topics, trained
 
 from w2vtrain import objectives
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.kernels.rows import padded_rows
@@ -125,7 +125,7 @@ def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
             return super().step(H, targets, lr, work)
 
     objective, lr = Recording(problem.initial_rows(bias=problem.log_unigram())), 1e-3
-    schedule = Schedule(sample=0.05, epochs=1, seed=3, block=block_size)
+    schedule = schedule_of(sample=0.05, epochs=1, seed=3, block=block_size)
     architecture = built_architecture(model, size, bias, weights=weights)
     engine = BlockEngine(architecture, objective, problem, text, windows, schedule)
     engine.compile()
@@ -172,7 +172,7 @@ def test_compile_tries_the_objective_even_if_subsampling_drops_every_word(rng):
     problem = problem_of(COUNTS, dim=DIM)
     for model, expected in (("skipgram", [0, 1]), ("cbow", [0, 1])):
         objective = Trial(problem.initial_rows())
-        schedule = Schedule(sample=1e-12)
+        schedule = schedule_of(sample=1e-12)
         engine = BlockEngine(built_architecture(model, 2), objective, problem, text, Windows(2), schedule)
         before = engine.w_in.tobytes()
         engine.compile()
@@ -189,7 +189,7 @@ def toy(rng, name, architecture, problem_options=None, **settings):
     dim = 12
     bias = (problem_options or {}).get("bias", False)
     problem = problem_of(counts, dim=dim, tokens=tokens, starts=starts, **(problem_options or {}))
-    schedule = Schedule(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
+    schedule = schedule_of(**{"alpha": 0.05, "sample": 0.0, "epochs": 3, **settings})
     objective = objectives.objective_class(name).build(problem, **SMALL.get(name, {}))
     made = built_architecture(architecture, 3, bias, dim)
     text = Chunks(tokens, starts, words, counts)
@@ -246,7 +246,7 @@ def test_nan_in_an_objectives_own_arrays_is_reported_as_divergence(rng):
 
     _, text = corpus(rng)
     problem = problem_of(COUNTS, dim=DIM)
-    schedule = Schedule(epochs=1)
+    schedule = schedule_of(epochs=1)
     objective = Broken(problem.initial_rows())
     engine = BlockEngine(SkipGram(3), objective, problem, text, Windows(3), schedule)
     with pytest.raises(Diverged, match="diverged in epoch 1"):

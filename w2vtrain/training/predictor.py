@@ -113,6 +113,11 @@ def problem_of(settings: Settings, vocabulary: Vocabulary, text: Chunks | None =
     return problem if text is None else replace(problem, tokens=text.tokens, starts=text.starts)
 
 
+def schedule_of(settings: Settings) -> Schedule:
+    """Return how to train with these settings, whose automatic values are filled in."""
+    return Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
+
+
 def make_engine(
     architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
     subwords: Subwords | None = None,
@@ -128,10 +133,9 @@ def engine_for(
     """Return the engine that trains a model, with initial weights. architecture: see `architecture_of`; subwords: see
     `subwords_of`.
     """
-    schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
     problem, windows = problem_of(settings, vocabulary, text), windows_of(settings, vocabulary)
     objective = build(settings.objective, problem, settings.options)
-    return make_engine(architecture, objective, problem, text, windows, schedule, subwords)
+    return make_engine(architecture, objective, problem, text, windows, schedule_of(settings), subwords)
 
 
 def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> Predictor:

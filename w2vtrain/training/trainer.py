@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +42,9 @@ from w2vtrain.training.scoring_units import Interrupted
 from w2vtrain.training.space import Footprint, engine_that_fits, keeps_best
 from w2vtrain.training.state import Epoch, Progress, Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
-from w2vtrain.training.warm_start import WarmStart
+
+if TYPE_CHECKING:
+    from w2vtrain.training.warm_start import WarmStart
 
 
 class Alone:
@@ -195,7 +197,7 @@ class Trainer:
             footprint = Footprint.of(self.engine.state(), weights, ids.vocabulary, best)
             run.check_disk_space(footprint, ids.vocabulary, weights)
 
-    def start(self, start: WarmStart, inputs: Inputs) -> None:
+    def start(self, start: "WarmStart", inputs: Inputs) -> None:
         """Start from the weights of a trained model, and record it."""
         facts = start.copy_to(self.engine, self.settings)
         others = len(start.words) - facts["words"]
@@ -205,7 +207,7 @@ class Trainer:
             self.engine.lock_rows(np.array([index[word] for word in start.words if word in index], np.int64))
         self.events.started(self.record.init_from)
 
-    def resume(self, corpus: Source, start: WarmStart | None) -> None:
+    def resume(self, corpus: Source, start: "WarmStart | None") -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
 
         start: what the run started from, which must not have changed, either. Raise DataError if the checkpoint does

@@ -189,8 +189,9 @@ class Trainer:
             events.subwords(self.engine.subwords)
         heldout = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
         self.early_stopping = EarlyStopping(heldout, settings, ids.vocabulary, events)
-        self.schedule, self.state, self.losses, self.dealt = self.engine.schedule, State(), Losses(), 0
-        self.clock, self.total = clock or Clock(self.schedule.seconds), int(self.text.words.sum()) * settings.epochs
+        self.schedule, self.state, self.losses = self.engine.schedule, State(), Losses()
+        self.clock = clock or Clock(self.schedule.seconds)
+        self.total, self.dealt = int(self.text.words.sum()) * self.schedule.epochs, 0
         self.fingerprint: Fingerprint | None = None
         if run.folder:
             weights, best = self.engine.weights(), keeps_best(settings, inputs.heldout)

@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -30,21 +29,19 @@ from simulated import Simulated, run_ranks
 from w2vtrain.config import resolve
 from w2vtrain.distributed import synchronization
 from w2vtrain.distributed.pace import Pace
+from w2vtrain.distributed.ranks import Ranks
 from w2vtrain.distributed.row_updates import expected_updates
 from w2vtrain.distributed.synchronization import Synchronizer, shares
-from w2vtrain.distributed.team_of_ranks import TeamOfRanks
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Schedule
 from w2vtrain.errors import Diverged
 from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.predictor import architecture_of, problem_of, windows_of
-from w2vtrain.training.trainer import make_engine
+from w2vtrain.training.predictor import architecture_of, make_engine, problem_of, schedule_of, windows_of
+from w2vtrain.training.trainer import train
 
 ROOT = Path(__file__).parent.parent
 QUESTIONS = str(ROOT / "data/eval/questions-words.txt")
@@ -70,17 +67,16 @@ def accuracy(
             own = effective(resolve({"threads": "1", **settings, "seed": str(seed)}, {}, None)[0])
             inputs, interval = Inputs([corpus], encoded=ids), words
 
-            def train(comm: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
-                ranks = TeamOfRanks(comm, interval)
-                model = fit(Plan.of(inputs, own), team=ranks)
-                ranks.session.end()
+            def of_rank(comm: Simulated, inputs: Any = inputs, own: Any = own, interval: Any = interval) -> Any:
+                ranks = Ranks(comm, interval)
+                model = train(Plan.of(inputs, own), ranks=ranks)
                 return model if comm.rank == 0 else None, ranks.facts()
 
             run = {"ranks": count, "seed": seed, "rule": rule, "settings": settings}
             try:
                 still = patch.object(Pace, "adapt", lambda *_: None)  # threads do not communicate as ranks do
                 with patch.object(synchronization, "shares", RULES[rule]), still:
-                    model, facts = run_ranks(count, train)[0] if count > 1 else (fit(Plan.of(inputs, own)), {})
+                    model, facts = run_ranks(count, of_rank)[0] if count > 1 else (train(Plan.of(inputs, own)), {})
             except Diverged as error:
                 yield {**run, "failed": str(error)}
                 continue
@@ -135,7 +131,7 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
     own = effective(resolve({"threads": "1", **settings}, {}, None)[0])
     ids = encode(corpus_of([corpus], own), min_count=own.min_count, threads=os.cpu_count() or 1)
     text, windows = chunks_of(ids, own), windows_of(own, ids.vocabulary)
-    schedule = Schedule(**{field.name: getattr(own, field.name) for field in fields(Schedule)})
+    schedule = schedule_of(own)
     problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1, len(text.words) * own.epochs)
     words = round(pace.shortest * text.words.mean())
 

@@ -158,7 +158,7 @@ def import_everything():
     import w2vtrain.commands.run
     import w2vtrain.engines.window_engine
     import w2vtrain.objectives.neg
-    import w2vtrain.training.fit  # noqa: F401
+    import w2vtrain.training.trainer  # noqa: F401
 
 
 def become(words, folder, environment, descriptors):

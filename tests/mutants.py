@@ -264,7 +264,7 @@ MUTANTS = (
         "training/test_early_stopping.py::test_patience_counts_the_epochs_since_the_best_one",
     ),
     Mutant(
-        "rate-of-a-chunk", "training/trainer.py", "np.cumsum(words) - words)", "np.cumsum(words))",
+        "rate-of-a-chunk", "training/epoch.py", "np.cumsum(words) - words)", "np.cumsum(words))",
         "training/test_trainer.py::test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run",
     ),
     Mutant(

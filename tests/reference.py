@@ -7,23 +7,26 @@ import heapq
 import importlib.util
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from w2vtrain.config import Settings
 from w2vtrain.engines.window_kernel import Windows, reach_of, read_sentence
 from w2vtrain.evaluation import objective_steps
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words, seed_stream
-from w2vtrain.training import checkpoint, trainer
+from w2vtrain.training import checkpoint, outcome, predictor, trainer
+from w2vtrain.training.epoch import Order
+from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.folder import run_config
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import Saved, State
-from w2vtrain.training.team import Team
 
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
@@ -310,19 +313,40 @@ def chunks(tokens, size):
     return starts, np.array([(tokens[a:b] >= 0).sum() for a, b in itertools.pairwise(starts)])
 
 
-def trained(engine, text, schedule, *about):
-    """Compile an engine and train it to the end, as `fit` does. Return the records of its epochs."""
+def schedule_of(**given):
+    """Return a schedule for one thread, with the defaults of skip-gram for what is not given."""
+    settings = Settings(**{"alpha": 0.05, "min_alpha": 5e-6, "threads": 1, "shuffle": True, "block": 32, **given})
+    return predictor.schedule_of(settings)
+
+
+def trained(engine, text, schedule):
+    """Compile an engine and train it, each thread on every n-th chunk. Return the mean loss and examples by epoch."""
     engine.compile()
-    states = list(trainer.Course(engine, text).run(*about))
-    trainer.check_weights(engine.weights(), schedule.alpha, states[-1].epoch)
-    return [state.last for state in states if not state.chunks]
+    epochs, threads, total = [], schedule.threads, schedule.epochs * text.words.sum()
+    for epoch in range(schedule.epochs):
+        order = Order.of(text, schedule, epoch)
+        rates = schedule.rate(order.before / total)
+        with ThreadPoolExecutor(threads) as pool:
+            work = [
+                pool.submit(engine.train, order.chunks[first::threads], rates[first::threads], epoch, first)
+                for first in range(threads)
+            ]
+        losses, examples = zip(*[one.result() for one in work], strict=True)
+        if not math.isfinite(sum(losses)):
+            raise outcome.diverged(schedule.alpha, epoch + 1)
+        epochs.append((sum(losses) / sum(examples), sum(examples)))
+    outcome.check_weights(engine.weights(), schedule.alpha, schedule.epochs)
+    return epochs
 
 
-def team_of(run):
-    """Return a team of this process alone with its run, which has begun."""
-    team = Team()
-    team.begin(run)
-    return team
+def stopping(epoch):
+    """Return what takes the place of `commands.run.train`, and stops the run after an epoch, as a signal would."""
+
+    def train(plan, run, *, events, **more):
+        stop = Events(epoch=lambda done, _: setattr(run, "stop_requested", done.epoch == epoch))
+        return trainer.train(plan, run, events=stop, **more)
+
+    return train
 
 
 def begin(run, settings, **about):

@@ -12,9 +12,9 @@ from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
+from w2vtrain.training.trainer import train
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 SMALL = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0.0}
@@ -131,7 +131,7 @@ def test_fit_trains_an_encoded_corpus_from_prepared_weights(corpus):
         engine.state()["input"][:] = 0.25
         views.append(engine.weights().input)
 
-    model = fit(Plan.of(Inputs([str(corpus)], encoded=encoded), settings), prepare=prepare)
+    model = train(Plan.of(Inputs([str(corpus)], encoded=encoded), settings), prepare=prepare)
     np.testing.assert_allclose(model.input, 0.25, atol=1e-5)
     assert "rare" in model.words  # min_count 5 would have dropped it
     assert np.shares_memory(views[0], model.input)

@@ -155,9 +155,9 @@ def test_imports_by_name_are_found(tmp_path):
     path = tmp_path / "late.py"
     path.write_text(
         'import importlib\nHOMES = {"train": "w2vtrain.api", "other": "w2vtrain.nothing"}\n'
-        'importlib.import_module("w2vtrain.training.fit")\nx = __import__("numpy.linalg")\n'
+        'importlib.import_module("w2vtrain.training.trainer")\nx = __import__("numpy.linalg")\n'
     )
-    assert set(imports(path)) == {(None, "importlib"), ("api", None), ("training.fit", None), (None, "numpy")}
+    assert set(imports(path)) == {(None, "importlib"), ("api", None), ("training.trainer", None), (None, "numpy")}
     path.write_text("import w2vtrain\n\n\ndef late():\n    return w2vtrain.train\n")
     with pytest.raises(AssertionError, match="line 1: import what is used"):
         list(imports(path))

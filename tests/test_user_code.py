@@ -2,10 +2,9 @@
 
 import pytest
 from pages import RANKING, SIDED
+from reference import stopping
 
 from w2vtrain import architectures, objectives
-from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
 
 TRAIN = ["fit", "text.txt", "-o", "out.txt", "--vector-size", "8", "--min-count", "1", "--epochs", "3"]
 MARK = "\nfrom pathlib import Path\n\nPath('ran').touch()\n"
@@ -50,13 +49,8 @@ def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder,
     (folder / "sided.py").write_text(SIDED)
     words = [*TRAIN, "--objective", "softmax", "--save-model", "m.safetensors", "--run", "run"]
 
-    def stops(*arguments, team, events, **more):
-        return fit(
-            *arguments, team=team, events=Events(epoch=lambda *_: setattr(team.run, "stop_requested", True)), **more
-        )
-
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.fit", stops)
+        patch.setattr("w2vtrain.commands.run.train", stopping(1))
         code, said = fresh(*words, "--architecture", "./sided.py")
         assert code == 75, said
     for again in (

@@ -19,9 +19,9 @@ from w2vtrain.text.phrase_finding import find_in, read_text
 from w2vtrain.text.phrase_table import PhraseTable, Scoring
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, Texts, corpus_of, sources_of
 from w2vtrain.training.plan import Plan, effective
+from w2vtrain.training.trainer import train as train_as_planned
 from w2vtrain.training.warm_start import WarmStart
 from w2vtrain.user_code import Named
 
@@ -231,4 +231,4 @@ def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bo
     if words := inputs.vocabulary:
         plan = replace(plan, inputs=replace(inputs, vocabulary=words.cut(settings.min_count, settings.max_vocab)))
     with progress_bar(events) if progress else nullcontext(events) as reported:
-        return fit(plan, events=reported)
+        return train_as_planned(plan, events=reported)

@@ -15,7 +15,7 @@ LEAVES = {
     "tables": "w2vtrain.tables.source",
     "frames": "w2vtrain.tables.frames",
     "mpi": "w2vtrain.distributed.mpi",
-    "ranks": "w2vtrain.distributed.team_of_ranks",
+    "ranks": "w2vtrain.distributed.ranks",
     "objective checks": "w2vtrain.evaluation.objective_checks",
     "architecture checks": "w2vtrain.evaluation.architecture_checks",
     "comparisons": "w2vtrain.evaluation.comparison",

@@ -8,7 +8,7 @@ import forked
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from reference import first_lines, newest_checkpoint
+from reference import first_lines, newest_checkpoint, stopping
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Blend
@@ -18,8 +18,7 @@ from w2vtrain.errors import Stopped
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.training import checkpoint
-from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit as pipeline_fit
+from w2vtrain.training.trainer import train
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1", "--bias"]
 
@@ -39,13 +38,7 @@ def stopped(tmp_path, monkeypatch):
     first_lines(300, tmp_path / "text.txt")
     monkeypatch.chdir(tmp_path)
 
-    def stops(*arguments, team, events, **more):
-        def epoch(done, score):
-            team.run.stop_requested = done.epoch == 2
-
-        return pipeline_fit(*arguments, team=team, events=Events(epoch=epoch), **more)
-
-    monkeypatch.setattr("w2vtrain.commands.run.fit", stops)
+    monkeypatch.setattr("w2vtrain.commands.run.train", stopping(2))
 
     def start(*more):
         done = CliRunner().invoke(cli, ["fit", "text.txt", "-o", "v.bin", *SMALL, *more])
@@ -120,7 +113,7 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
     assert done.exit_code == 0, done.output
     expected = exported(arrays["input"][:, :9], outputs[:, :9], which, share, "")[:]
     assert np.array_equal(read_vectors("so-far.bin").matrix, expected)
-    monkeypatch.setattr("w2vtrain.commands.run.fit", pipeline_fit)
+    monkeypatch.setattr("w2vtrain.commands.run.train", train)
     done = CliRunner().invoke(cli, ["resume", "v.bin.run", "-q"])
     assert done.exit_code == 0, done.output
     model = load_model("m.safetensors")

@@ -12,9 +12,9 @@ from w2vtrain import FastText
 from w2vtrain.compat.learning import settings_for
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
+from w2vtrain.training.trainer import train
 
 RNG = np.random.default_rng(2)
 ABOUT = {**SMALL, "bucket": 3000}
@@ -46,7 +46,7 @@ def test_it_trains_as_fit_does_from_the_same_rows(about):
         mine[len(rows["own"]) :, :8] = rows["ngrams"][picked]
 
     settings = settings_for(model, 3, model.alpha, model.min_alpha, model.corpus_total_words)
-    expected = fit(Plan.of(Inputs(Sentences(SENTENCES)), settings), prepare=prepare)
+    expected = train(Plan.of(Inputs(Sentences(SENTENCES)), settings), prepare=prepare)
     model.train(SENTENCES, total_examples=model.corpus_count, epochs=3)
     for word in expected.words:
         np.testing.assert_allclose(model.wv[word], expected[word], atol=1e-6)

@@ -18,10 +18,10 @@ from w2vtrain.compat.word_choice import share
 from w2vtrain.config import validated
 from w2vtrain.text.encoded import read
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan
+from w2vtrain.training.trainer import train
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 RNG = np.random.default_rng(1)
@@ -65,7 +65,7 @@ def test_word2vec_trains_the_same_weights_as_train(options, same):
         "min_alpha": 1e-4,
     }
     settings |= same
-    theirs = fit(Plan.of(Inputs(Sentences(SENTENCES)), validated(settings)), prepare=double)
+    theirs = train(Plan.of(Inputs(Sentences(SENTENCES)), validated(settings)), prepare=double)
     np.testing.assert_array_equal(mine.wv.vectors, theirs.input)
     np.testing.assert_array_equal(mine.to_model().output, theirs.output)
     losses = [epoch["loss"] * epoch["examples"] for epoch in theirs.record["epochs"]]

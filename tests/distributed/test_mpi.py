@@ -191,7 +191,7 @@ def test_signals_save_and_stop_all_ranks(folder, expected, number, whom):
 @pytest.mark.parametrize("rank", [0, 1])
 @pytest.mark.parametrize(
     ("module", "owner", "name"),
-    [("w2vtrain.distributed", "team_of_ranks", "encode_together"), ("w2vtrain.training", "fit", "compile_engine")],
+    [("w2vtrain.distributed", "ranks", "encode_together"), ("w2vtrain.training", "trainer", "compile_engine")],
 )
 def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, owner, name):
     ended = run(folder, 2, WORDS, BEFORE.format(rank=rank, module=module, owner=owner, name=name, act=STOP))

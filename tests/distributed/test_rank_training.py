@@ -9,15 +9,15 @@ from simulated import run_ranks
 
 from w2vtrain.config import Settings
 from w2vtrain.distributed import agreement
-from w2vtrain.distributed.team_of_ranks import TeamOfRanks
+from w2vtrain.distributed import ranks as mpi
 from w2vtrain.errors import DataError, Diverged, Stopped, W2VError
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.trainer import train
 
 WORDS = 2000
 """Words per rank between two synchronizations: 2 chunks."""
@@ -55,7 +55,8 @@ class Ranks:
         return run_ranks(count, lambda comm: self.rank(comm, every))
 
     def rank(self, comm, every):
-        ranks, run, kept = TeamOfRanks(comm, WORDS), Run(), {}
+        ranks, kept = mpi.Ranks(comm, WORDS), {}
+        run = ranks.run
         if comm.rank == 0:
             run = RunFolder(self.folder, every)
             begin(run, self.settings, cwd="", request={})
@@ -66,7 +67,7 @@ class Ranks:
 
             def watched(chunks, rates, epoch, thread):
                 if len(chunks):  # compiling trains on none
-                    self.act(comm.rank, next(calls), engine, ranks.run)
+                    self.act(comm.rank, next(calls), engine, run)
                 self.trained += [(epoch, int(chunk)) for chunk in chunks]
                 return train(chunks, rates, epoch, thread)
 
@@ -75,8 +76,7 @@ class Ranks:
         try:
             inputs = Inputs([self.text])
             events = Events(epoch=lambda epoch, _: self.epochs.append((comm.rank, epoch)))
-            model = fit(Plan.of(inputs, self.settings), events=events, prepare=prepare, team=ranks)
-            ranks.finish(model)
+            model = train(Plan.of(inputs, self.settings), events=events, run=run, prepare=prepare, ranks=ranks)
         except W2VError as error:
             told = ranks.tell(error)
             if not told:
@@ -122,7 +122,7 @@ def test_one_rank_learns_what_a_process_without_ranks_learns(ranks, text, subwor
     run = ranks(subwords=subwords)
     ((model, _),) = run(1)
     assert run.every_chunk_once()
-    alone = fit(Plan.of(Inputs([text]), run.settings))
+    alone = train(Plan.of(Inputs([text]), run.settings))
     # A rank adds its changes to the common weights, which rounds them once more.
     np.testing.assert_allclose(model.input, alone.input, atol=1e-4)
     assert model.words == alone.words

@@ -29,9 +29,9 @@ from w2vtrain.evaluation.result import check_result
 from w2vtrain.objectives import objectives
 from w2vtrain.system import children
 from w2vtrain.system.json_text import json_text
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
+from w2vtrain.training.trainer import train
 
 ROOT = Path(__file__).parents[2]
 
@@ -468,7 +468,7 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
 
     probe, started = Slow(), time.monotonic()
     settings = Settings(**trial(tmp_path, "nce", epochs=4).settings)
-    model = fit(Plan.of(Inputs([str(tmp_path / "train.txt")]), settings), probe=probe)
+    model = train(Plan.of(Inputs([str(tmp_path / "train.txt")]), settings), probe=probe)
     assert probe.visits == 3
     assert model.record["seconds"]["training"] <= time.monotonic() - started - 3 * 0.4
     assert model.record["words_per_second"] > 0

@@ -4,18 +4,18 @@ import itertools
 
 import numpy as np
 import pytest
-from reference import chunks, problem_of, topics, trained
+from reference import chunks, problem_of, schedule_of, topics, trained
 
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.kernels import rows as hot_rows
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import HOTTEST_ROWS, ROW, padded_rows
 from w2vtrain.objectives import objective_class
-from w2vtrain.training.trainer import make_engine
+from w2vtrain.training.predictor import make_engine
 
 DIM, WINDOW = 16, 3
 
@@ -66,7 +66,7 @@ def engine_of(model, threads, name="hs"):
     weights = padded_rows(2 * WINDOW, DIM)
     weights[:] = 1
     architecture = {"skipgram": SkipGram(WINDOW), "cbow": Cbow(WINDOW), "vlbl": Vlbl(WINDOW, weights)}
-    problem, schedule = problem_of(counts, dim=DIM), Schedule(threads=threads, alpha=0.05, sample=0.0)
+    problem, schedule = problem_of(counts, dim=DIM), schedule_of(threads=threads, alpha=0.05, sample=0.0)
     objective = objective_class(name).build(problem)
     text = Chunks(tokens, starts, words, counts)
     return make_engine(architecture[model], objective, problem, text, Windows(WINDOW), schedule)
@@ -103,10 +103,10 @@ def test_hs_learns_on_several_threads():
         tokens, counts, _ = topics(rng, sentences=300)
         starts, words = chunks(tokens, 8)
         problem, text = problem_of(counts, dim=DIM), Chunks(tokens, starts, words, counts)
-        schedule = Schedule(threads=threads, alpha=0.05, sample=0.0, epochs=8)
+        schedule = schedule_of(threads=threads, alpha=0.05, sample=0.0, epochs=8)
         objective = objective_class("hs").build(problem)
         engine = make_engine(SkipGram(WINDOW), objective, problem, text, Windows(WINDOW), schedule)
-        losses.append([epoch.loss for epoch in trained(engine, text, schedule)])
+        losses.append([loss for loss, _ in trained(engine, text, schedule)])
     assert losses[1][-1] < 0.8 * losses[1][0]
     assert losses[1][-1] == pytest.approx(losses[0][-1], rel=0.15)
 

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import begin, first_lines, team_of
+from reference import begin, first_lines
 from signaled import signaled
 from simulated import run_ranks
 
@@ -29,10 +29,10 @@ from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training import inputs
-from w2vtrain.training.fit import fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.trainer import train
 
 pa = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")
@@ -457,19 +457,19 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
     monkeypatch.setattr(WindowEngine, "MAX_CHUNKS_PER_CALL", 2)
     path, folder = write(table(), tmp_path / "t.parquet"), tmp_path / "run"
     about = effective(Settings(vector_size=5, epochs=2, min_count=1, threads=1, column="text"))
-    expected = fit(Plan.of(inputs.Inputs([path]), about)).input
+    expected = train(Plan.of(inputs.Inputs([path]), about)).input
     with locked(folder):
         run = StopsSoon(folder)
         begin(run, about, request={})
         with pytest.raises(Stopped):
-            fit(Plan.of(inputs.Inputs([path]), about), team=team_of(run))
+            train(Plan.of(inputs.Inputs([path]), about), run=run)
         again = RunFolder(folder)
         begin(again, about, request={})
         write(table().slice(1), path)
         with pytest.raises(CorpusChanged, match=r"t\.parquet"):
-            fit(Plan.of(inputs.Inputs([path]), about), team=team_of(again))
+            train(Plan.of(inputs.Inputs([path]), about), run=again)
         write(table(), path)
-        found = fit(Plan.of(inputs.Inputs([path]), about), team=team_of(again)).input
+        found = train(Plan.of(inputs.Inputs([path]), about), run=again).input
         again.finish()
     np.testing.assert_array_equal(found, expected)
 

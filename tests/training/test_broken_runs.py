@@ -19,7 +19,7 @@ from w2vtrain import cli
 from w2vtrain.training import run_folder, trainer
 
 how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-train_slice, steps = trainer.Course.train_slice, itertools.count(1)
+train_slice, steps = trainer.Trainer.train_slice, itertools.count(1)
 
 
 def broken(self, order, part, mine):
@@ -32,7 +32,7 @@ def broken(self, order, part, mine):
     time.sleep(1000)
 
 
-trainer.Course.train_slice = broken
+trainer.Trainer.train_slice = broken
 # Save after each epoch instead of after each slice, so that all threads get slices.
 run_folder.RunFolder.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]

@@ -20,7 +20,7 @@ from w2vtrain.kernels import jit
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.text import counting
-from w2vtrain.training import fit
+from w2vtrain.training import trainer
 from w2vtrain.training.compiling import compile_engine
 
 IMPORT = "from w2vtrain.kernels.jit import inline"
@@ -202,9 +202,9 @@ def uncached(monkeypatch):
         return one()
 
     monkeypatch.setattr(jit, "cache_folder", lambda: None)
-    read, compile_all = counting.Counting._work, fit.compile_engine
+    read, compile_all = counting.Counting._work, trainer.compile_engine
     monkeypatch.setattr(counting.Counting, "_work", lambda *arguments: (compiled(), read(*arguments))[1])
-    monkeypatch.setattr(fit, "compile_engine", lambda *arguments: (compiled(), compiled(), compile_all(*arguments)))
+    monkeypatch.setattr(trainer, "compile_engine", lambda *arguments: (compiled(), compiled(), compile_all(*arguments)))
 
 
 def test_compilation_is_announced_once_each_for_reading_and_training(tmp_path, uncached, caplog, capsys, w2vtrain_here):

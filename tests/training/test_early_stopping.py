@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from reference import first_lines, team_of
+from reference import first_lines
 
 from w2vtrain.commands.console import Console
 from w2vtrain.config import Settings
@@ -17,11 +17,11 @@ from w2vtrain.training.checkpoint import Checkpoint
 from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import Epoch, Saved, State
+from w2vtrain.training.trainer import train
 
 
 def weights(value):
@@ -130,7 +130,7 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
     text = [str(tmp_path / "text.txt")]
     settings = effective(Settings(vector_size=8, threads=1, epochs=30, min_count=2, objective="nce", alpha=0.5))
     settings, run = replace(settings, patience=1, min_alpha=0.5), Recorder(tmp_path)
-    model = fit(Plan.of(Inputs(text, text), settings), team=team_of(run))
+    model = train(Plan.of(Inputs(text, text), settings), run=run)
     learned = len(model.record["epochs"])
     assert 1 < learned < 30
     assert run.saved[-2:] == [(True, learned, learned - 1), (False, learned, learned)]
@@ -140,7 +140,7 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
     resumed, said = Recorder(tmp_path), []
     resumed.checkpoint = run.kept
     console = Console(every=0, log=lambda event: said.append(event))
-    again = fit(Plan.of(Inputs(text, text), settings), events=console.events(), team=team_of(resumed))
+    again = train(Plan.of(Inputs(text, text), settings), events=console.events(), run=resumed)
     assert [(event["event"], event["epoch"]) for event in said if event["event"] == "resumed"] == [("resumed", learned)]
     assert f"from a checkpoint after epoch {learned}, with which time or patience ran out" in capsys.readouterr().err
     assert again.record["epochs"] == model.record["epochs"]

@@ -10,15 +10,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from reference import first_lines
+from reference import first_lines, stopping
 
 from w2vtrain.commands.request import lock_path
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.system.locks import Lock
-from w2vtrain.training import checkpoint
-from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit as pipeline_fit
+from w2vtrain.training import checkpoint, trainer
 from w2vtrain.training.folder import CONFIG, LOCK, SCHEMA, run_config, write_config
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
@@ -46,15 +44,9 @@ def stop(w2vtrain, tmp_path, monkeypatch):
     """Return a function that makes a run in v.bin.run with given options, stopped after two of three epochs."""
     first_lines(300, tmp_path / "text.txt")
 
-    def stops(*arguments, team, events, **more):
-        def epoch(done, score):
-            team.run.stop_requested = done.epoch == 2
-
-        return pipeline_fit(*arguments, team=team, events=Events(epoch=epoch), **more)
-
     def stopped(*options):
         with monkeypatch.context() as patch:
-            patch.setattr("w2vtrain.commands.run.fit", stops)
+            patch.setattr("w2vtrain.commands.run.train", stopping(2))
             code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, *options)
         assert code == Stopped.exit_code, said
         return tmp_path / "v.bin.run"
@@ -310,12 +302,8 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
     home.mkdir()
     (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")
 
-    def stops(*arguments, team, events, **more):
-        events = Events(epoch=lambda done, score: setattr(team.run, "stop_requested", done.epoch == 2))
-        return pipeline_fit(*arguments, team=team, events=events, **more)
-
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.fit", stops)
+        patch.setattr("w2vtrain.commands.run.train", stopping(2))
         words = ["fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"]
         assert w2vtrain_here(words, home)[0] == Stopped.exit_code
     code, said = w2vtrain("export", "home/v.bin.run", "-o", "x.txt", "--objective", "home/mine.py")
@@ -430,11 +418,9 @@ def test_symbolic_links_in_a_run_folder_are_not_followed(w2vtrain, stopped, tmp_
 
 def test_resume_ignores_the_cache_folder_named_in_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
     """It uses the default unless the command line names a folder."""
-    from w2vtrain.training import team
-
-    folders, read = [], team.read
+    folders, read = [], trainer.read
     monkeypatch.setattr(
-        team,
+        trainer,
         "read",
         lambda *about, folder, **more: (folders.append(folder), read(*about, folder=folder, **more))[1],
     )

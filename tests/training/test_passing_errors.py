@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from reference import first_lines
+from reference import first_lines, stopping
 
 from w2vtrain import cli
 from w2vtrain.errors import Stopped
-from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit as pipeline_fit
 
 FIT = ["fit", "text.txt", "-o", "v.bin", "--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "1"]
 FIT += ["--checkpoint-every", "0"]
@@ -70,20 +68,13 @@ def run(monkeypatch, capsys, tmp_path):
 @pytest.fixture
 def stopped(run, monkeypatch, tmp_path):
     """Return the folder of a run that was stopped after two of three epochs, and the vectors of the whole run."""
-
-    def stops(*arguments, team, events, **more):
-        def epoch(done, score):
-            team.run.stop_requested = done.epoch == 2
-
-        return pipeline_fit(*arguments, team=team, events=Events(epoch=epoch), **more)
-
     folder, whole = tmp_path / "stopped", tmp_path / "whole"
     for place in (folder, whole):
         place.mkdir()
         shutil.copy(tmp_path / "text.txt", place)
     assert run(FIT, whole)[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.fit", stops)
+        patch.setattr("w2vtrain.commands.run.train", stopping(2))
         code, said, _ = run(FIT, folder)
     assert code == Stopped.exit_code, said
     return folder, (whole / "v.bin").read_bytes()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import COUNTS, problem_of
+from reference import COUNTS, problem_of, schedule_of
 
 from w2vtrain import objectives
 from w2vtrain.architectures import architecture_class
@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_kernel import DECAY_STRIPES, Windows
 from w2vtrain.errors import ConfigError, DataError
@@ -25,9 +25,8 @@ from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, select
 from w2vtrain.training.plan import effective
-from w2vtrain.training.predictor import architecture_of, model_predictor, windows_of
+from w2vtrain.training.predictor import architecture_of, make_engine, model_predictor, windows_of
 from w2vtrain.training.predictor import problem_of as problem_for
-from w2vtrain.training.trainer import make_engine
 
 SIZE, DIM, WINDOW = 11, 5, 3
 
@@ -47,7 +46,7 @@ def test_weight_decay_shrinks_every_row_but_no_bias(rng, objective, chunks):
     text = words_of(rng, chunks)
     problem = problem_of(COUNTS, dim=DIM, bias=True, init=1.0, tokens=text.tokens, starts=text.starts)
     lr, decay = 1e-9, 1e6  # with a tiny rate and a huge decay, only the decay shows
-    schedule = Schedule(sample=0, alpha=lr, min_alpha=lr, epochs=1, weight_decay=decay)
+    schedule = schedule_of(sample=0, alpha=lr, min_alpha=lr, epochs=1, weight_decay=decay)
     built = objectives.objective_class(objective).build(problem)
     architecture = architecture_class("vlbl").build(Layout(WINDOW, DIM, DIM + 1), {})
     engine = make_engine(architecture, built, problem, text, Windows(WINDOW), schedule)

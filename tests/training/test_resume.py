@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import begin, team_of, zipf_text
+from reference import begin, zipf_text
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Stopped
 from w2vtrain.objectives import engine_of, objectives
 from w2vtrain.training import inputs
-from w2vtrain.training.fit import fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.trainer import train
 
 # Options with state beyond the rows: hash tables older than the rows, learned log Z, shared noise, accumulators.
 OPTIONS = {
@@ -75,10 +75,10 @@ def check_resumed(text, folder, settings, whole, stop):
         run = StopsAt(folder, stop)
         begin(run, settings, request={})
         with pytest.raises(Stopped):
-            fit(Plan.of(Inputs([text]), settings), team=team_of(run))
+            train(Plan.of(Inputs([text]), settings), run=run)
         again = RunFolder(folder)
         begin(again, settings, request={})
-        model = fit(Plan.of(Inputs([text]), settings), team=team_of(again))
+        model = train(Plan.of(Inputs([text]), settings), run=again)
         again.finish()
     for name, array in learned(model).items():
         np.testing.assert_array_equal(array, learned(whole)[name], err_msg=name)
@@ -90,7 +90,7 @@ def check_resumed(text, folder, settings, whole, stop):
 @pytest.mark.parametrize("name", objectives())
 def test_resume_gives_the_same_model_as_an_uninterrupted_run(text, tmp_path, name, model):
     settings = settings_of(name, model)
-    whole = fit(Plan.of(Inputs([text]), settings))
+    whole = train(Plan.of(Inputs([text]), settings))
     for stop in STOPS:
         check_resumed(text, tmp_path / "run", settings, whole, stop)
 
@@ -98,7 +98,7 @@ def test_resume_gives_the_same_model_as_an_uninterrupted_run(text, tmp_path, nam
 @pytest.mark.parametrize("name", ["neg", "sampled-softmax"])
 def test_resume_gives_the_same_model_with_subwords(text, tmp_path, name):
     settings = replace(settings_of(name, "skipgram"), subwords=True, bucket=300)
-    whole = fit(Plan.of(Inputs([text]), settings))
+    whole = train(Plan.of(Inputs([text]), settings))
     assert len(whole.arrays["ngram_buckets"]) > 20
     for stop in STOPS:
         check_resumed(text, tmp_path / "run", settings, whole, stop)
@@ -109,7 +109,7 @@ def test_resume_gives_the_same_model_from_every_possible_stop(text, tmp_path, na
     """Stop at each call of `due` in turn, with both engines."""
     assert {engine_of("neg"), engine_of("sampled-softmax")} == {"windows", "blocks"}
     settings = settings_of(name, "skipgram")
-    whole = fit(Plan.of(Inputs([text]), settings))
+    whole = train(Plan.of(Inputs([text]), settings))
     places = 0
     while True:
         try:

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import forked
 import pytest
-from reference import begin, first_lines, newest_checkpoint, team_of
+from reference import begin, first_lines, newest_checkpoint
 from signaled import run_signaled, signaled
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit as pipeline_fit
 from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import STOPPED_EARLY
 from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.trainer import train
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
@@ -329,7 +329,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
         begin(stopped, settings)
         events = Events(epoch=lambda epoch, score: setattr(stopped, "stop_requested", epoch.epoch == 1))
         with pytest.raises(Stopped):
-            pipeline_fit(Plan.of(Inputs(text, text), settings), team=team_of(stopped), events=events)
+            train(Plan.of(Inputs(text, text), settings), run=stopped, events=events)
         for name in ("input", "output", "best.input", "best.output"):
             for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
                 run = RunFolder(tmp_path)
@@ -337,7 +337,7 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
                 array = run.checkpoint.arrays.pop(name)
                 run.checkpoint.arrays.update({name: change(array)} if change else {})
                 with pytest.raises(DataError, match=f"its array {name} does not fit this run"):
-                    pipeline_fit(Plan.of(Inputs(text, text), settings), team=team_of(run))
+                    train(Plan.of(Inputs(text, text), settings), run=run)
 
 
 def test_run_that_writes_to_a_pipe_leaves_no_folder(corpus, tmp_path):
@@ -373,7 +373,7 @@ def test_slurm_script_saves_requeues_and_resumes(corpus, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other signals")
-@pytest.mark.parametrize("place", ["run_folder.read_config", "fit.heldout_text", "fit.compile_engine"])
+@pytest.mark.parametrize("place", ["run_folder.read_config", "trainer.heldout_text", "trainer.compile_engine"])
 def test_resume_continues_a_run_that_a_signal_stopped_before_training(
     corpus, tmp_path, monkeypatch, w2vtrain_here, place
 ):

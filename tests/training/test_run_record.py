@@ -13,7 +13,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from reference import begin, first_lines, newest_checkpoint, team_of
+from reference import begin, first_lines, newest_checkpoint
 from signaled import run_signaled
 
 from w2vtrain.commands import request
@@ -25,7 +25,6 @@ from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.training import early_stopping, record
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
-from w2vtrain.training.fit import fit
 from w2vtrain.training.folder import locked, run_config
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
@@ -33,6 +32,7 @@ from w2vtrain.training.run import Phase
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.signals import listening
 from w2vtrain.training.state import Epoch, Saved, State
+from w2vtrain.training.trainer import train
 
 SMALL = ["--vector-size", "8", "--epochs", "3", "--threads", "1", "--min-count", "2", "--checkpoint-every", "0"]
 
@@ -294,9 +294,9 @@ def test_epoch_records_are_bounded_and_keep_the_first_and_the_last(monkeypatch):
 
 def test_run_of_many_epochs_keeps_few_records_but_correct_totals(folder, monkeypatch):
     settings = effective(Settings(vector_size=8, threads=1, epochs=25, min_count=2))
-    whole = fit(Plan.of(Inputs([str(folder / "text.txt")]), settings))
+    whole = train(Plan.of(Inputs([str(folder / "text.txt")]), settings))
     monkeypatch.setattr(record, "MAX_RECORDS", 10)
-    few = fit(Plan.of(Inputs([str(folder / "text.txt")]), settings))
+    few = train(Plan.of(Inputs([str(folder / "text.txt")]), settings))
     assert few.input.tobytes() == whole.input.tobytes()
     records, all_records = few.record["epochs"], whole.record["epochs"]
     assert len(records) <= 10 < len(all_records)
@@ -359,7 +359,7 @@ def settings_with_heldout(folder):
 
 def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
-    whole = fit(Plan.of(Inputs(text, text), settings))
+    whole = train(Plan.of(Inputs(text, text), settings))
     place = folder / "run"
     for stop in (1, 2, 3):
         with locked(place):
@@ -374,14 +374,14 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             finished = []
             events = Events(scoring=scoring, epoch=lambda epoch, score, finished=finished: finished.append(epoch.epoch))
             with pytest.raises(Stopped):
-                fit(Plan.of(Inputs(text, text), settings), team=team_of(stopped), events=events)
+                train(Plan.of(Inputs(text, text), settings), run=stopped, events=events)
             kept = newest_checkpoint(place).saved
             assert (kept.state.epoch, kept.finished) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
     with locked(place):
         last = RunFolder(place)
         begin(last, settings)
-        model = fit(Plan.of(Inputs(text, text), settings), team=team_of(last))
+        model = train(Plan.of(Inputs(text, text), settings), run=last)
     assert model.input.tobytes() == whole.input.tobytes()
     seconds = model.record["seconds"]
     assert seconds["scoring"] > 0
@@ -405,7 +405,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
     with locked(place):
         held = RunFolder(place, every=1e9)
         begin(held, settings)
-        fit(Plan.of(Inputs(text, text), settings), team=team_of(held))
+        train(Plan.of(Inputs(text, text), settings), run=held)
     assert seen == [1, 2, 3]
 
 
@@ -421,7 +421,7 @@ def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
         return score(*about, watch._replace(on_estimate=lambda seconds: None))
 
     monkeypatch.setattr(early_stopping, "score", slow)
-    fit(Plan.of(Inputs(text, text), settings), events=Events(warning=warnings.append))
+    train(Plan.of(Inputs(text, text), settings), events=Events(warning=warnings.append))
     (warning,) = [line for line in warnings if "scoring the held-out text" in line]
     assert "12,345 s after each epoch" in warning
 
@@ -430,7 +430,7 @@ def test_corpus_without_examples_raises_in_the_python_api_too(folder):
     Path(folder / "text.txt").write_text("one\ntwo\n" * 300)
     settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1)), epochs=1)
     with pytest.raises(DataError, match="nothing to learn from"):
-        fit(Plan.of(Inputs([str(folder / "text.txt")]), settings))
+        train(Plan.of(Inputs([str(folder / "text.txt")]), settings))
 
 
 def saved(state):
@@ -446,7 +446,7 @@ def test_an_epoch_in_which_every_window_is_empty_has_no_loss_and_is_never_the_be
     settings = effective(Settings(vector_size=4, min_count=1, sample=0.01, epochs=30, threads=1))
     epochs = []
     found = Inputs([str(text)], [str(text)])
-    model = fit(Plan.of(found, settings), events=Events(epoch=lambda epoch, _: epochs.append(epoch)))
+    model = train(Plan.of(found, settings), events=Events(epoch=lambda epoch, _: epochs.append(epoch)))
     losses = [epoch.loss for epoch in epochs]
     assert [loss is None for loss in losses] == [epoch.examples == 0 for epoch in epochs]
     assert 0 < losses.count(None) < 30

@@ -11,9 +11,8 @@ from w2vtrain.config import Settings, resolve, validated
 from w2vtrain.embeddings.model import load_model, save_model
 from w2vtrain.errors import ConfigError, ResourceError
 from w2vtrain.text.sentences import Sentences
-from w2vtrain.training import space
+from w2vtrain.training import space, trainer
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, longest_sentence
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan, effective
@@ -122,7 +121,7 @@ def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, object
     built = []
     model = train(sessions, objective=objective, alpha=1e-12, **SMALL)
     done = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
-    fit(Plan.of(Inputs(Sentences(sessions)), done), prepare=lambda engine: built.append(engine.objective))
+    trainer.train(Plan.of(Inputs(Sentences(sessions)), done), prepare=lambda engine: built.append(engine.objective))
     loss, untrained = model.record["epochs"][0]["loss"], built[0].untrained_loss()
     assert loss <= untrained * (1 + 1e-6)
     if "hs" not in objective:  # paths have different lengths
@@ -206,7 +205,9 @@ def extent_of(sentences, **settings):
     """Return the elements of a thread's working memory for context words, and for their scores."""
     found = []
     done = effective(Settings(**{**SMALL, **settings}))
-    fit(Plan.of(Inputs(Sentences(sentences)), done), prepare=lambda engine: found.append(engine.workers[0][2]))
+    trainer.train(
+        Plan.of(Inputs(Sentences(sentences)), done), prepare=lambda engine: found.append(engine.workers[0][2])
+    )
     return found[0].context.size, found[0].logits.size
 
 

@@ -19,7 +19,7 @@ from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.folder import check_lockable
-from w2vtrain.training.team import Team
+from w2vtrain.training.trainer import Alone
 
 ODD = {
     "overlong": "tokens over 1,000 bytes would be skipped",
@@ -31,7 +31,7 @@ ODD = {
 
 def dry_run(request: FitRequest, as_json: bool) -> None:
     """Print what a request would take. Raise the errors that the run itself would raise before training."""
-    planned = plan_fit(request, os.environ, Team())
+    planned = plan_fit(request, os.environ, Alone())
     with closing(Console(request.quiet)) as console:
         in_the_way = refuse(planned)
         expected = estimate(planned, planned.run(), console.events().reading)

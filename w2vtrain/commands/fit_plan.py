@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.outputs import results_bytes
@@ -32,8 +32,10 @@ from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.team import Team
-from w2vtrain.training.warm_start import WarmStart
+from w2vtrain.training.trainer import Alone
+
+if TYPE_CHECKING:
+    from w2vtrain.training.warm_start import WarmStart
 
 WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
 """Fields of the request that must be equal on all ranks, although only rank 0 writes."""
@@ -50,7 +52,7 @@ class FitPlan(Plan):
     reason: str
 
     @property
-    def kept(self) -> WarmStart | None:
+    def kept(self) -> "WarmStart | None":
         """The vectors whose words are all written, or None: those of a model are all trained."""
         start = self.inputs.start
         return start if start and not start.model and self.inputs.grow else None
@@ -65,14 +67,18 @@ class FitPlan(Plan):
         return RunFolder(folder, request.checkpoint_every * 60, cache, request.allow_changed, results=results)
 
 
-def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Team) -> FitPlan:
+def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Alone) -> FitPlan:
     """Return what a request asks for, the same on all processes of a team.
 
     Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names the first mistake of each kind in
     settings; if there are none, in results; and if there are none, in files. With --print-config, only settings are
     checked.
     """
-    start = WarmStart.load(request.init_from) if request.init_from else None
+    start = None
+    if request.init_from:
+        from w2vtrain.training.warm_start import WarmStart
+
+        start = WarmStart.load(request.init_from)
     asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
@@ -166,7 +172,7 @@ def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
         raise ConfigError("; ".join(mistakes))
 
 
-def check_start(request: FitRequest, start: WarmStart | None) -> None:
+def check_start(request: FitRequest, start: "WarmStart | None") -> None:
     """Raise UsageError for options without --init-from, for --read-vocab with a model, and for results that cannot have
     all words of vectors.
     """
@@ -185,7 +191,7 @@ def check_start(request: FitRequest, start: WarmStart | None) -> None:
         raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
 
 
-def check_ranks(request: FitRequest, start: WarmStart | None) -> None:
+def check_ranks(request: FitRequest, start: "WarmStart | None") -> None:
     """Raise UsageError or ConfigError for what several ranks cannot do: write to a stream, or add words to a model."""
     if request.grow_vocabulary and start and start.model:
         raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")

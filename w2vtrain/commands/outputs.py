@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from w2vtrain.commands.request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
@@ -24,7 +25,9 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.space import SMALL_BYTES
-from w2vtrain.training.warm_start import WarmStart
+
+if TYPE_CHECKING:
+    from w2vtrain.training.warm_start import WarmStart
 
 HARMLESS = (STDOUT, "/dev/stdout", "/dev/stderr", os.devnull)
 """Outputs that a run folder may name without evidence that the run began them."""
@@ -85,7 +88,7 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
 
 
 def write_results(
-    request: FitRequest, model: Model, run: Run, warnings: Sequence[str] = (), kept: WarmStart | None = None
+    request: FitRequest, model: Model, run: Run, warnings: Sequence[str] = (), kept: "WarmStart | None" = None
 ) -> None:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
 
@@ -131,7 +134,7 @@ def write_results(
 
 
 def results_bytes(
-    request: FitRequest, kept: WarmStart | None, vocabulary: Vocabulary, weights: Weights
+    request: FitRequest, kept: "WarmStart | None", vocabulary: Vocabulary, weights: Weights
 ) -> list[tuple[Path, int]]:
     """Return the folder of each result, and about how many bytes the result takes there; streams take none.
 

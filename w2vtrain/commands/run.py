@@ -1,6 +1,6 @@
 """Carry out what a `fit` command asks for: join the ranks of an MPI job, train as planned, and write the results.
 
-fit_plan.py decides what to do, training/fit.py trains, and outputs.py writes. What ranks exchange is in distributed/.
+fit_plan.py decides what to do, training/trainer.py trains, and outputs.py writes. distributed/ has what ranks exchange.
 """
 
 import json
@@ -26,11 +26,10 @@ from w2vtrain.objectives import stated_options
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
-from w2vtrain.training.fit import fit
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.signals import listening
-from w2vtrain.training.team import Team
+from w2vtrain.training.trainer import Alone, train
 
 FORWARDING_SECONDS = 0.5
 """Time for the launcher to forward an error message: after an abort, it may drop what ranks have written."""
@@ -52,7 +51,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
 
 
 @contextmanager
-def team_for(request: FitRequest) -> Iterator[Team]:
+def team_for(request: FitRequest) -> Iterator[Alone]:
     """Yield the team of this process: alone, or one of the ranks of an MPI job, which is joined and ended here.
 
     If an exception ends the block on any rank, all ranks end with its exit code.
@@ -61,14 +60,14 @@ def team_for(request: FitRequest) -> Iterator[Team]:
         if getattr(request, name) != getattr(FitRequest, name):
             raise UsageError(f"{name.replace('_', '-')}: has no effect without --distributed mpi")
     if request.distributed is None or request.print_config:
-        yield Team()
+        yield Alone()
         return
     job = leaf("mpi").Mpi(request.sync_timeout)
     if job.size == 1:
         job.finish()
-        yield Team()
+        yield Alone()
         return
-    ranks = leaf("ranks").TeamOfRanks(job, request.sync_words)
+    ranks = leaf("ranks").Ranks(job, request.sync_words)
     with nullcontext() if ranks.leads else listening(ranks.run):
         try:
             yield ranks
@@ -86,15 +85,15 @@ def team_for(request: FitRequest) -> Iterator[Team]:
             job.finish()
 
 
-def follow(planned: FitPlan, team: Team) -> None:
+def follow(planned: FitPlan, team: Alone) -> None:
     """Train as a rank other than 0: without held-out text, outputs and console."""
     inputs = replace(planned.inputs, heldout=(), folder=None)
     mine = Plan.of(inputs, replace(planned.settings, patience=None))
     if team.begin(team.run):
-        team.finish(fit(mine, team=team))
+        train(mine, ranks=team)
 
 
-def lead(planned: FitPlan, team: Team, resumed: bool) -> None:
+def lead(planned: FitPlan, team: Alone, resumed: bool) -> None:
     """Lock the run folder and the outputs, train with a log, and write the results."""
     request, run = planned.request, planned.run()
     with run.held():  # from here on, signals stop or save a run that has a folder
@@ -128,10 +127,9 @@ def start(planned: FitPlan, run: Run, console: Console) -> None:
         console.say(f"warning     {why}; resuming from the checkpoint before it")
 
 
-def train_and_write(planned: FitPlan, run: Run, team: Team, console: Console) -> None:
+def train_and_write(planned: FitPlan, run: Run, team: Alone, console: Console) -> None:
     """Train, write the results and report them. If they cannot be written, what was learned is saved."""
-    model = fit(planned, events=team.watch(console.events()), team=team)
-    model = team.finish(model)
+    model = train(planned, run, events=console.events(), ranks=team)
     started = time.monotonic()
     run.enter(Phase.WRITING)
     with run.rescued():

@@ -21,10 +21,10 @@ from w2vtrain.text.counting import CorpusStats
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.state import Epoch, Progress
+from w2vtrain.training.trainer import train
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class Learner:
             ready=self.on_ready,
         )
         try:
-            fit(Plan.of(Inputs(source, encoded=encoded), settings), events=events, prepare=self.prepare)
+            train(Plan.of(Inputs(source, encoded=encoded), settings), events=events, prepare=self.prepare)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)
         finally:

@@ -5,7 +5,7 @@ the epochs: states, and so checkpoints, are those of one process, and any number
 """
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -16,10 +16,8 @@ from w2vtrain.distributed.pace import Pace
 from w2vtrain.distributed.row_updates import expected_updates
 from w2vtrain.distributed.session import MeetingStage, RankReport, Session
 from w2vtrain.distributed.synchronization import Synchronizer
-from w2vtrain.engines.contract import Chunks, Engine
-from w2vtrain.training.run import Run
-from w2vtrain.training.state import State
-from w2vtrain.training.trainer import Clock, Course, Order, SliceReport
+from w2vtrain.training.epoch import Clock, Order, SliceReport
+from w2vtrain.training.trainer import Trainer
 
 
 class Traffic:
@@ -71,58 +69,57 @@ class AgreedClock(Clock):
         return super().elapsed()
 
 
-class Rounds(Course):
-    """The course of one of several ranks. A signal on any rank sets `own_run.stop_requested` on all.
+class Rounds:
+    """The rounds of one of several ranks. A signal on any rank sets `stop_requested` of the trainer's run on all.
 
     pool: the threads of the rank, if it has several. They last for all rounds: `system.parallel` would start
     threads for each, which took 0.3 ms per thread, and the shortest rounds of many threads take about 1 ms.
     """
 
-    clock: AgreedClock
-
     def __init__(
-        self, session: Session, pace: Pace, own_run: Run, traffic: Traffic, engine: Engine, text: Chunks, state: State
+        self, trainer: Trainer, clock: AgreedClock, session: Session, pace: Pace, traffic: Traffic
     ) -> None:  # fmt: skip
-        super().__init__(engine, text, state, AgreedClock(engine.schedule.seconds))
-        self.session, self.pace, self.own_run, self.traffic = session, pace, own_run, traffic
-        self.rank, ranks, threads = session.comm.rank, session.comm.size, self.schedule.threads
-        updates = expected_updates(engine, text, self.schedule)
+        self.trainer, self.clock, self.session, self.pace, self.traffic = trainer, clock, session, pace, traffic
+        engine, text, threads = trainer.engine, trainer.text, trainer.schedule.threads
+        self.rank, ranks = session.comm.rank, session.comm.size
+        updates = expected_updates(engine, text, trainer.schedule)
         self.pool = ThreadPoolExecutor(threads, "w2vtrain learner") if threads > 1 else None
         shortest = ranks * pace.shortest * float(text.words.mean())
         self.synchronizer = Synchronizer(session.comm, engine, updates, shortest, self.pool)
         self.waited = 0.0  # in the last synchronization
         self.cycle, self.rounds = np.zeros((3, ranks)), 0  # of this cycle: see Traffic
 
-    def train_epoch(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
+    def train(self, order: Order) -> Generator[SliceReport]:
         """Train on the rest of an epoch, or up to the end of a cycle after a pause was requested.
 
         Yield the sums over all ranks of each round.
         """
         wanted = ended = False
         while not ended:
-            sums, is_wanted = self.round(order, pause)
+            sums, is_wanted = self.round(order)
             wanted = wanted or is_wanted
             yield sums
-            ended = self.dealt == len(order.chunks) or not self.clock.has_time_for(0)
+            ended = self.trainer.dealt == len(order.chunks) or not self.clock.has_time_for(0)
             if self.exchange(sums.words, ended) and wanted:
                 return
 
-    def round(self, order: Order, pause: Callable[[], bool]) -> tuple[SliceReport, bool]:
+    def round(self, order: Order) -> tuple[SliceReport, bool]:
         """Train on the next chunks. Return the sums over all ranks, and whether any rank asks for a pause."""
-        began, first = time.monotonic(), self.dealt
-        bounds = first + self.pace.deal(len(order.chunks) - first, order.epoch * len(order.chunks) + first)
-        last = self.dealt = int(bounds[-1])
-        rates = self.rates(order, slice(last - 1, last))
+        trainer, run, began = self.trainer, self.trainer.run, time.monotonic()
+        first, chunks = trainer.dealt, len(order.chunks)
+        bounds = first + self.pace.deal(chunks - first, order.epoch * chunks + first)
+        last = trainer.dealt = int(bounds[-1])
+        rates = trainer.rates(order, slice(last - 1, last))
         mine = self.train_share(order, slice(int(bounds[self.rank]), int(bounds[self.rank + 1])))
         now = time.monotonic()
         report = RankReport(
             loss=sum(part.loss for part in mine), examples=sum(part.examples for part in mine),
-            cpu=sum(part.cpu for part in mine), stop=self.own_run.stop_requested, save=pause(),
+            cpu=sum(part.cpu for part in mine), stop=run.stop_requested, save=trainer.is_pause_due(),
             elapsed=0 if self.rank else self.clock.here(),
         )  # fmt: skip
         totals, seconds = self.session.meet(report, (now - began, self.waited))
         self.waited, self.clock.agreed = time.monotonic() - now, totals.elapsed
-        self.own_run.stop_requested = self.own_run.stop_requested or totals.stop > 0
+        run.stop_requested = run.stop_requested or totals.stop > 0
         self.cycle += np.vstack([seconds, np.diff(bounds)])
         words, alpha = int(order.words[first:last].sum()), float(rates[-1])
         return SliceReport(totals.loss, int(totals.examples), words, alpha, totals.cpu), totals.stop + totals.save > 0
@@ -144,11 +141,17 @@ class Rounds(Course):
 
     def train_share(self, order: Order, part: slice) -> list[SliceReport]:
         """Train on this rank's chunks of a round, on all of its threads. Return the report of each thread that did."""
+        train = self.trainer.train_slice
         if self.pool is None:
-            return [self.train_slice(order, part, 0)] if part.start < part.stop else []
-        bounds = np.linspace(part.start, part.stop, self.schedule.threads + 1).round().astype(int).tolist()
+            return [train(order, part, 0)] if part.start < part.stop else []
+        bounds = np.linspace(part.start, part.stop, self.trainer.schedule.threads + 1).round().astype(int).tolist()
         work = [
-            self.pool.submit(self.train_slice, order, slice(first, end), thread)
+            self.pool.submit(train, order, slice(first, end), thread)
             for thread, (first, end) in enumerate(pairwise(bounds)) if first < end
         ]  # fmt: skip
         return [one.result() for one in work]
+
+    def close(self) -> None:
+        """End the threads, without waiting for them."""
+        if self.pool:
+            self.pool.shutdown(wait=False)

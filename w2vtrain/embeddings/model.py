@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
 from w2vtrain.formats.fasttext_file import write_parts
@@ -22,6 +21,9 @@ from w2vtrain.formats.sniff import MODEL_READERS, readers, sniff
 from w2vtrain.successors import with_successors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
+
+if TYPE_CHECKING:
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 
 
 @with_successors
@@ -88,8 +90,10 @@ class Model(ModelParts):
         return html(repr(self), self.settings, self.record)
 
     @cached_property
-    def wv(self) -> KeyedVectors:
+    def wv(self) -> "KeyedVectors":
         """What answers queries."""
+        from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+
         return KeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
 
     def most_similar(
@@ -130,7 +134,7 @@ class Model(ModelParts):
         """
         return self.wv.most_similar(positive, negative, topn)
 
-    def to_keyed_vectors(self, export: str = "auto") -> KeyedVectors:
+    def to_keyed_vectors(self, export: str = "auto") -> "KeyedVectors":
         """Return the vectors as `KeyedVectors`, which have all queries, and gensim's names and results.
 
         Parameters
@@ -156,6 +160,8 @@ class Model(ModelParts):
         True
 
         """
+        from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+
         return KeyedVectors.of(self.words, self.vectors(export), self.counts, self._ngrams(export))
 
     def save_fasttext(self, path: str | Path, force: bool = False) -> None:
@@ -330,7 +336,7 @@ def load_model(path: str | Path) -> Model:
         raise ResourceError(f"{path}: not enough memory for this model") from error
 
 
-def load(path: str | Path) -> Model | KeyedVectors:
+def load(path: str | Path) -> "Model | KeyedVectors":
     """Read whatever a file has: a model, or vectors in any format, recognized by content.
 
     Parameters
@@ -360,4 +366,8 @@ def load(path: str | Path) -> Model | KeyedVectors:
     True
 
     """
-    return load_model(path) if sniff(path).kind in MODEL_READERS else KeyedVectors.load(path)
+    if sniff(path).kind in MODEL_READERS:
+        return load_model(path)
+    from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+
+    return KeyedVectors.load(path)

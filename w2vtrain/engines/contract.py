@@ -18,7 +18,7 @@ from w2vtrain.probability.sampling import keep_thresholds
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to train on the corpus.
+    """How to train on the corpus: settings of these names, see `training.predictor.schedule_of`.
 
     sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha
     over all epochs. weight_decay: each word and sentence end of the text shrinks all vectors, but not biases, by
@@ -27,16 +27,16 @@ class Schedule:
     fraction of the words processed.
     """
 
-    sample: float = 1e-3
-    alpha: float = 0.05
-    min_alpha: float = 5e-6
-    epochs: int = 5
-    threads: int = 1
-    seed: int = 1
-    shuffle: bool = True
-    weight_decay: float = 0.0
-    block: int = 32
-    seconds: float | None = None
+    sample: float
+    alpha: float
+    min_alpha: float
+    epochs: int
+    threads: int
+    seed: int
+    shuffle: bool
+    weight_decay: float
+    block: int
+    seconds: float | None
 
     def rate(self, done: np.ndarray) -> np.ndarray:
         """Return the learning rates (n,) float64 after the fractions `done` (n,) of a run, 0 to 1."""

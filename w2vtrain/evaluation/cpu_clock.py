@@ -5,8 +5,8 @@ training/trainer.py trains; this module only decides when the time is up, and co
 
 import threading
 
+from w2vtrain.training.epoch import Clock, SliceReport
 from w2vtrain.training.state import State
-from w2vtrain.training.trainer import Clock, SliceReport
 
 
 class CpuClock(Clock):

@@ -11,13 +11,16 @@ import numpy as np
 
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.config import Settings
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.probability.problem import Problem
-from w2vtrain.training.trainer import Course, make_engine
+from w2vtrain.training.epoch import Order
+from w2vtrain.training.outcome import diverged
+from w2vtrain.training.predictor import make_engine, schedule_of
 
 WORDS = ["the", "of", "and", "in", "to", "a", "was", "is", "for", "on", "as", "by", "with", "he", "at", "it"]
 CONTEXTS, SENTENCES_EACH, EPOCHS, SENTENCES, DIM = 8, 128, 40, 64, 16
@@ -74,13 +77,19 @@ def trained_on_language(name: str, architecture: str, options: dict[str, Any], b
     problem = Problem(WORDS, text.counts, DIM, bias, 0.1, 3, tokens=text.tokens, starts=text.starts)
     objective = build(name, problem, options)
     chosen = objective_defaults(name)[architecture]
-    schedule = Schedule(sample=0, alpha=chosen["alpha"], min_alpha=0, epochs=EPOCHS, block=chosen.get("block", 32))
+    block = chosen.get("block", 32)
+    schedule = schedule_of(
+        Settings(sample=0, alpha=chosen["alpha"], min_alpha=0, epochs=EPOCHS, threads=1, shuffle=True, block=block)
+    )
     mixer = build_architecture(architecture, Layout(1, DIM, problem.width, WORDS), {})
     engine = make_engine(mixer, objective, problem, text, Windows(1, False, True, False), schedule)
     with one_thread():
         engine.compile()
-        for _ in Course(engine, text).run():
-            pass
+        for epoch in range(EPOCHS):
+            order = Order.of(text, schedule, epoch)
+            rates = schedule.rate(order.before / (EPOCHS * text.words.sum()))
+            if not np.isfinite(engine.train(order.chunks, rates, epoch, 0)[0]):
+                raise diverged(schedule.alpha, epoch + 1)
     weights = engine.weights()
     H, output = weights.input[contexts], weights.output
     if bias:

@@ -14,14 +14,15 @@ import numpy as np
 
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.config import Settings
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.evaluation.known_language import WORDS, distance, language, trained_on_language
 from w2vtrain.evaluation.objective_steps import COUNTS, TOKENS, Finding, all_hold, computes, sample_problem
 from w2vtrain.objectives import allow_code, build, checked_options, option_defaults
 from w2vtrain.training.compiling import compile_engine
-from w2vtrain.training.trainer import make_engine
+from w2vtrain.training.predictor import make_engine, schedule_of
 
 MAX_KL_NATS = 0.015
 """The distance in nats from the optimum at which a loss counts as wrong. Correct: below 0.01."""
@@ -118,7 +119,8 @@ def compiles(architecture: str, objective: str, bias: bool, options: dict[str, A
     layout = Layout(2, problem.dim, problem.width, WORDS)
     mixer = build_architecture(architecture, layout, {})
     text = Chunks(TOKENS, problem.starts, np.diff(problem.starts) - 1, COUNTS)
-    engine = make_engine(mixer, built, problem, text, Windows(2), Schedule())
+    schedule = schedule_of(Settings(alpha=0.05, min_alpha=0, threads=1, shuffle=True, block=32))
+    engine = make_engine(mixer, built, problem, text, Windows(2), schedule)
     started = time.monotonic()
     compile_engine(engine, built, mixer)
     return Finding(f"compiles with {architecture} and {objective}", True, f"{time.monotonic() - started:.1f} s")

@@ -29,7 +29,6 @@ from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import PerplexityScore, paces, perplexity, score
 from w2vtrain.training.plan import Plan
@@ -39,7 +38,7 @@ from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.scoring_units import Interrupted, Watch
 from w2vtrain.training.state import Epoch, State
-from w2vtrain.training.team import Team
+from w2vtrain.training.trainer import train as train_as_planned
 
 MAX_CURVE_BYTES = 1 << 20
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
@@ -197,9 +196,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
         read=curve.read, epoch=curve.scored, resumed=curve.resumed,
         ready=lambda _: curve.keep(),  # the points of a run that has started over are gone then
     )  # fmt: skip
-    team = Team(curve.clock)
-    team.begin(run)
-    model = fit(Plan.of(inputs, settings), events=events, probe=curve, team=team)
+    model = train_as_planned(Plan.of(inputs, settings), run, events=events, clock=curve.clock, probe=curve)
     started, seconds = time.monotonic(), model.record["seconds"]
     score, parts, coverage = perplexity(model, [trial.test or trial.heldout], threads, phrases=settings.phrases)
     if timed:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from w2vtrain.config import Settings, validated
 from w2vtrain.kernels.jit import on_compilation
-from w2vtrain.training.fit import fit
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
+from w2vtrain.training.trainer import train
 from w2vtrain.user_code import Named
 
 DISTINCT_WORDS = 33_000
@@ -66,5 +66,5 @@ def warmup(architecture: str = Settings.architecture, objective: str = Settings.
         for threads in (1, 2):  # architectures with arrays of their own have replicas of these with several threads
             pair = {"architecture": architecture, "objective": objective, "threads": threads}
             settings = validated({**pair, "epochs": 1, "min_count": 2, "sample": 0})
-            fit(Plan.of(Inputs([str(text)], [str(text)]), settings))
+            train(Plan.of(Inputs([str(text)], [str(text)]), settings))
     return Warmed(architecture, objective, len(kernels), time.monotonic() - started)

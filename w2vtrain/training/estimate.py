@@ -16,9 +16,8 @@ from w2vtrain.text.encoded import read
 from w2vtrain.text.vocabulary import Int64
 from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.predictor import architecture_of, engine_for, subwords_of
 from w2vtrain.training.run import Run
-from w2vtrain.training.space import TEXT_NEEDS, Footprint, check_disk, check_run_memory, keeps_best
+from w2vtrain.training.space import TEXT_NEEDS, Footprint, check_disk, engine_that_fits, keeps_best
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -82,14 +81,11 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     result.encoded, folder = 4 * (stats.token_count + entries), inputs.folder or Path(tempfile.gettempdir())
     check_disk([(folder, result.encoded)], TEXT_NEEDS)
 
-    subwords, architecture = subwords_of(settings, vocabulary.words), architecture_of(settings, vocabulary.words)
-    best = keeps_best(settings, inputs.heldout)
-    check_run_memory(plan, len(vocabulary), architecture, subwords)
     none, text_words = np.zeros(0, np.int32), np.zeros(0, np.int64)
     text = Chunks(none, np.zeros(1, np.int64), text_words, vocabulary.counts, settings.max_sentence)
-    engine = engine_for(settings, vocabulary, text, architecture, subwords)
+    engine = engine_that_fits(plan, vocabulary, text)
     weights = engine.weights()
-    footprint = Footprint.of(engine.state(), weights, vocabulary, best)
+    footprint = Footprint.of(engine.state(), weights, vocabulary, keeps_best(settings, inputs.heldout))
     result.weights = sum(array.values.nbytes for array in engine.arrays()) + footprint.best
     result.weights += footprint.state * bool(inputs.start)
     result.peak = memory_in_use() + footprint.best + 4 * entries

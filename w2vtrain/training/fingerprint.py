@@ -1,6 +1,6 @@
 """What a run has read, for its checkpoints: a resumed run detects that its corpus has changed since.
 
-Nothing here decides what happens then: fit.py does.
+Nothing here decides what happens then: trainer.py does.
 """
 
 import zlib

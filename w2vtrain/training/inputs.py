@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,9 @@ from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.predictor import window_size
-from w2vtrain.training.warm_start import WarmStart
+
+if TYPE_CHECKING:
+    from w2vtrain.training.warm_start import WarmStart
 
 NAME = re.compile(r"[/\\\\*?\[]|\.\w{1,10}$|^-$")
 """What names of files and patterns have: a separator, a wildcard or a suffix; or standard input."""
@@ -62,7 +64,7 @@ class Inputs:
     vocabulary: Vocabulary | None = None
     folder: Path | None = None
     encoded: EncodedCorpus | None = None
-    start: WarmStart | None = None
+    start: "WarmStart | None" = None
     grow: bool = False
     freeze: bool = False
     raw: bool = False

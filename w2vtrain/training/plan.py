@@ -1,6 +1,6 @@
 """What a run will do: `Plan.of` fills in the settings that nobody chose, and refuses what cannot work.
 
-The text is not read here: fit.py carries out a plan.
+The text is not read here: trainer.py carries out a plan.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from w2vtrain.training.predictor import check_architecture, shrinks
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run reads and learns. `Plan.of` checks that both fit each other; `fit` does not check it again.
+    """What a run reads and learns. `Plan.of` checks that both fit each other; `train` does not check it again.
 
     inputs: the text, and what the run starts from; settings: all of them, with automatic values filled in.
     """

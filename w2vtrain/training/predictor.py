@@ -1,6 +1,6 @@
 """Build the parts of a model from its settings: architecture, windows, problem, engine, and a predictor for scoring.
 
-This module reads no text and trains nothing: fit.py does.
+This module reads no text and trains nothing: trainer.py does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,9 @@ from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.block_engine import InputLayer
+from w2vtrain.engines.block_engine import BlockEngine, InputLayer
 from w2vtrain.engines.contract import Chunks, Engine, Schedule, Weights
+from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
@@ -24,7 +25,6 @@ from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.objectives import build, check_options, checked_options, objective_class
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
-from w2vtrain.training.trainer import make_engine
 
 
 @dataclass(frozen=True)
@@ -113,16 +113,29 @@ def problem_of(settings: Settings, vocabulary: Vocabulary, text: Chunks | None =
     return problem if text is None else replace(problem, tokens=text.tokens, starts=text.starts)
 
 
+def schedule_of(settings: Settings) -> Schedule:
+    """Return how to train with these settings, whose automatic values are filled in."""
+    return Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
+
+
+def make_engine(
+    architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
+    subwords: Subwords | None = None,
+) -> Engine:  # fmt: skip
+    """Return an engine of the kind that the objective requires. subwords: the input rows of words, if these share."""
+    engine = BlockEngine if objective.engine == "blocks" else WindowEngine
+    return engine(architecture, objective, problem, text, windows, schedule, subwords)
+
+
 def engine_for(
     settings: Settings, vocabulary: Vocabulary, text: Chunks, architecture: Any, subwords: Subwords | None = None
 ) -> Engine:
     """Return the engine that trains a model, with initial weights. architecture: see `architecture_of`; subwords: see
     `subwords_of`.
     """
-    schedule = Schedule(**{field.name: getattr(settings, field.name) for field in fields(Schedule)})
     problem, windows = problem_of(settings, vocabulary, text), windows_of(settings, vocabulary)
     objective = build(settings.objective, problem, settings.options)
-    return make_engine(architecture, objective, problem, text, windows, schedule, subwords)
+    return make_engine(architecture, objective, problem, text, windows, schedule_of(settings), subwords)
 
 
 def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> Predictor:

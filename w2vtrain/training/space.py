@@ -1,7 +1,7 @@
 """Calculate what a run keeps in memory and on disk, and check before training that there is enough of both.
 
-Nothing is allocated or deleted. `Footprint` is what the check of the disk and `fit --dry-run`, in estimate.py, both
-count.
+Only `engine_that_fits` allocates anything, and nothing is deleted. `Footprint` is what the check of the disk and
+`fit --dry-run`, in estimate.py, both count.
 """
 
 import os
@@ -19,7 +19,7 @@ import psutil  # noqa: F401 - used by available_memory; if a signal raises an ex
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.contract import Chunks, Engine, Weights
 from w2vtrain.errors import ResourceError, WriteError, spelled
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
@@ -30,7 +30,7 @@ from w2vtrain.system.storage import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.predictor import window_size
+from w2vtrain.training.predictor import architecture_of, engine_for, subwords_of, window_size
 
 UNCHECKED_BYTES = 1 << 24
 """Bytes of matrices up to which the free memory is not looked up, which takes half a millisecond."""
@@ -138,6 +138,14 @@ def check_run_memory(plan: Plan, words: int, architecture: Any, subwords: Subwor
     copies += 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start)
     more = (subwords or architecture).input_rows(words) if subwords or composes(architecture) else 0
     check_memory(words, settings.vector_size + settings.bias, copies, more, once)
+
+
+def engine_that_fits(plan: Plan, vocabulary: Vocabulary, text: Chunks, copies: int = 0) -> Engine:
+    """Return the engine of a run with initial weights, or raise as `check_run_memory` before anything is allocated."""
+    settings, words = plan.settings, vocabulary.words
+    subwords, architecture = subwords_of(settings, words), architecture_of(settings, words)
+    check_run_memory(plan, len(words), architecture, subwords, copies)
+    return engine_for(settings, vocabulary, text, architecture, subwords)
 
 
 def check_disk(needs: Iterable[tuple[Path, int]], purpose: str = RESULTS_NEED) -> None:

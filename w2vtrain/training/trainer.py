@@ -1,212 +1,302 @@
-"""Run the epochs of training on several threads: the order of chunks, their learning rates, progress and errors.
+"""Train a model on text: `train` reads it, and a Trainer trains, scores and saves. All callers come here.
 
-`Course.run` is the loop over epochs, also for ranks: distributed/rounds.py changes how one epoch is trained.
-
-This module does not depend on the objective or the architecture: it decides which chunks to train on at which rate, and
-an engine trains on them.
+epoch.py has the order of an epoch's chunks and the clock, and outcome.py what can be wrong with the result. This module
+does not depend on the objective or the architecture, writes no results and prints nothing.
 """
 
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.contract import Chunks, Engine, Schedule, Weights
+from w2vtrain.config import Settings
+from w2vtrain.embeddings.model import Model
+from w2vtrain.engines.contract import Engine
 from w2vtrain.engines.window_engine import WindowEngine
-from w2vtrain.errors import Diverged, spelled
-from w2vtrain.formats.subwords import Subwords
-from w2vtrain.probability.problem import Problem
+from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
+from w2vtrain.kernels.jit import on_compilation
+from w2vtrain.objectives import engine_of
+from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.parallel import parallel
+from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.sentences import TINY
-from w2vtrain.training.state import Epoch, Progress, State
+from w2vtrain.text.source import Source
+from w2vtrain.training.checkpoint import BEST, Checkpoint
+from w2vtrain.training.compiling import Announcement, compile_engine
+from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
+from w2vtrain.training.epoch import Clock, Order, SliceReport
+from w2vtrain.training.events import Events, Probe
+from w2vtrain.training.fingerprint import Fingerprint, Origin
+from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
+from w2vtrain.training.outcome import MAX_WEIGHT, Losses, check_weights, diverged, loss_warning
+from w2vtrain.training.plan import Plan
+from w2vtrain.training.predictor import predictor
+from w2vtrain.training.record import Record, output_parameters
+from w2vtrain.training.run import Phase, Run
+from w2vtrain.training.scoring_units import Interrupted
+from w2vtrain.training.space import Footprint, engine_that_fits, keeps_best
+from w2vtrain.training.state import Epoch, Progress, Saved, State
+from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 
-TOLERATED_ALPHA = 0.1
-"""A learning rate that most objectives tolerate, and the highest that is suggested after training has diverged."""
-
-
-def make_engine(
-    architecture: Any, objective: Any, problem: Problem, text: Chunks, windows: Any, schedule: Schedule,
-    subwords: Subwords | None = None,
-) -> Engine:  # fmt: skip
-    """Return an engine of the kind that the objective requires. subwords: the input rows of words, if these share."""
-    engine = BlockEngine if objective.engine == "blocks" else WindowEngine
-    return engine(architecture, objective, problem, text, windows, schedule, subwords)
-
-
-def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = math.inf) -> None:
-    """Raise Diverged if an input or output weight is NaN, infinite or beyond `limit`, or another array contains NaN.
-
-    Other arrays may contain -inf: the objective's arrays can hold log 0.
-    """
-    extremes = [size for rows in (weights.input, weights.output) if rows.size for size in (-rows.min(), rows.max())]
-    largest = float(np.max(extremes, initial=0.0))  # NaN if a weight is
-    others = (array for array in weights.arrays.values() if array.dtype.kind == "f")
-    if not math.isfinite(largest) or any(np.isnan(array).any() for array in others):
-        raise diverged(alpha, epochs)
-    if largest > limit:
-        raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
+if TYPE_CHECKING:
+    from w2vtrain.training.warm_start import WarmStart
 
 
-@dataclass(frozen=True)
-class SliceReport:
-    """A thread's report on a slice: the summed loss, examples, words, the final learning rate, and CPU seconds."""
+class Alone:
+    """The processes that train together: this one alone. distributed/ranks.py has the ranks of an MPI job.
 
-    loss: float
-    examples: int
-    words: int
-    alpha: float
-    cpu: float
-
-
-def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.ndarray:
-    """Return the order (chunks,) int64 in which an epoch visits its chunks.
-
-    With `shuffle`, this is a permutation that depends only on (seed, epoch); without it, the order of the corpus.
-    """
-    if not shuffle:
-        return np.arange(chunks, dtype=np.int64)
-    return np.random.default_rng([seed, epoch]).permutation(chunks).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Order:
-    """The chunks of one epoch, in the order in which they are trained on.
-
-    chunks (n,): their numbers; words (n,): words in each; before (n,): words of the whole run before each.
+    size: the number of processes; leads: whether this one owns the run folder, the outputs and the console; copies: of
+    the weights that it keeps in memory besides those of the engine; run: of a process without a run folder, with what
+    signals have asked for.
     """
 
-    epoch: int
-    chunks: np.ndarray
-    words: np.ndarray
-    before: np.ndarray
+    size, leads, copies = 1, True, 0
 
-    @classmethod
-    def of(cls, text: Chunks, schedule: Schedule, epoch: int) -> "Order":
-        """Return the order of an epoch, which depends on the seed and the epoch's number, counted from 0."""
-        chunks = chunk_order(schedule.seed, epoch, len(text.words), schedule.shuffle)
-        words = text.words[chunks]
-        return cls(epoch, chunks, words, epoch * int(words.sum()) + np.cumsum(words) - words)
+    def __init__(self) -> None:
+        self.run = Run()
+
+    def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
+        """Return the settings with this process's number of threads, and the reason for this number.
+
+        Raise ConfigError if the processes differ in other settings or in `request`. automatic: whether nobody chose the
+        number of threads.
+        """
+        return settings, reason
+
+    def begin(self, run: Run | None) -> bool:
+        """Let all processes begin, or end if `run` is None: it has finished before. Return whether they begin."""
+        return run is not None
+
+    def read(self, run: Run, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
+        """Count and encode the corpus, with the words that `Inputs.words` chooses. From now on, signals end the run."""
+        run.enter(Phase.PREPARING)
+        with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=events.reading) as counted:
+            words = inputs.words(counted, settings)
+            ids = counted.encode(words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)
+            events.reading(ids.stats.bytes_read, corpus.size, counted.token_count)
+            return ids
+
+    def training(self, trainer: "Trainer") -> AbstractContextManager[None]:
+        """Let all processes begin to train with the weights and the state of the one that leads."""
+        return nullcontext()
+
+    def share(self, trainer: "Trainer", order: Order) -> AbstractContextManager[Iterator[SliceReport | None]]:
+        """Train on this process's share of the rest of an epoch. Yield the sums of all processes, or None meanwhile."""
+        return trainer.on_threads(order)
+
+    def wait(self) -> bool:
+        """Wait for the process that leads, which scores and saves. Return whether training continues."""
+        return True
+
+    def watch(self, events: Events) -> Events:
+        """Return events that also tell the processes that `wait` that this one is at work."""
+        return events
+
+    def note(self) -> tuple[str, dict[str, Any]]:
+        """Return what to add to a progress line and to its entry in the log."""
+        return "", {}
+
+    def finish(self, model: Model) -> Model:
+        """Let the other processes end: they need not wait for the results. Return the model with what they did."""
+        return model
 
 
-class Clock:
-    """How long a run has trained, and when its time is over: by the clock on the wall, while it trains.
+def train(
+    plan: Plan,
+    run: Run | None = None,
+    *,
+    events: Events | None = None,
+    ranks: Alone | None = None,
+    clock: Clock | None = None,
+    probe: Probe | None = None,
+    prepare: Callable[[Engine], None] | None = None,
+) -> Model:
+    """Train a model on text, as planned.
 
-    limit: seconds, or None; spent: seconds of training up to the last `stop`. evaluation/cpu_clock.py counts CPU
-    seconds instead, and distributed/rounds.py the seconds of rank 0.
+    run: saves checkpoints, and training resumes from `run.checkpoint`; by default, nothing is saved. ranks: the
+    processes that train together; clock: of the time limit, by default the clock on the wall; probe: looks at the
+    weights during epochs. `prepare` is called with the engine before it is trained: it may change the initial values in
+    `engine.state()`, and keep the views `engine.weights()`, which training updates.
+
+    With `plan.inputs.start`, the weights start from those of a model. With held-out text, the model has the weights of
+    the epoch that predicts it best. The model's record says what was read and learned, and how long it took.
+
+    All errors are subclasses of W2VError, except those that an iterable among the inputs raises; DataError is raised if
+    there is no example to learn from.
+    """
+    inputs, settings, ranks = plan.inputs, plan.settings, ranks or Alone()
+    run = run or ranks.run
+    events, record = ranks.watch(events or Events()), Record()
+    corpus, ids = _read(plan, run, ranks, events, record)
+    compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
+    is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
+    with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
+        trainer = Trainer(plan, ids, run, ranks, events, record, clock, probe)
+        if inputs.start:
+            trainer.start(inputs.start, inputs)
+        if prepare:
+            prepare(trainer.engine)
+        trainer.resume(corpus, inputs.start)
+        run.keep(ids.vocabulary)
+        # Weights that were given may have any size; with held-out text, those of an earlier epoch may be kept.
+        trainer.train(math.inf if inputs.start or prepare or inputs.heldout else MAX_WEIGHT)
+    return ranks.finish(trainer.model())
+
+
+def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) -> tuple[Source, EncodedCorpus]:
+    """Read and encode the corpus, report its size, and warn about anything that looks wrong with it."""
+    inputs, settings = plan.inputs, plan.settings
+    started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
+    compiling = Announcement("the reader", events.compiling)
+    announcing = Events(reading=lambda *_: compiling.deliver()).followed_by(events)
+    with on_compilation(compiling):
+        ids = inputs.encoded or ranks.read(run, inputs, corpus, settings, announcing)
+    record.seconds["reading"] = time.monotonic() - started
+    events.read(ids, record.seconds["reading"])
+    thinning = thinned(ids.vocabulary.counts, settings.sample)
+    events.kept(round(thinning.share * ids.words), thinning.share)  # an estimate: `vocabulary` may have other counts
+    hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if inputs.raw else None
+    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning, hint])]:
+        events.warning(sentence)
+    return corpus, ids
+
+
+class Trainer:
+    """One training run on an encoded corpus.
+
+    engine: what is trained; early_stopping: held-out text, best weights and patience; state: at the last pause or end
+    of an epoch, with the sums of the slices since then; clock: decides when the time limit is reached; dealt: chunks of
+    the epoch's order that were given to threads; total: words of all epochs; fingerprint: of what was read, if the run
+    saves checkpoints.
     """
 
-    def __init__(self, limit: float | None) -> None:
-        self.limit, self.spent, self.started = limit, 0.0, 0.0
-
-    def resume(self, state: State) -> None:
-        """Continue from the time that a run had trained in this state."""
-        self.spent = state.spent + state.seconds
-
-    def start(self) -> None:
-        """Let the time run."""
-        self.started = time.monotonic()
-
-    def stop(self) -> float:
-        """Stop the time, and return the seconds since `start`."""
-        seconds = self.elapsed() - self.spent
-        self.spent += seconds
-        return seconds
-
-    def elapsed(self) -> float:
-        """Return the seconds of training so far."""
-        return self.spent + time.monotonic() - self.started
-
-    def used(self) -> float:
-        """Return how much of the time limit is used up, in seconds."""
-        return self.elapsed()
-
-    def has_time_for(self, words: int) -> bool:
-        """Return whether a slice of this many words may begin. Called by any thread, one at a time."""
-        return self.limit is None or self.used() < self.limit
-
-    def count(self, report: SliceReport) -> None:
-        """Note that a thread has trained on a slice."""
-
-    def is_over(self) -> bool:
-        """Return whether the time limit had passed at the last `stop`."""
-        return self.limit is not None and self.spent >= self.limit
-
-
-class Course:
-    """The loop over the epochs of a run.
-
-    engine, text, schedule: what is trained, on what, and how; state: at the last pause or end of an epoch, with the
-    sums of the slices since then; clock: decides when the time limit is reached, by default the clock on the wall;
-    dealt: chunks of the epoch's order that were given to threads; total: words of all epochs.
-
-    Compile the engine first: an epoch in which a thread compiles looks slow.
-    """
-
-    def __init__(self, engine: Engine, text: Chunks, state: State | None = None, clock: Clock | None = None) -> None:
-        self.engine, self.text, self.schedule, self.state = engine, text, engine.schedule, state or State()
+    def __init__(
+        self, plan: Plan, ids: EncodedCorpus, run: Run, ranks: Alone, events: Events, record: Record,
+        clock: Clock | None, probe: Probe | None,
+    ) -> None:  # fmt: skip
+        """Check memory and disk, build the engine with initial weights, and read the held-out text."""
+        self.settings, self.ids, self.run, self.ranks = plan.settings, ids, run, ranks
+        self.events, self.record, self.probe = events, record, probe
+        self.started, inputs, settings = time.monotonic(), plan.inputs, plan.settings
+        self.text = chunks_of(ids, settings)
+        self.engine = engine_that_fits(plan, ids.vocabulary, self.text, ranks.copies)
+        if self.engine.subwords:
+            events.subwords(self.engine.subwords)
+        heldout = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
+        self.early_stopping = EarlyStopping(heldout, settings, ids.vocabulary, events)
+        self.schedule, self.state, self.losses = self.engine.schedule, State(), Losses()
         self.clock = clock or Clock(self.schedule.seconds)
-        self.clock.resume(self.state)
-        self.total, self.dealt = int(text.words.sum()) * self.schedule.epochs, 0
+        self.total, self.dealt = int(self.text.words.sum()) * self.schedule.epochs, 0
+        self.fingerprint: Fingerprint | None = None
+        if run.folder:
+            weights, best = self.engine.weights(), keeps_best(settings, inputs.heldout)
+            footprint = Footprint.of(self.engine.state(), weights, ids.vocabulary, best)
+            run.check_disk_space(footprint, ids.vocabulary, weights)
 
-    def expected(self, done: int) -> int:
-        """Return the words of the whole run: those of all epochs, or fewer if the time limit will end it earlier."""
-        if self.schedule.seconds is None:
-            return self.total
-        return min(self.total, max(done, round(done * self.schedule.seconds / max(self.clock.used(), 1e-9))))
+    def start(self, start: "WarmStart", inputs: Inputs) -> None:
+        """Start from the weights of a trained model, and record it."""
+        facts = start.copy_to(self.engine, self.settings)
+        others = len(start.words) - facts["words"]
+        self.record.init_from = facts | {"kept_words" if inputs.grow else "left_out_words": others}
+        if inputs.freeze:
+            index = self.ids.vocabulary.index
+            self.engine.lock_rows(np.array([index[word] for word in start.words if word in index], np.int64))
+        self.events.started(self.record.init_from)
+
+    def resume(self, corpus: Source, start: "WarmStart | None") -> None:
+        """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
+
+        start: what the run started from, which must not have changed, either. Raise DataError if the checkpoint does
+        not fit this run.
+        """
+        if self.run.folder:
+            origin = Origin(start.name, start.sha256) if start else None
+            self.fingerprint = Fingerprint.of(corpus, self.ids, origin)
+        checkpoint, self.run.checkpoint = self.run.checkpoint, None  # free its arrays when this method returns
+        if checkpoint is None:
+            return
+        try:
+            self._restore(checkpoint)
+        except CorpusChanged as error:
+            if not self.run.allow_changed:
+                raise CorpusChanged(
+                    f"{error}; restore it, or use {spelled('allow_changed', True)} to start over"
+                ) from None
+            self.run.warn(f"{error}; the run starts over")
+            self.run.remove_checkpoints()
+        else:
+            self.events.resumed(self.state)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        saved, mine = checkpoint.saved, self.engine.state()
+        if self.fingerprint:
+            self.fingerprint.check(saved.corpus)
+        best = arrays_of(self.engine.weights()) if saved.best else {}
+        for name, array in (mine | {f"{BEST}{name}": array for name, array in best.items()}).items():
+            theirs = checkpoint.arrays.get(name)
+            if theirs is None or theirs.shape != array.shape or theirs.dtype != array.dtype:
+                raise DataError(
+                    f"checkpoint {checkpoint.number}: its array {name} does not fit this run;"
+                    " remove the run folder to start over"
+                )
+        for name, array in mine.items():
+            array[...] = checkpoint.arrays[name]
+        state = self.state = saved.state
+        if state.chunks > len(self.text.words) or state.epoch > self.schedule.epochs:
+            raise DataError(f"checkpoint {checkpoint.number}: the state is beyond the end of the run")
+        if state.epoch and (state.last is None or state.last.epoch != state.epoch):
+            raise DataError(f"checkpoint {checkpoint.number}: the last epoch has no record")
+        self.record.epochs = saved.epochs
+        self.early_stopping.restore(saved, {name: checkpoint.arrays[f"{BEST}{name}"] for name in best})
+
+    def train(self, largest: float) -> None:
+        """Train all epochs that are left: train, score, save, until they are done or time or patience has run out.
+
+        From a state and the weights of that moment, training continues as if it had never stopped. Raise Stopped if a
+        signal asked for it; Diverged if a loss is not finite, or a weight is larger than `largest`; NothingLearned,
+        without checkpoints, if there was no example or effect.
+        """
+        if self.state.last and self.early_stopping.finished < self.state.last.epoch:  # stopped while scoring
+            self.end_epoch(self.state.last)
+        compile_engine(self.engine, self.engine.objective, self.engine.architecture)
+        self.record.seconds["preparing"] = time.monotonic() - self.started
+        self.events.ready(self.record.seconds["preparing"])
+        self.run.enter(Phase.TRAINING)  # from now on, signals take effect when training pauses
+        with self.ranks.training(self):
+            self.clock.resume(self.state)
+            continues = not self.has_ended()
+            while continues:
+                self.train_epoch()
+                if self.state.last and not self.state.chunks:
+                    self.end_epoch(self.state.last)
+                self.run.pause(self.snapshot)
+                if self.probe and self.probe.due():
+                    self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
+                continues = not self.has_ended() and self.ranks.wait()
+        self.check(largest)
 
     def has_ended(self) -> bool:
         """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
         return self.state.has_ended(self.schedule.epochs) or self.clock.is_over()
 
-    def run(
-        self, on_progress: Callable[[Progress], None] = lambda _: None, pause: Callable[[], bool] = lambda: False
-    ) -> Iterator[State]:  # fmt: skip
-        """Train, and yield the state after each epoch and whenever `train_epoch` pauses, while no thread is training.
+    def train_epoch(self) -> None:
+        """Train on the rest of an epoch, or up to a pause, and report each slice.
 
-        An epoch has ended if the state's `chunks` is 0. The time until the caller requests the next state does not
-        count as training; if it requests no more, the run ends there. With a state that this method yielded and the
-        weights at that moment, training continues as if it had never stopped. Raise Diverged if the loss is not finite.
-        The caller checks the weights at the end: see `check_weights`.
-
-        pause: returns whether to pause.
+        The epoch has ended if the state's `chunks` is 0 then. Raise Diverged if a loss is not finite.
         """
-        while not self.has_ended():
-            self.clock.start()
-            self.dealt = self.state.chunks
-            order = Order.of(self.text, self.schedule, self.state.epoch)
-            done = int(order.before[0]) + int(order.words[: self.dealt].sum())
-            with closing(self.train_epoch(order, pause)) as reports:
-                for report in reports:
-                    done += report.words
-                    on_progress(self.add(report, order, done))
-            self.close(order, done)
-            yield self.state
-
-    def add(self, report: SliceReport, order: Order, done: int) -> Progress:
-        """Add a slice, and return the progress after `done` words of the run.
-
-        Raise Diverged if its loss is not finite.
-        """
-        loss, examples, state = report.loss, report.examples, self.state
-        if not math.isfinite(loss):
-            raise diverged(self.schedule.alpha, order.epoch + 1)
-        self.state = replace(
-            state, loss=state.loss + loss, examples=state.examples + examples, cpu=state.cpu + report.cpu,
-            timed=state.timed + report.words,
-        )  # fmt: skip
-        expected, seconds = self.expected(done), self.clock.elapsed()
-        return Progress(order.epoch + 1, done, expected, report.alpha, loss, examples, seconds)
-
-    def close(self, order: Order, done: int) -> None:
-        """Set the state after the chunks that were dealt, after `done` words of the run."""
-        state = self.state
-        seconds = self.clock.stop() + state.seconds
+        order, self.dealt = Order.of(self.text, self.schedule, self.state.epoch), self.state.chunks
+        done = int(order.before[0]) + int(order.words[: self.dealt].sum())
+        self.clock.start()
+        with self.ranks.share(self, order) as reports:
+            for report in filter(None, reports):
+                done += report.words
+                self.events.training(self.add(report, order, done))
+        state, seconds = self.state, self.clock.stop() + self.state.seconds
         if self.dealt < len(order.chunks) and not self.clock.is_over():
             state = replace(state, chunks=self.dealt, seconds=seconds)
         else:
@@ -214,14 +304,13 @@ class Course:
             state = state.after(Epoch(order.epoch + 1, mean, state.examples, done - int(order.before[0]), seconds))
         self.state = replace(state, is_over=self.clock.is_over())
 
-    def train_epoch(self, order: Order, pause: Callable[[], bool]) -> Generator[SliceReport]:
-        """Train on the rest of the epoch, or up to a pause, on several threads. Any free thread takes the next slice.
+    def on_threads(self, order: Order) -> AbstractContextManager[Iterator[SliceReport | None]]:
+        """Train on the rest of an epoch on several threads, any of which takes the next slice, and yield their reports.
 
-        Yield a report per slice, and deal the chunks from `dealt` on. `pause` is called by any thread after each slice;
-        if it returns True, all threads finish their slices. With one thread, the same seed gives the same bytes. Raise
-        any exception of a thread.
+        Chunks are dealt from `dealt` on. If a pause is due, all threads finish their slices. With one thread, the same
+        seed gives the same bytes. Any exception of a thread is raised.
         """
-        turn, slices = threading.Lock(), self.slices(order, pause)
+        turn, slices = threading.Lock(), self.slices(order)
 
         def work(thread: int, _: threading.Event) -> Iterator[SliceReport]:
             while True:
@@ -232,13 +321,12 @@ class Course:
                 yield self.train_slice(order, part, thread)
 
         threads = 0 if self.total <= TINY and isinstance(self.engine, WindowEngine) else self.schedule.threads
-        with parallel(work, threads, "w2vtrain learner") as reports:
-            yield from filter(None, reports)
+        return parallel(work, threads, "w2vtrain learner")
 
-    def slices(self, order: Order, pause: Callable[[], bool]) -> Iterator[slice]:
-        """Deal slices of an epoch's order until there are no more, time is up, or a pause is requested.
+    def slices(self, order: Order) -> Iterator[slice]:
+        """Deal slices of an epoch's order until there are no more, time is up, or a pause is due.
 
-        `pause` is asked by the thread that comes for the next slice.
+        The thread that comes for the next slice asks whether a pause is due.
         """
         chunks = len(order.chunks)
         size = max(1, min(self.engine.chunks_per_call, chunks // (8 * self.schedule.threads)))
@@ -248,15 +336,8 @@ class Course:
                 return
             self.dealt = part.stop
             yield part
-            if pause():
+            if self.is_pause_due():
                 return
-
-    def rates(self, order: Order, part: slice) -> np.ndarray:
-        """Return the learning rate of each chunk of a slice, (n,) float64."""
-        done = order.before[part] / self.total
-        if self.schedule.seconds is not None:  # the share of the time that is used up, if larger
-            np.maximum(done, min(1.0, self.clock.used() / self.schedule.seconds), out=done)
-        return np.asarray(self.schedule.rate(done))
 
     def train_slice(self, order: Order, part: slice, thread: int) -> SliceReport:
         """Train on a slice in this thread, each chunk at the learning rate of its position in the run."""
@@ -267,10 +348,86 @@ class Course:
         self.clock.count(report)
         return report
 
+    def rates(self, order: Order, part: slice) -> np.ndarray:
+        """Return the learning rate of each chunk of a slice, (n,) float64."""
+        done = order.before[part] / self.total
+        if self.schedule.seconds is not None:  # the share of the time that is used up, if larger
+            np.maximum(done, min(1.0, self.clock.used() / self.schedule.seconds), out=done)
+        return np.asarray(self.schedule.rate(done))
 
-def diverged(alpha: float, epoch: int, sign: str = "the loss or a weight is NaN or infinite") -> Diverged:
-    """Return the exception for training that diverged. epoch: counted from 1; sign: by which this was noticed."""
-    return Diverged(
-        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: {sign};"
-        f" try {spelled('alpha', float(f'{min(alpha / 2, TOLERATED_ALPHA):.2g}'))} or less"
-    )
+    def add(self, report: SliceReport, order: Order, done: int) -> Progress:
+        """Add a slice. Return the progress after `done` words of the run; raise Diverged if the loss is not finite."""
+        loss, examples, state = report.loss, report.examples, self.state
+        if not math.isfinite(loss):
+            raise diverged(self.schedule.alpha, order.epoch + 1)
+        self.losses.note(loss, examples)
+        self.state = replace(
+            state, loss=state.loss + loss, examples=state.examples + examples, cpu=state.cpu + report.cpu,
+            timed=state.timed + report.words,
+        )  # fmt: skip
+        seconds = self.clock.elapsed()
+        return Progress(order.epoch + 1, done, self.expected(done), report.alpha, loss, examples, seconds)
+
+    def expected(self, done: int) -> int:
+        """Return the words of the whole run: those of all epochs, or fewer if the time limit will end it earlier."""
+        if self.schedule.seconds is None:
+            return self.total
+        return min(self.total, max(done, round(done * self.schedule.seconds / max(self.clock.used(), 1e-9))))
+
+    def is_pause_due(self) -> bool:
+        """Return whether training should pause before the next slice. Called by any thread."""
+        return self.run.due() or bool(self.probe and self.probe.due())
+
+    def end_epoch(self, epoch: Epoch) -> None:
+        """Save a checkpoint, score the held-out text and keep the best weights; the run is over if patience is."""
+        weights = self.engine.weights
+        if self.early_stopping.text:
+            self.run.pause(self.snapshot, milestone=True)
+        try:
+            score = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
+        except Interrupted:
+            self.run.pause(self.snapshot)  # raises Stopped
+            raise
+        self.early_stopping.finish(epoch, score, weights)
+        self.record.add(epoch, self.state.spent, score)
+        self.events.epoch(epoch, score)
+        is_over = self.state.is_over or self.early_stopping.is_out_of_patience()
+        self.state = replace(self.state, is_over=is_over)
+
+    def snapshot(self) -> tuple[Saved, dict[str, np.ndarray]]:
+        """Return the facts and the arrays to save in a checkpoint."""
+        assert self.fingerprint, "the run saves checkpoints"
+        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts())
+        return saved, self.engine.state() | self.early_stopping.arrays()
+
+    def check(self, largest: float) -> None:
+        """Check what was learned, and warn or raise as `train` does."""
+        check_weights(self.engine.weights(), self.schedule.alpha, self.state.epoch, largest)
+        untrained = self.engine.objective.untrained_loss()
+        if warning := loss_warning(self.state.last, untrained, self.schedule.alpha):
+            self.events.warning(warning)
+        try:
+            self.losses.check(self.state, self.settings)
+        except NothingLearned:
+            self.run.remove_checkpoints()
+            raise
+
+    def model(self) -> Model:
+        """Return the model: the best weights, or the last without held-out text, and the record of the run."""
+        weights, vocabulary = self.early_stopping.chosen(self.engine.weights), self.ids.vocabulary
+        objective, blend = self.engine.objective, self.engine.architecture.blend()
+        blends = objective.blends(self.settings.architecture) and not self.engine.subwords
+        vectors = blend.preferred(blends, int(vocabulary.counts.sum()))
+        parameters, best_epoch = output_parameters(objective, weights), self.early_stopping.best_epoch()
+        self.record.seconds["training"] = self.state.spent
+        if self.early_stopping.text:
+            self.record.seconds["scoring"] = self.early_stopping.seconds
+        return Model(
+            words=vocabulary.words,
+            counts=vocabulary.counts,
+            input=weights.input,
+            output=weights.output,
+            arrays=weights.arrays,
+            settings=asdict(self.settings),
+            record=self.record.finished(self.ids, self.state, parameters, vectors, blend.share, best_epoch),
+        )

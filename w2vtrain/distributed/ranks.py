@@ -1,4 +1,4 @@
-"""The ranks of an MPI job as a team: they read one corpus, train one model, and end together.
+"""The ranks of an MPI job: they read one corpus, train one model, and end together.
 
 Rank 0 leads: it owns the run folder, the outputs and the console, and the others follow. Nothing here parses commands
 or writes results.
@@ -6,8 +6,8 @@ or writes results.
 
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,10 +18,9 @@ from w2vtrain.distributed.agreement import Standby, together
 from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.rounds import Rounds, Traffic
+from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
 from w2vtrain.distributed.session import MeetingStage, Session
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Chunks, Engine
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, reason
 from w2vtrain.kernels.jit import source_hash
 from w2vtrain.system.json_text import typed
@@ -29,24 +28,24 @@ from w2vtrain.system.machine import cores_of_process, versions
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.training.epoch import Order, SliceReport
 from w2vtrain.training.events import Events
 from w2vtrain.training.folder import FREE_SETTINGS, differences
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import State
-from w2vtrain.training.team import Team
+from w2vtrain.training.trainer import Alone, Trainer
 
 HOLD_SECONDS = 2.0
 """Between two messages of rank 0 to the ranks that wait for it."""
 
 
-class TeamOfRanks(Team):
+class Ranks(Alone):
     """One rank of a distributed run.
 
-    words: the words per rank between two synchronizations, or None to adapt them to the network; run: of this rank,
-    with what signals have asked for; folder: on shared storage, for the encoded corpus, None before `begin`, and if
-    there is nothing to do; threads: of every rank.
+    words: the words per rank between two synchronizations, or None to adapt them to the network; folder: on shared
+    storage, for the encoded corpus, None before `begin`, and if there is nothing to do; threads: of every rank.
     """
 
     copies = 1
@@ -91,7 +90,7 @@ class TeamOfRanks(Team):
 
         If `run` is None on rank 0, there is nothing to train: return False on all ranks.
         """
-        self.run, folder = run or self.run, None
+        folder = None
         if isinstance(run, RunFolder):
             folder = run.shared
             try:
@@ -104,9 +103,9 @@ class TeamOfRanks(Team):
         self.folder = path and Path(path)
         return self.folder is not None
 
-    def read(self, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
+    def read(self, run: Run, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
         def progress(done: int, total: int | None, tokens: int) -> None:
-            self.run.end_if_stopped()
+            run.end_if_stopped()
             events.reading(done, total, tokens)
 
         assert self.folder
@@ -116,31 +115,29 @@ class TeamOfRanks(Team):
         self._standby = Standby(self.comm)  # reading held-out text and compiling may take longer than others wait
         return ids
 
-    def train(
-        self, engine: Engine, text: Chunks, events: Events, state: State, pause: Callable[[], bool]
-    ) -> Iterator[State]:
-        """Train once all ranks are ready, from the weights and the state of rank 0.
-
-        Raise Left if another rank has left because of an error.
-        """
+    @contextmanager
+    def training(self, trainer: Trainer) -> Iterator[None]:
+        """Begin once all ranks are ready. Raise Left if another rank has left because of an error."""
         with self._together():
-            self.run.end_if_stopped()
+            trainer.run.end_if_stopped()
         self.session.stage = MeetingStage.EXCHANGING
-        state = typed(allgather_json(self.comm, asdict(state))[0], State, "the state of rank 0")
-        self.traffic.words_per_chunk = float(text.words.mean())
-        pace = Pace(self.comm.size, max(self.threads), len(text.words) * engine.schedule.epochs, self.words)
-        rounds = Rounds(self.session, pace, self.run, self.traffic, engine, text, state)
+        trainer.state = typed(allgather_json(self.comm, asdict(trainer.state))[0], State, "the state of rank 0")
+        trainer.clock = clock = AgreedClock(trainer.schedule.seconds)
+        self.traffic.words_per_chunk = float(trainer.text.words.mean())
+        chunks = len(trainer.text.words) * trainer.schedule.epochs
+        pace = Pace(self.comm.size, max(self.threads), chunks, self.words)
+        self._rounds = Rounds(trainer, clock, self.session, pace, self.traffic)
         self.session.stage = MeetingStage.MEETING
-        if self.comm.rank and rounds.has_ended():
-            yield rounds.state  # which the caller on rank 0 knows from the checkpoint
         try:
-            for reached in rounds.run(events.training, pause):
-                yield reached
-                if not self.session.wait():
-                    return
+            yield
         finally:
-            if rounds.pool:
-                rounds.pool.shutdown(wait=False)
+            self._rounds.close()
+
+    def share(self, trainer: Trainer, order: Order) -> AbstractContextManager[Iterator[SliceReport | None]]:
+        return closing(self._rounds.train(order))
+
+    def wait(self) -> bool:
+        return self.session.wait()
 
     def watch(self, events: Events) -> Events:
         """Return events that also keep in touch with the ranks that wait while rank 0 scores. For rank 0."""

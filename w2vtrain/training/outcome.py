@@ -1,0 +1,87 @@
+"""What training has come to: whether it diverged, and whether anything was learned.
+
+Nothing here trains. suspicions.py finds what looks wrong with a text before training.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from w2vtrain.config import Settings
+from w2vtrain.engines.contract import Weights
+from w2vtrain.errors import Diverged, NothingLearned, spelled
+from w2vtrain.training.state import Epoch, State
+
+TOLERATED_ALPHA = 0.1
+"""A learning rate that most objectives tolerate, and the highest that is suggested after training has diverged."""
+LEARNED_NOTHING = 1.01
+"""A loss that exceeds an untrained model's by no more than this factor is that of a few examples at a low rate."""
+MAX_WEIGHT = 1000.0
+"""Training has diverged if a weight is larger. No objective has weights above 3 after a short training at its default
+rate; char-softmax and lsh, whose losses stay finite, have 1e7 at a rate of 10."""
+MIN_REPORTS, SAME_LOSS = 10, 1e-8
+"""Nothing was learned if at least so many slices of the text had the same mean loss, up to this relative error: it is
+larger than that of the sums, and smaller than any change worth an epoch."""
+
+
+def diverged(alpha: float, epoch: int, sign: str = "the loss or a weight is NaN or infinite") -> Diverged:
+    """Return the exception for training that diverged. epoch: counted from 1; sign: by which this was noticed."""
+    return Diverged(
+        f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: {sign};"
+        f" try {spelled('alpha', float(f'{min(alpha / 2, TOLERATED_ALPHA):.2g}'))} or less"
+    )
+
+
+def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = math.inf) -> None:
+    """Raise Diverged if an input or output weight is NaN, infinite or beyond `limit`, or another array contains NaN.
+
+    Other arrays may contain -inf: the objective's arrays can hold log 0.
+    """
+    extremes = [size for rows in (weights.input, weights.output) if rows.size for size in (-rows.min(), rows.max())]
+    largest = float(np.max(extremes, initial=0.0))  # NaN if a weight is
+    others = (array for array in weights.arrays.values() if array.dtype.kind == "f")
+    if not math.isfinite(largest) or any(np.isnan(array).any() for array in others):
+        raise diverged(alpha, epochs)
+    if largest > limit:
+        raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
+
+
+def loss_warning(last: Epoch | None, untrained: float, alpha: float) -> str | None:
+    """Return a warning if the last epoch's loss is above that of an `untrained` model, although it is finite."""
+    if last is None or last.loss is None or last.loss <= untrained * LEARNED_NOTHING:
+        return None
+    return (
+        f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that learned"
+        f" nothing, {untrained:.4g}; lower {spelled('alpha')} ({alpha:.4g}) or {spelled('window')}"
+    )
+
+
+@dataclass
+class Losses:
+    """The mean losses of slices: how many there were, the lowest and the highest. If all are equal, nothing changed."""
+
+    reports: int = 0
+    lowest: float = math.inf
+    highest: float = -math.inf
+
+    def note(self, loss: float, examples: int) -> None:
+        """Note the summed loss of a slice."""
+        if examples:
+            mean = loss / examples
+            self.reports += 1
+            self.lowest, self.highest = min(self.lowest, mean), max(self.highest, mean)
+
+    def check(self, state: State, settings: Settings) -> None:
+        """Raise NothingLearned if there was no example, or no effect."""
+        if not state.learned:
+            raise NothingLearned(
+                f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"
+                f" words, a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
+            )
+        if self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS):
+            raise NothingLearned(
+                f"nothing was learned: the mean loss of all {self.reports:,} parts of the text was {self.highest:.4g};"
+                f" raise {spelled('alpha')} ({settings.alpha:.4g}) or {spelled('vector_size')}, or change the"
+                f" options of objective {settings.objective}"
+            )

@@ -150,6 +150,14 @@ def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_he
     assert dry_run(w2vtrain_here, folder, "--force")[0] == 0
 
 
+def test_dry_run_counts_the_word_that_ends_sentences(w2vtrain_here, folder):
+    plain, ended = (
+        json.loads(dry_run(w2vtrain_here, folder, "--json", *options)[1]) for options in ([], ["--sentence-end"])
+    )
+    assert ended["weights"] >= plain["weights"]
+    assert ended["words"] in (plain["words"], plain["words"] + 1)
+
+
 def test_dry_run_counts_the_copies_that_held_out_text_needs(w2vtrain_here, folder):
     (folder / "held.txt").write_bytes((folder / "text.txt").read_bytes()[:20_000])
     plain, held = (

@@ -128,8 +128,8 @@ def test_a_run_that_stopped_early_is_saved_as_complete(tmp_path, capsys):
     """If it is resumed, it trains no further."""
     first_lines(60, tmp_path / "text.txt")
     text = [str(tmp_path / "text.txt")]
-    settings = effective(Settings(vector_size=8, threads=1, epochs=30, min_count=2, objective="nce", alpha=0.5))
-    settings, run = replace(settings, patience=1, min_alpha=0.5), Recorder(tmp_path)
+    settings = effective(Settings(vector_size=8, threads=1, epochs=30, min_count=2, objective="nce", alpha=0.2))
+    settings, run = replace(settings, patience=1, min_alpha=0.2), Recorder(tmp_path)
     model = train(Plan.of(Inputs(text, text), settings), run=run)
     learned = len(model.record["epochs"])
     assert 1 < learned < 30

@@ -21,6 +21,7 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
+from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.machine import threads_of
@@ -208,8 +209,20 @@ def check_files(request: FitRequest, planned: Plan) -> None:
     paths = [file.path for file in files]
     if paths.count(STDOUT) > 1:
         raise UsageError("-: stdin cannot be both the corpus and the held-out text")
-    read = [*paths, request.read_vocab, request.init_from, request.config, planned.settings.phrases]
-    check_different(request.files, [name for name in read if name])
+    settings = planned.settings
+    named = [request.read_vocab, request.init_from, request.config, settings.phrases, *settings.options.values()]
+    named += filter(is_code, (settings.objective, settings.architecture))
+    check_different(request.files, [*paths, *(name for name in named if name and isinstance(name, str))])
+    check_outside(request)
+
+
+def check_outside(request: FitRequest) -> None:
+    """Raise UsageError for an output or a run folder in a folder of the corpus: a run would read it as text."""
+    for source in request.sources:
+        for file in [*request.locks, *([str(request.run_folder)] if request.run_folder else [])]:
+            path, folder = Path(os.path.realpath(file)), Path(os.path.realpath(source))
+            if folder.is_dir() and folder in path.parents:
+                raise UsageError(f"{file}: is inside {source}, whose files are the corpus; choose another folder")
 
 
 def check_folders(request: FitRequest) -> None:

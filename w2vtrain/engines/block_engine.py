@@ -221,7 +221,7 @@ class BlockEngine(Engine):
         """Compile the kernels, or load them from disk, and try one step of the objective at a learning rate of 0."""
         one, work, layer = read_only(np.array([0, 1, -1], np.int32)), Workspace(), self.layers[0]
         everything = np.full_like(self.keep, 2**32 - 1)  # otherwise subsampling could drop both words
-        (examples,) = gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work)
+        examples = next(gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work))
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)
         layer.hidden(examples, 0, H)
         if len(H):

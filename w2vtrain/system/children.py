@@ -23,7 +23,8 @@ from w2vtrain.system.json_text import json_text
 T = TypeVar("T")
 R = TypeVar("R")
 
-CODE = """import sys
+CODE = """import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 sys.path = {path!r}
 from w2vtrain.system.children import follow, serve
 serve(follow(), {module!r}, {name!r})"""

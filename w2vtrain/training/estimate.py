@@ -13,7 +13,7 @@ from w2vtrain.engines.contract import Chunks
 from w2vtrain.system.machine import available_memory, memory_in_use
 from w2vtrain.text.counting import temporary
 from w2vtrain.text.encoded import read
-from w2vtrain.text.vocabulary import Int64
+from w2vtrain.text.vocabulary import SENTENCE_END, Int64
 from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
@@ -65,6 +65,8 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     with read(corpus, threads=int(settings.threads), progress=progress, encodes=False) as counted:
         counted.require_tokens()
         vocabulary = inputs.words(counted, settings)
+        if settings.sentence_end and SENTENCE_END not in vocabulary.index:
+            vocabulary, _ = vocabulary.with_sentence_end(counted.lines)
         counts, stats, sample = counted.counts, counted.stats, counted.sample
         known = np.fromiter((word in vocabulary.index for word in counted.words), bool, len(counts))
     learned = int(counts[known].sum())

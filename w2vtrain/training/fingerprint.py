@@ -1,15 +1,18 @@
-"""What a run has read, for its checkpoints: a resumed run detects that its corpus has changed since.
+"""What a run has read, for its checkpoints: a resumed run detects that any of it has changed since.
 
 Nothing here decides what happens then: trainer.py does.
 """
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from w2vtrain.config import Settings
+from w2vtrain.engines.contract import Chunks
 from w2vtrain.errors import CorpusChanged
+from w2vtrain.registry import is_code
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
@@ -34,15 +37,21 @@ class Origin:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Checksums of the token ids and of the vocabulary, the files that were read, and what the run started from."""
+    """Checksums of the token ids and of the vocabulary, the files that were read, and what the run started from.
+
+    others: checksums of the other inputs, by name: see `other_inputs`.
+    """
 
     tokens: int
     vocabulary: int
     files: list[FileRead]
     init_from: Origin | None = None
+    others: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, corpus: Source, ids: EncodedCorpus, init_from: Origin | None = None) -> "Fingerprint":
+    def of(
+        cls, corpus: Source, ids: EncodedCorpus, init_from: Origin | None, others: dict[str, int]
+    ) -> "Fingerprint":  # fmt: skip
         """Return the fingerprint of a corpus. The table of phrases is one of its files."""
         files, phrases = [], [corpus.phrases.name] if corpus.phrases else []
         for path in [*(file.path for file in corpus.files), *phrases]:
@@ -50,10 +59,13 @@ class Fingerprint:
                 status = Path(path).stat()
                 files.append(FileRead(path, status.st_size, status.st_mtime_ns))
         tokens = zlib.crc32(np.asarray(ids.tokens).data)
-        return cls(tokens, vocabulary_checksum(ids.vocabulary), files, init_from)
+        return cls(tokens, vocabulary_checksum(ids.vocabulary), files, init_from, others)
 
     def check(self, before: "Fingerprint") -> None:
-        """Raise CorpusChanged if tokens, vocabulary or initial model differ from `before`; name what has changed."""
+        """Raise CorpusChanged if what a run has read differs from `before`; name what has changed."""
+        for name, checksum in self.others.items():
+            if before.others.get(name) != checksum:
+                raise CorpusChanged(f"{name} changed since the run began")
         if self.init_from and self.init_from.sha256 != (before.init_from.sha256 if before.init_from else None):
             raise CorpusChanged(f"{self.init_from.name}, which the run started from, changed since the run began")
         if (self.tokens, self.vocabulary) != (before.tokens, before.vocabulary):
@@ -73,6 +85,14 @@ def _changes(before: list[FileRead], now: list[FileRead]) -> list[str]:
         elif old[path].modified != new[path].modified:
             changed.append(f"{path} was modified")
     return changed
+
+
+def other_inputs(settings: Settings, heldout: Chunks | None) -> dict[str, int]:
+    """Return the CRC-32 of the held-out text, of files that options of the objective name, and of the user's code."""
+    named = [*settings.options.values(), *filter(is_code, (settings.objective, settings.architecture))]
+    files = [name for name in named if isinstance(name, str) and "\0" not in name and Path(name).is_file()]
+    found = {name: zlib.crc32(Path(name).read_bytes()) for name in files}
+    return found if heldout is None else {"the held-out text": zlib.crc32(np.asarray(heldout.tokens).data), **found}
 
 
 def vocabulary_checksum(vocabulary: Vocabulary) -> int:

@@ -150,6 +150,8 @@ def run_config(folder: Path) -> Config:
         with answering(folder):
             folder.stat()
     except (FileNotFoundError, NotADirectoryError):
+        if Path(f"{folder}.run", CONFIG).exists():
+            raise InputMissing(f"{folder}: the run folder of this output is {folder}.run") from None
         raise InputMissing(
             f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command"
         ) from None

@@ -20,7 +20,7 @@ LEARNED_NOTHING = 1.01
 MAX_WEIGHT = 1000.0
 """Training has diverged if a weight is larger. No objective has weights above 3 after a short training at its default
 rate; char-softmax and lsh, whose losses stay finite, have 1e7 at a rate of 10."""
-MIN_REPORTS, SAME_LOSS = 10, 1e-8
+MIN_REPORTS, SAME_LOSS = 3, 1e-8
 """Nothing was learned if at least so many slices of the text had the same mean loss, up to this relative error: it is
 larger than that of the sums, and smaller than any change worth an epoch."""
 
@@ -45,6 +45,16 @@ def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = ma
         raise diverged(alpha, epochs)
     if largest > limit:
         raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
+
+
+def check_decay(weights: Weights, settings: Settings) -> None:
+    """Raise NothingLearned if weight decay has shrunk all weights of a word to 0."""
+    lost = int((~weights.input.any(axis=1)).sum()) if settings.weight_decay else 0
+    if lost:
+        raise NothingLearned(
+            f"weight decay has shrunk {lost:,} of {len(weights.input):,} input vectors to 0: lower"
+            f" {spelled('weight_decay')} ({settings.weight_decay:.4g})"
+        )
 
 
 def loss_warning(last: Epoch | None, untrained: float, alpha: float) -> str | None:

@@ -134,7 +134,7 @@ def punctuated(words: Sequence[str], counts: Int64) -> str | None:
     does not count.
     """
     examined = words[:EXAMINED_WORDS]
-    ending = [i for i, word in enumerate(examined) if word[-1] in MARKS and any(map(str.isalnum, word))]
+    ending = [i for i, word in enumerate(examined) if word[-1:] in MARKS and any(map(str.isalnum, word))]
     share = counts[ending].sum() / max(1, counts[: len(examined)].sum())
     if share < PUNCTUATED_SHARE:
         return None

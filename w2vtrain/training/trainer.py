@@ -31,9 +31,9 @@ from w2vtrain.training.compiling import Announcement, compile_engine
 from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
 from w2vtrain.training.events import Events, Probe
-from w2vtrain.training.fingerprint import Fingerprint, Origin
+from w2vtrain.training.fingerprint import Fingerprint, Origin, other_inputs
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
-from w2vtrain.training.outcome import MAX_WEIGHT, Losses, check_weights, diverged, loss_warning
+from w2vtrain.training.outcome import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.predictor import predictor
 from w2vtrain.training.record import Record, output_parameters
@@ -143,8 +143,7 @@ def train(
             prepare(trainer.engine)
         trainer.resume(corpus, inputs.start)
         run.keep(ids.vocabulary)
-        # Weights that were given may have any size; with held-out text, those of an earlier epoch may be kept.
-        trainer.train(math.inf if inputs.start or prepare or inputs.heldout else MAX_WEIGHT)
+        trainer.train(math.inf if inputs.start or prepare else MAX_WEIGHT)  # given weights may have any size
     return ranks.finish(trainer.model())
 
 
@@ -216,7 +215,8 @@ class Trainer:
         """
         if self.run.folder:
             origin = Origin(start.name, start.sha256) if start else None
-            self.fingerprint = Fingerprint.of(corpus, self.ids, origin)
+            others = other_inputs(self.settings, self.early_stopping.text)
+            self.fingerprint = Fingerprint.of(corpus, self.ids, origin, others)
         checkpoint, self.run.checkpoint = self.run.checkpoint, None  # free its arrays when this method returns
         if checkpoint is None:
             return
@@ -402,12 +402,14 @@ class Trainer:
 
     def check(self, largest: float) -> None:
         """Check what was learned, and warn or raise as `train` does."""
-        check_weights(self.engine.weights(), self.schedule.alpha, self.state.epoch, largest)
+        weights = self.early_stopping.chosen(self.engine.weights)
+        check_weights(weights, self.schedule.alpha, self.state.epoch, largest)
         untrained = self.engine.objective.untrained_loss()
         if warning := loss_warning(self.state.last, untrained, self.schedule.alpha):
             self.events.warning(warning)
         try:
             self.losses.check(self.state, self.settings)
+            check_decay(weights, self.settings)
         except NothingLearned:
             self.run.remove_checkpoints()
             raise

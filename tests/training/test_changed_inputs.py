@@ -1,0 +1,120 @@
+"""What a run reads beside the corpus: a run does not resume with other files, and never overwrites or reads its own."""
+
+from collections import Counter
+
+import pytest
+from reference import first_lines, stopping_after
+
+FIT = ["fit", "text.txt", "-o", "v.txt", "--vector-size", "6", "--epochs", "3", "--threads", "1", "--min-count", "20"]
+CODE = "from w2vtrain.objectives.neg import *\n"
+
+
+@pytest.fixture
+def w2vtrain(w2vtrain_here, tmp_path, monkeypatch):
+    """Return a function that runs a command line in a new folder with a text, and returns exit code and stderr."""
+    monkeypatch.chdir(tmp_path)
+    text = first_lines(300, tmp_path / "text.txt").read_text(encoding="utf-8")
+    words = sorted(word for word, count in Counter(text.split()).items() if count >= 20)
+    codes = [f"{place:08b}" for place in range(len(words))]
+    for name, order in (("tree.txt", codes), ("other", codes[::-1])):
+        (tmp_path / name).write_text("".join(f"{w} {c}\n" for w, c in zip(words, order, strict=True)))
+    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "held.txt").write_text(text[:3000])
+
+    def run(*words):
+        code, _, err = w2vtrain_here(words, tmp_path)
+        return code, err
+
+    return run
+
+
+CHANGES = [
+    (["--objective", "hs", "-O", "tree=tree.txt"], "tree.txt", lambda path: path.with_name("other").read_bytes()),
+    (["--objective", "mine.py"], "mine.py", lambda path: path.read_bytes() + b"# changed\n"),
+    (["--heldout", "held.txt"], "held.txt", lambda path: path.read_bytes()[:1500]),
+]
+
+
+@pytest.mark.parametrize(("options", "name", "change"), CHANGES, ids=[name for _, name, _ in CHANGES])
+def test_a_run_is_not_resumed_with_another_input(w2vtrain, tmp_path, monkeypatch, options, name, change):
+    with monkeypatch.context() as patch:
+        stopping_after(2, patch)
+        code, said = w2vtrain(*FIT, *options)
+    assert code == 75, said
+    path = tmp_path / name
+    before = path.read_bytes()
+    path.write_bytes(change(path))
+    named = options if name == "mine.py" else []
+    for words in ([*FIT, *options], ["resume", "v.txt.run", *named]):
+        code, said = w2vtrain(*words)
+        assert (code, "changed since the run began" in said) == (65, True), said
+    path.write_bytes(before)
+    code, said = w2vtrain("resume", "v.txt.run", *named)
+    assert code == 0, said
+
+
+@pytest.mark.parametrize(("options", "name", "_"), CHANGES, ids=[name for _, name, _ in CHANGES])
+def test_an_input_is_never_overwritten(w2vtrain, tmp_path, options, name, _):
+    before = (tmp_path / name).read_bytes()
+    code, said = w2vtrain(*FIT, *options, "--save-vocab", name, "--force")
+    assert (code, f"{name}: is both input and output" in said) == (2, True), said
+    assert (tmp_path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "more", [["-o", "corpus/v.txt"], ["-o", "v.txt", "--run", "corpus/run"], ["--log-json", "corpus/l"]]
+)
+def test_what_a_run_writes_is_outside_of_its_corpus(w2vtrain, tmp_path, more):
+    """Otherwise, the run folder, and the vectors of the run before, would be read as text."""
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "text.txt").rename(tmp_path / "corpus/text.txt")
+    code, said = w2vtrain(*[word.replace("text.txt", "corpus") for word in FIT], *more)
+    assert (code, "is inside corpus, whose files are the corpus" in said) == (2, True), said
+    assert [path.name for path in (tmp_path / "corpus").iterdir()] == ["text.txt"]
+
+
+def test_resume_of_an_output_names_its_run_folder(w2vtrain, monkeypatch):
+    with monkeypatch.context() as patch:
+        stopping_after(2, patch)
+        assert w2vtrain(*FIT)[0] == 75
+    code, said = w2vtrain("resume", "v.txt")
+    assert (code, "the run folder of this output is " in said) == (66, True), said
+
+
+# what training came to
+
+
+def test_weight_decay_that_leaves_nothing_is_an_error(w2vtrain):
+    code, said = w2vtrain(*FIT, "--weight-decay", "1", "--alpha", "1", "--sample", "0", "--epochs", "9")
+    assert code in (65, 76), said
+    assert "lower --weight-decay (1)" in said or "diverged" in said
+
+
+def test_a_short_run_that_learns_nothing_is_an_error(w2vtrain, tmp_path):
+    (tmp_path / "text.txt").write_text("the cat sat on the mat and the dog ran off to the sea\n" * 30)
+    code, said = w2vtrain(*[word.replace("20", "1") for word in FIT], "--alpha", "1e-30", "--sample", "0")
+    assert (code, "nothing was learned" in said) == (65, True), said
+
+
+def test_a_run_with_held_out_text_whose_best_epoch_diverged_is_an_error(w2vtrain, tmp_path):
+    (tmp_path / "text.txt").write_text("".join("the " * 100 + f"x{i}\n" for i in range(10)))
+    (tmp_path / "held.txt").write_text("the the the x1\n")
+    settings = ["--objective", "softmax", "--architecture", "cbow", "--alpha", "1e6", "--no-shrink-windows"]
+    code, said = w2vtrain(*[word.replace("20", "1") for word in FIT], *settings, "--heldout", "held.txt")
+    assert (code, "diverged" in said) == (76, True), said
+
+
+def test_a_window_longer_than_a_block_can_be_compiled(w2vtrain):
+    settings = [
+        "--architecture",
+        "vlbl",
+        "--objective",
+        "softmax",
+        "--sentence-end",
+        "--window",
+        "200",
+        "--alpha",
+        "0.001",
+    ]
+    code, said = w2vtrain(*FIT, *settings, "--epochs", "1")
+    assert code == 0, said

@@ -185,12 +185,12 @@ def test_a_growing_vocabulary_keeps_the_rows_of_its_words(model, grown):
 
 def test_vectors_of_another_program_can_start_a_run(model, corpus):
     vectors = w2vtrain.Vectors(model.words[:5], model.input[:5])
-    more = w2vtrain.continue_training(vectors, corpus, epochs=1, alpha=1e-9, min_count=2, threads=1)
+    more = w2vtrain.continue_training(vectors, corpus, epochs=1, alpha=1e-6, min_count=2, threads=1)
     rows = [more.words.index(word) for word in model.words[:5]]
     np.testing.assert_allclose(more.input[rows], model.input[:5], atol=1e-5)
     assert more.record["init_from"]["parts"] == ["input"]
     keyed = w2vtrain.KeyedVectors.of(vectors.words, vectors.matrix)
-    assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-9, min_count=2, threads=1), more)
+    assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-6, min_count=2, threads=1), more)
     with pytest.raises(TypeError, match=r"cannot start from 'model\.safetensors': pass a Model"):
         w2vtrain.continue_training("model.safetensors", corpus)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, OutputError, WriteError
@@ -114,6 +114,7 @@ def pairs_of(vocabulary):
 def test_ids_vocabulary_and_statistics_equal_the_reference(
     texts, block, threads, min_count, max_vocab, max_sentence, vocabulary, tokenizer, errors
 ):
+    assume(not any(text.startswith((b"PAR1", b"ARROW1")) for text in texts))  # files of tables, which are refused
     with tempfile.TemporaryDirectory() as folder:
         corpus = Corpus(write(folder, *texts), tokenizer, block_bytes=block, errors=errors)
         try:

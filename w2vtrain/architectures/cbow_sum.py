@@ -15,7 +15,7 @@ from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows, sum_rows
 
 WIDE_WINDOW_WORDS, FULL_RATE_WORDS = 50, 10
 """If --window is more than WIDE_WINDOW_WORDS, windows of more than FULL_RATE_WORDS context words train at a lower rate:
-without this, training diverged at the default rate. docs/performance.md has the figures."""
+without this, training diverged at the default rate. docs/laboratory.md has the figures."""
 
 
 class CbowSum(NamedTuple):
@@ -24,7 +24,7 @@ class CbowSum(NamedTuple):
     Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space", with the sum in
     place of the mean, as gensim with cbow_mean=0. A window with more context words has a longer hidden vector, and
     takes a larger step; with --window above 50, one with n > 10 context words learns at 10 / n of the rate. gensim
-    divides this step by the number of context words, which scores lower at every rate tried: docs/performance.md has
+    divides this step by the number of context words, which scores lower at every rate tried: docs/laboratory.md has
     the figures.
     """
 

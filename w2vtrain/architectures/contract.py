@@ -84,7 +84,7 @@ class Architecture(Protocol):
 
     @staticmethod
     def blend() -> Blend:
-        """Return how input and output vectors are blended. Default: as measured for CBOW in docs/performance.md."""
+        """Return how input and output vectors are blended. Default: as measured for CBOW in docs/laboratory.md."""
         return Blend(share=0.2, words=8_000_000)
 
     @classmethod

@@ -108,7 +108,7 @@ class Command(WithDebug):
             name = word.partition("=")[0]
             if name not in known and (hint := answer(name, known)):
                 raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
-        last = "".join(args[-1:])
+        last = "" if any(arg.startswith("-") for arg in args[-2:-1]) else "".join(args[-1:])  # a value is no output
         try:
             return super().parse_args(ctx, args)
         except click.MissingParameter as error:

@@ -256,6 +256,8 @@ class Console:
         seconds = {**record["seconds"], "writing": writing}
         total = sum(seconds.values())
         self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")
+        if record.get("best_epoch") not in (None, record["epochs"][-1]["epoch"]):
+            self.say(f"vectors     of epoch {record['best_epoch']}, which predicts the held-out text best")
         if ranks := record.get("distributed"):
             speeds = ", ".join(f"{speed:,}" for speed in ranks["words_per_second"])
             self.say(

@@ -132,7 +132,7 @@ class WordMatrices(Claimable):
             self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEED_COUNT)
         words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
-        # the vectors of other nodes: docs/gensim.md has the figures.
+        # the vectors of other nodes: docs/reference/gensim.md has the figures.
         nodes = grown(None, max(0, rows - 1), self.vector_size) if self.hs else None
         self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key))
 

@@ -21,6 +21,8 @@ from w2vtrain.formats.vectors import Vectors
 KMEANS_STARTS, MAX_KMEANS_ROUNDS = 20, 300
 """Random starts of k-means, of which the one with the largest sum of cosines counts, and the most rounds of each."""
 MAX_SET_WORDS = 100_000
+HEADERS = [["word", name] for name in ("category", "class", "cluster", "label")]
+"""The cells of a first line that is a header, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class CategoryReport(Report):
 
 
 def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
-    """Yield the word and the category of each line that does not begin with "#".
+    """Yield the word and the category of each line that does not begin with "#", except for a header "word, category".
 
     Raise the errors of `datasets.text_lines`, and DataError, naming the line, for any other line.
     """
@@ -60,6 +62,8 @@ def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
         if line.startswith("#"):
             continue
         fields = fields_of(line)
+        if count == 0 and [field.lower() for field in fields] in HEADERS:
+            continue
         if len(fields) != 2 or not all(fields):
             raise DataError(f"{path}:{number}: expected a word, a tab and a category, got {line[:60]!r}")
         if count >= MAX_SET_WORDS:

@@ -20,6 +20,8 @@ MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
 MAX_SECTIONS = 1 << 16
 SCORES = ("score", "simlex999", "humanmean", "mean", "rating", "similarity", "relatedness")
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
+WORD_COLUMNS = (("word1", "w1"), ("word2", "w2"))
+"""Names of the columns of both words."""
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
 UNCLEAR = re.compile(r"[^,;\t]+,[^,;\t]+, ?[-+]?\d+,\d+(,|$)")
 """A line whose score is an integer, and another number follows, unless the comma between them is a decimal comma."""
@@ -74,12 +76,12 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
 def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[str, str, float]]:
     """Yield the two words and the score of each line, in the layouts in which evaluation sets are published.
 
-    Lines that begin with "#" are left out. The words are in the columns that a header calls word1 and word2, otherwise
-    in the first two; the score is in the one whose name is among SCORES, otherwise in the first that has a number after
-    the words.
+    Lines that begin with "#" are left out. The words are in the columns that a header names as in WORD_COLUMNS,
+    otherwise in the first two; the score is in the one whose name is among SCORES, otherwise in the only one after the
+    words that has a number, or, without a header, in the first.
 
     columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
-    naming the line, for any other line, and UsageError for columns that do not exist.
+    naming the line, for any other line, and UsageError for columns that do not exist or are not clear.
     """
     lines = ((number, line, _cells(line)) for number, line in text_lines(path) if not line.startswith("#"))
     start = list(islice(lines, 2))
@@ -127,11 +129,21 @@ def _layout(first: list[str], second: list[str], columns: str | None, path: str 
             )
         places = [int(column) - 1 if column.isdecimal() else first.index(column) for column in chosen]
     else:
-        places = [names.index(name) if name in names else place for place, name in enumerate(("word1", "word2"))]
+        places = [
+            next((names.index(name) for name in known if name in names), place)
+            for place, known in enumerate(WORD_COLUMNS)
+        ]
         after = max(places) + 1
-        named = (names.index(name) for name in SCORES if name in names)
-        numbers = (place for place, cell in enumerate(second) if place >= after and _is_number(cell))
-        places.append(next(chain(named, numbers), after))
+        named = [names.index(name) for name in SCORES if name in names]
+        numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
+        places.append((named + numbers + [after])[0])
+        has_header = not any(map(_is_number, first[after:]))
+        is_numbered = len(second) > 3 and _is_number(second[places[0]])
+        if has_header and (is_numbered or (not named and len(numbers) > 1)):
+            raise UsageError(
+                f"{path}: it is not clear which columns have the words and the score: name them with"
+                f" {spelled('columns')} WORD,WORD,SCORE; the columns are {', '.join(first)[:200]}"
+            )
     name = first[places[2]] if places[2] < len(first) else ""
     return places, name[:1].isalpha() and not _is_number(name)
 

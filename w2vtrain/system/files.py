@@ -121,7 +121,11 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
         if not follow and not stat.S_ISREG(old.st_mode):
             raise OutputError(f"{path} is a symbolic link or not a regular file: remove it")
     except FileNotFoundError:
-        if not target.parent.is_dir():
+        try:
+            is_there = target.parent.is_dir()
+        except OSError as error:
+            raise _not_created(path, error) from error
+        if not is_there:
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None
         if sys.platform == "win32" and ":" in target.name:  # it would name a hidden stream of another file
             raise OutputError(f"{path} cannot be created: a file name cannot contain a colon on Windows") from None

@@ -81,6 +81,9 @@ class Corpus:
         for parent, folders, files in os.walk(folder, onerror=_unreadable):
             folders[:] = [f for f in folders if not f.startswith(".")]
             names += [Path(parent, f) for f in files if not f.startswith(".")]
+        for path in sorted(names):
+            if path.is_symlink() and not path.exists():
+                raise InputMissing(f"{path}: is a symbolic link to a file that does not exist")
         return [str(path) for path in sorted(names) if path.is_file()]
 
     def ends(self, file: File, places: Sequence[int]) -> set[int]:

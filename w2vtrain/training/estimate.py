@@ -18,7 +18,7 @@ from w2vtrain.training.inputs import corpus_of
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
 from w2vtrain.training.space import TEXT_NEEDS, Footprint, check_disk, engine_that_fits, keeps_best
-from w2vtrain.training.suspicions import punctuated, suspicions, thinned
+from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Values of --min-count whose vocabulary is shown."""
@@ -78,7 +78,8 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     )  # fmt: skip
     thinning = thinned(vocabulary.counts, settings.sample).warning
     hint = punctuated(vocabulary.words, vocabulary.counts) if inputs.raw else None
-    result.warnings = [*suspicions(sample, corpus.name), *filter(None, [thinning, hint])]
+    lost = undecoded(stats.invalid, stats.token_count)
+    result.warnings = [*suspicions(sample, corpus.name), *filter(None, [thinning, lost, hint])]
     entries = learned + stats.lines  # each word, and the end of each sentence
     result.encoded, folder = 4 * (stats.token_count + entries), inputs.folder or Path(tempfile.gettempdir())
     check_disk([(folder, result.encoded)], TEXT_NEEDS)

@@ -178,7 +178,9 @@ def require_own(folder: Path) -> None:
     before the lock file is created.
     """
     read_config(folder, anew=True)  # `RunFolder.open` decides about a run of another version
-    if not (folder / CONFIG).exists() and not is_unused(folder):
+    with answering(folder):
+        is_run = (folder / CONFIG).exists()
+    if not is_run and not is_unused(folder):
         raise OutputError(
             f"{folder}: is not empty and is not a run folder: choose another folder with {spelled('run')}"
         )
@@ -197,8 +199,9 @@ def _creating(folder: Path) -> Iterator[None]:
 
 def check_lockable(folder: Path) -> bool:
     """Raise the errors of `locked`, but leave nothing behind. Return whether the folder exists."""
-    with _creating(folder):
+    with answering(folder):
         is_there = folder.is_dir()
+    with _creating(folder):
         if not is_there:
             probe = temporary_name(folder)
             (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
@@ -217,8 +220,10 @@ def locked(folder: Path) -> Iterator[None]:
     since when. The operating system releases the lock when its process ends, so a killed run does not block the next
     one.
     """
+    with answering(folder):
+        is_there = folder.is_dir()
     with _creating(folder):
-        if not folder.is_dir():
+        if not is_there:
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
     require_own(folder)
@@ -260,4 +265,7 @@ def kept_vocabulary(folder: Path) -> Vocabulary:
             os.close(open_regular(path, os.O_RDONLY))  # a pipe would be waited for
     except OSError as error:
         raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
-    return Vocabulary.load(path)
+    try:
+        return Vocabulary.load(path)
+    except InputMissing as error:  # although it could be opened a moment ago
+        raise ReadError(f"{error}: nothing is lost; try again") from error

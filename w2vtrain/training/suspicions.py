@@ -127,6 +127,16 @@ def _table(sample: bytes) -> str | None:
     return None
 
 
+def undecoded(invalid: int, tokens: int) -> str | None:
+    """Return a warning if more than one token in a hundred is not UTF-8, as in text in another encoding, else None."""
+    if invalid <= tokens / 100:
+        return None
+    return (
+        f"{invalid:,} of {tokens:,} words are not UTF-8, and the letters that are not were replaced: convert the text,"
+        f" for example with `iconv -f latin1 -t utf8`; {spelled('encoding_errors', 'strict')} names the first"
+    )
+
+
 def punctuated(words: Sequence[str], counts: Int64) -> str | None:
     """Return a hint if many words of a text end in punctuation, as in raw text, else None.
 

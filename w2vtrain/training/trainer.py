@@ -41,7 +41,7 @@ from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.scoring_units import Interrupted
 from w2vtrain.training.space import Footprint, engine_that_fits, keeps_best
 from w2vtrain.training.state import Epoch, Progress, Saved, State
-from w2vtrain.training.suspicions import punctuated, suspicions, thinned
+from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
 
 if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart
@@ -160,7 +160,8 @@ def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) ->
     thinning = thinned(ids.vocabulary.counts, settings.sample)
     events.kept(round(thinning.share * ids.words), thinning.share)  # an estimate: `vocabulary` may have other counts
     hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if inputs.raw else None
-    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning, hint])]:
+    lost = undecoded(ids.stats.invalid, ids.stats.token_count)
+    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning, lost, hint])]:
         events.warning(sentence)
     return corpus, ids
 

@@ -1,12 +1,10 @@
 """Files as programs and people write them: layouts that are clear are read, and others are refused, never misread."""
 
-import numpy as np
 import pytest
 
 from w2vtrain.embeddings.categories import read_categories
 from w2vtrain.embeddings.datasets import read_pairs
 from w2vtrain.errors import InputMissing, UsageError
-from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.suspicions import undecoded
 
@@ -49,12 +47,6 @@ def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(t
 def test_a_header_of_categories_is_left_out(tmp_path):
     (tmp_path / "c.tsv").write_text("word\tcategory\napple\tfruit\ncat\tanimal\n")
     assert list(read_categories(tmp_path / "c.tsv")) == [("apple", "fruit"), ("cat", "animal")]
-
-
-def test_a_mark_of_utf8_is_no_part_of_the_first_word_beside_an_array(tmp_path):
-    np.save(tmp_path / "b.npy", np.eye(2, dtype=np.float32))
-    (tmp_path / "b.words.txt").write_bytes(b"\xef\xbb\xbfking\nqueen\n")
-    assert read_vectors(tmp_path / "b.npy").words == ["king", "queen"]
 
 
 def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):

@@ -119,7 +119,8 @@ def _cells(line: str) -> list[str]:
 
 def _layout(first: list[str], second: list[str], columns: str | None, path: str | Path) -> tuple[list[int], bool]:
     """Return the places of two words and a score, by the cells of the first two lines, and whether one is a header."""
-    names = [re.sub(r"[\W_]", "", cell).lower() for cell in first]
+    is_data = any(map(_is_number, first[2:]))
+    names = [] if is_data else [re.sub(r"[\W_]", "", cell).lower() for cell in first]
     if columns:
         chosen = [column.strip() for column in columns.split(",")]
         if len(chosen) != 3 or not all(int(column) if column.isdecimal() else column in first for column in chosen):
@@ -137,9 +138,8 @@ def _layout(first: list[str], second: list[str], columns: str | None, path: str 
         named = [names.index(name) for name in SCORES if name in names]
         numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
         places.append((named + numbers + [after])[0])
-        has_header = not any(map(_is_number, first[after:]))
         is_numbered = len(second) > 3 and _is_number(second[places[0]])
-        if has_header and (is_numbered or (not named and len(numbers) > 1)):
+        if not is_data and (is_numbered or (not named and len(numbers) > 1)):
             raise UsageError(
                 f"{path}: it is not clear which columns have the words and the score: name them with"
                 f" {spelled('columns')} WORD,WORD,SCORE; the columns are {', '.join(first)[:200]}"

@@ -44,7 +44,7 @@ def companion_lines(path: str | Path, companion: Companion, rows: int) -> list[b
     for number, line in read_lines(beside, 2 * MAX_WORD_BYTES):
         if number > rows:
             break
-        lines.append(line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").rstrip(b"\r\n"))
+        lines.append(line.rstrip(b"\r\n"))
     while lines and not lines[-1]:
         lines.pop()
     return lines

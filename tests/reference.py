@@ -25,7 +25,6 @@ from w2vtrain.training.epoch import Order
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.folder import run_config
-from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import Saved, State
 
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -366,11 +365,5 @@ def newest_checkpoint(folder):
 
 
 def stopping_after(epoch, patch):
-    """Let each run that has a folder stop after this epoch, as if a signal had requested it."""
-    pause = RunFolder.pause
-
-    def stop(self, snapshot, milestone=False):
-        self.stop_requested = snapshot()[0].state.epoch == epoch
-        pause(self, snapshot, milestone)
-
-    patch.setattr(RunFolder, "pause", stop)
+    """Let runs of the command line stop after this epoch, as if a signal had requested it."""
+    patch.setattr("w2vtrain.commands.run.train", stopping(epoch))

@@ -31,7 +31,9 @@ MATRIX = np.array(
     [[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0], [-1, 0, 1], [7, 8, 9], [1, 1, 1]], "f4"
 )
 ROW = np.array([1, 2], "<f4").tobytes()
-each_format = pytest.mark.parametrize("format", vector_formats.names())
+FORMATS = vector_formats.formats()
+each_format = pytest.mark.parametrize("format", FORMATS)
+each_format_that_is_read = pytest.mark.parametrize("format", [name for name, known in FORMATS.items() if known.is_read])
 word2vec_format = pytest.mark.parametrize("format", ["text", "binary"])
 
 
@@ -44,7 +46,7 @@ def same_bits(a, b):
     return a.dtype == b.dtype == np.float32 and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-@each_format
+@each_format_that_is_read
 def test_written_vectors_are_read_back_unchanged(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     found = read_vectors(tmp_path / "v")
@@ -71,7 +73,7 @@ def tables(draw):
     return names, draw(arrays(np.float32, (len(names), draw(st.integers(1, 5))), elements=floats))
 
 
-@each_format
+@each_format_that_is_read
 @settings(deadline=None, max_examples=100, suppress_health_check=SUPPRESSED)
 @given(table=tables())
 @example(table=(["\ufeff"], np.array([[1.5]], "f4")))
@@ -193,7 +195,7 @@ def test_text_without_a_header_is_read_as_glove(tmp_path):
     assert (found.words, found.header, found.matrix.tolist()) == (["the", "of", ","], False, [[1, 2], [3, 4], [5, 6]])
 
 
-@pytest.mark.parametrize("format", [name for name, known in vector_formats.formats().items() if known.compressible])
+@pytest.mark.parametrize("format", [name for name, known in FORMATS.items() if known.compressible])
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
 def test_compressed_vectors_are_read(tmp_path, format, name):
     pack = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}[name]
@@ -205,7 +207,7 @@ def test_compressed_vectors_are_read(tmp_path, format, name):
 
 
 @pytest.mark.parametrize(
-    "format", [name for name, known in vector_formats.formats().items() if not (known.compressible or known.folder)]
+    "format", [name for name, known in FORMATS.items() if known.is_read and not known.compressible]
 )
 def test_compressed_files_of_other_formats_are_refused(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
@@ -234,7 +236,7 @@ def test_reading_a_model_returns_the_vectors_that_fit_writes_and_counts(tmp_path
         assert same_bits(found.matrix, model.vectors()[:4])
 
 
-@each_format
+@each_format_that_is_read
 def test_limit_reads_only_the_first_rows(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     for limit in (1, 3, len(WORDS), 100):
@@ -245,7 +247,7 @@ def test_limit_reads_only_the_first_rows(tmp_path, format):
         read_vectors(tmp_path / "v", limit=0)
 
 
-@each_format
+@each_format_that_is_read
 def test_vectors_in_many_blocks_are_read_back_unchanged(tmp_path, format, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 30)
     monkeypatch.setattr(vector_rows, "VALUES_AT_ONCE", 30)
@@ -258,7 +260,7 @@ def test_vectors_in_many_blocks_are_read_back_unchanged(tmp_path, format, monkey
         assert same_bits(found.matrix, np.ascontiguousarray(padded[:limit, :7]))
 
 
-@each_format
+@each_format_that_is_read
 @pytest.mark.parametrize("layout", ["columns of a padded matrix", "fortran", "float64", "big-endian", "reversed"])
 def test_matrices_of_any_memory_layout_are_written(tmp_path, format, layout):
     matrix = {
@@ -329,7 +331,7 @@ def test_overwriting_vectors_needs_force(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("format", [name for name, known in vector_formats.formats().items() if not known.folder])
+@pytest.mark.parametrize("format", [name for name, known in FORMATS.items() if not known.files])
 def test_writing_vectors_to_a_full_disk_raises_write_error(format):
     with pytest.raises(WriteError, match="No space left"):
         write_vectors("/dev/full", WORDS, MATRIX, format)
@@ -455,15 +457,10 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path, content, end, monkeypatch)
 def test_blank_lines_at_the_end_of_other_formats_are_ignored(tmp_path):
     put(tmp_path, b"2 2\nthe " + ROW + b"\nof " + ROW + b"\n\n\n")
     assert read_vectors(tmp_path / "file").words == ["the", "of"]
-    for format, name in (("npy", "words.txt"), ("tensorboard", "metadata.tsv")):
-        file = tmp_path / f"v.{format}"
-        write_vectors(file, WORDS, MATRIX, format)
-        with (tmp_path / f"v.{name}").open("ab") as beside:
-            beside.write(b"\n\n")
-        if format == "tensorboard":
-            with file.open("ab") as values:
-                values.write(b"\n\n")
-        assert read_vectors(file).words == WORDS
+    write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
+    with (tmp_path / "v.words.txt").open("ab") as beside:
+        beside.write(b"\n\n")
+    assert read_vectors(tmp_path / "v.npy").words == WORDS
 
 
 @pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.arrow"])

@@ -21,6 +21,8 @@ CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
 DECIMAL = rb"-?\d+(\.\d+|(\.\d+)?e[-+]?\d+)"
 """A number that is not written as an integer, as `text.write` writes all of them."""
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf(inity)?)", re.IGNORECASE)
+FRACTION = re.compile(rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?", re.IGNORECASE)
+"""A number that is not written as an integer, by any program."""
 FIRST_LINES = 5
 SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
 """How rows of a word and pairs "index:value" begin. Those without values have only a word."""
@@ -86,10 +88,24 @@ def numbers_at_end(fields: list[bytes]) -> int:
     return sum(1 for _ in takewhile(NUMBER.fullmatch, reversed(fields)))
 
 
-def only_numbers(line: bytes) -> bool:
-    """Return whether a line is two or more numbers separated by single tabs, as TensorBoard reads vectors."""
-    fields = line.rstrip(b"\r\n").split(b"\t")
-    return len(fields) > 1 and b" " not in line and all(fields) and _each_number(fields) is not None
+def is_matrix(head: bytes, whole: bool) -> bool:
+    """Return whether data that start with `head` are rows of numbers without words, and without a line "V d".
+
+    Words may be numbers, too. But if each row begins with a number that is no integer, or if tabs separate nothing but
+    numbers, there are no words.
+    """
+    rows = head.split(b"\n")
+    del rows[len(rows) - (not whole or not rows[-1]) :]  # what may be cut off, or follows the last newline
+    return HEADER.match(head) is None and bool(rows) and all(map(_only_numbers, rows))
+
+
+def _only_numbers(row: bytes) -> bool:
+    fields = row.replace(b",", b" ").split()
+    return (
+        bool(fields)
+        and (FRACTION.fullmatch(fields[0]) is not None or b"\t" in row.strip())
+        and numbers_at_end(fields) == len(fields)
+    )
 
 
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of, split_binary
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -77,4 +77,4 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             rows.refuse(f", byte {start:,}", f"the file ends inside row {total + 1:,}", TruncatedFile)
 
 
-FORMAT = VectorFormat(name="binary", suffixes=(".bin",), sniff=sniff, read=read, write=write, size=size)
+CODE = {"binary": Code(write, read, size=size)}

@@ -27,11 +27,10 @@ from w2vtrain.formats.vector_formats._word2vec import (
     first_lines_are,
     numbers,
     numbers_at_end,
-    only_numbers,
     promise_of,
     row_values,
 )
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.system.machine import automatic_threads
 
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
@@ -55,7 +54,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
     del rows[len(rows) - (len(rows) > FIRST_LINES or not whole) :]  # what may be cut off
     sizes = [size for row in rows if (size := numbers_at_end(row.split()[1:]))]
     dim = mode(sizes) if sizes else 0
-    if dim >= 2 and numbers_at_end(rows[0].split()) >= dim and not only_numbers(rows[0]):
+    if dim >= 2 and numbers_at_end(rows[0].split()) >= dim:
         if row_values(rows[0], dim) is not None or not CONTROL.search(rows[0]):
             return Promise(None, dim, start)
     if dim == 1 and first_lines_are(DECIMAL_ROW, head[start:], whole):
@@ -205,4 +204,4 @@ def _parse_line(line: bytes, rows: Collector, place: str) -> None:
         rows.add([word], row.reshape(1, -1), lambda _: place)
 
 
-FORMAT = VectorFormat(name="text", suffixes=(".txt", ".vec"), sniff=sniff, read=read, write=write)
+CODE = {"text": Code(write, read)}

@@ -103,6 +103,15 @@ def test_tables_of_other_programs_are_read_or_refused(tmp_path):
             read_vectors(tmp_path / "v.parquet")
 
 
+@quiet
+@pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.arrow"])
+def test_negative_counts_are_refused(tmp_path, name):
+    path = tmp_path / name
+    write_vectors(path, ["a", "b"], np.eye(2, 3, dtype=np.float32), counts=np.array([3, -1]))
+    with pytest.raises(errors.DataError, match=f"{name}: the count of 'b' is negative"):
+        read_vectors(path)
+
+
 def test_the_projector_gets_numbers_and_metadata_with_a_header_only_for_two_columns(tmp_path):
     write_vectors(tmp_path / "v.tsv", WORDS, MATRIX)
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "v.tsv", np.float32, delimiter="\t"), MATRIX)

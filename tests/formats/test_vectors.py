@@ -318,7 +318,7 @@ def test_the_suffix_selects_the_format(tmp_path):
     for name in ("a.csv", "a", "a.csv.gz"):
         with pytest.raises(UsageError, match=r"\.txt \(text\), \.vec \(text\), .*\.bin \(binary\)"):
             write_vectors(tmp_path / name, WORDS, MATRIX)
-    with pytest.raises(UsageError, match="text or arrow or binary"):
+    with pytest.raises(UsageError, match="text or .*binary or glove"):
         write_vectors(tmp_path / "a.txt", WORDS, MATRIX, "json")
 
 
@@ -461,14 +461,6 @@ def test_blank_lines_at_the_end_of_other_formats_are_ignored(tmp_path):
     with (tmp_path / "v.words.txt").open("ab") as beside:
         beside.write(b"\n\n")
     assert read_vectors(tmp_path / "v.npy").words == WORDS
-
-
-@pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.arrow"])
-def test_negative_counts_are_refused(tmp_path, name):
-    path = tmp_path / name
-    write_vectors(path, ["a", "b"], np.eye(2, 3, dtype=np.float32), counts=np.array([3, -1]))
-    with pytest.raises(DataError, match=f"{name}: the count of 'b' is negative"):
-        read_vectors(path)
 
 
 def test_missing_files_and_folders_raise_input_missing(tmp_path):

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import subprocess
 import sys
@@ -195,6 +196,61 @@ def test_text_without_a_header_is_read_as_glove(tmp_path):
     assert (found.words, found.header, found.matrix.tolist()) == (["the", "of", ","], False, [[1, 2], [3, 4], [5, 6]])
 
 
+def savetxt(matrix, **options):
+    data = io.BytesIO()
+    np.savetxt(data, matrix, **options)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        savetxt(MATRIX), savetxt(MATRIX, fmt="%.4f", delimiter=","), savetxt(MATRIX[:, :1]), b"1.5 2 3\n.5 1e3 nan",
+        b"1.5\t2.5\n3.5\t4.5\n", b"1.5\t2.5\t\n3.5\t4.5\t\n", b"1\t2\t3\n4\t5\t6\n",
+    ],
+    ids=["savetxt", "commas", "one column", "no newline", "tabs", "tabs at the end", "integers with tabs"],
+)  # fmt: skip
+def test_numbers_without_words_are_refused(tmp_path, content):
+    with pytest.raises(DataError, match=r"file is a matrix of numbers without words.* as X\.words\.txt$"):
+        read_vectors(put(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"2 2\n0.5 1.5 2.5\n0.25 3.5 4.5\n", ["0.5", "0.25"]),
+        (b"0.5 1.5 2.5\n0.25 3.5 4.5\nthe 1.5 2.5\n", ["0.5", "0.25", "the"]),
+        (b"1 1.5 2.5\n2 3.5 4.5\n", ["1", "2"]),
+        (b"2\t2\n1\t1.5\t2.5\n2\t3.5\t4.5\n", ["1", "2"]),
+    ],
+)
+def test_words_may_be_numbers(tmp_path, content, words):
+    assert read_vectors(put(tmp_path, content)).words == words
+
+
+def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
+    """As the message about numbers without words says."""
+    np.save(tmp_path / "X.npy", np.loadtxt(io.BytesIO(savetxt(MATRIX))))
+    put(tmp_path, "\n".join(WORDS).encode(), "X.words.txt")
+    found = read_vectors(tmp_path / "X.npy")
+    assert (found.words, found.matrix.tobytes()) == (WORDS, MATRIX.tobytes())
+
+
+@pytest.mark.parametrize(
+    "first", ["word 0 1 2", "word 1 2 3", "\t0\t1\t2", '"" 0 1 2'], ids=["zero", "one", "tabs", "no name"]
+)
+def test_a_line_that_names_columns_is_refused(tmp_path, first):
+    content = f"{first}\nthe 0.5 1 -2\nof 1 2 3.5\n".replace(" ", "\t" if "\t" in first else " ").encode()
+    with pytest.raises(DataError, match=r"file is a table whose first line names columns \(.*\): delete that line"):
+        read_vectors(put(tmp_path, content))
+    assert read_vectors(put(tmp_path, content.partition(b"\n")[2])).words == ["the", "of"]
+
+
+def test_a_vector_may_count_up_among_integers(tmp_path):
+    for content in (b"the 0 1 2\nof 3 -1 2\n", b"the 1 2\nof 0.5 1\n"):
+        assert read_vectors(put(tmp_path, content)).words == ["the", "of"]
+
+
 @pytest.mark.parametrize("format", [name for name, known in FORMATS.items() if known.compressible])
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
 def test_compressed_vectors_are_read(tmp_path, format, name):
@@ -318,7 +374,7 @@ def test_the_suffix_selects_the_format(tmp_path):
     for name in ("a.csv", "a", "a.csv.gz"):
         with pytest.raises(UsageError, match=r"\.txt \(text\), \.vec \(text\), .*\.bin \(binary\)"):
             write_vectors(tmp_path / name, WORDS, MATRIX)
-    with pytest.raises(UsageError, match="text or .*binary or glove"):
+    with pytest.raises(UsageError, match=r"text or .*binary or glove"):
         write_vectors(tmp_path / "a.txt", WORDS, MATRIX, "json")
 
 

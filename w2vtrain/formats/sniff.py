@@ -14,7 +14,7 @@ from w2vtrain.formats.fasttext_file import READER as FASTTEXT
 from w2vtrain.formats.fasttext_file import read_parts
 from w2vtrain.formats.model_file import KEYED, MODEL, read_model
 from w2vtrain.formats.vector_formats import binary, code, formats, text
-from w2vtrain.formats.vector_formats._word2vec import HEADER, SPARSE, is_matrix
+from w2vtrain.formats.vector_formats._word2vec import HEADER, SPARSE, is_matrix, names_columns
 from w2vtrain.formats.vector_formats.contract import Promise, Read, Sniff
 from w2vtrain.system.compression import archive
 from w2vtrain.system.reading import open_input, regular_size
@@ -92,6 +92,8 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     whole = len(head) < SNIFFED_BYTES
     if is_matrix(head, whole):
         return _unknown(size, compression, MATRIX)
+    if names_columns(head, whole):
+        return _unknown(size, compression, "a table whose first line names columns (0, 1, 2, ...): delete that line")
     if found := _recognized(head, whole):
         name, promise = found
         if compression and not (name in formats() and formats()[name].compressible):

@@ -23,17 +23,19 @@ DECIMAL = rb"-?\d+(\.\d+|(\.\d+)?e[-+]?\d+)"
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf(inity)?)", re.IGNORECASE)
 FRACTION = re.compile(rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?", re.IGNORECASE)
 """A number that is not written as an integer, by any program."""
+INTEGER = re.compile(rb"[-+]?\d+")
 FIRST_LINES = 5
 SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
 """How rows of a word and pairs "index:value" begin. Those without values have only a word."""
 
 
-def first_lines_are(form: re.Pattern[bytes], head: bytes, whole: bool) -> bool:
-    """Return whether each of the first lines, as far as `head` has them, is of a form."""
-    *lines, rest = head.split(b"\n", FIRST_LINES)  # the rest is cut off, unless it is the end of the data
-    if whole and len(lines) < FIRST_LINES and rest:
-        lines.append(rest)
-    return bool(lines) and all(form.fullmatch(line) for line in lines)
+def whole_lines(head: bytes, whole: bool) -> list[bytes]:
+    """Return the lines of data that start with `head`, except for a last one that may be cut off.
+
+    whole: whether `head` is all of the data.
+    """
+    *lines, rest = head.split(b"\n")
+    return [*lines, rest] if whole and rest else lines
 
 
 def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
@@ -94,9 +96,24 @@ def is_matrix(head: bytes, whole: bool) -> bool:
     Words may be numbers, too. But if each row begins with a number that is no integer, or if tabs separate nothing but
     numbers, there are no words.
     """
-    rows = head.split(b"\n")
-    del rows[len(rows) - (not whole or not rows[-1]) :]  # what may be cut off, or follows the last newline
+    rows = whole_lines(head, whole)
     return HEADER.match(head) is None and bool(rows) and all(map(_only_numbers, rows))
+
+
+def names_columns(head: bytes, whole: bool) -> bool:
+    """Return whether the first line of data without a line "V d" names columns 0, 1, 2, ..., as data frames do.
+
+    A vector may have these values, too, but hardly if no other row has integers alone.
+    """
+    rows = [fields for line in whole_lines(head, whole) if (fields := line.split())]
+    if HEADER.match(head) or len(rows) < 2 or any(all(map(INTEGER.fullmatch, row[1:])) for row in rows[1:]):
+        return False
+    return any(map(_counts_up, (rows[0], rows[0][1:])))  # the column of the words may have no name
+
+
+def _counts_up(fields: list[bytes]) -> bool:
+    """Return whether fields are 0, 1, ... or 1, 2, 3, ...; 1, 2 alone may be a vector of a small example."""
+    return any(len(fields) >= 2 + at and fields == [b"%d" % (at + n) for n in range(len(fields))] for at in (0, 1))
 
 
 def _only_numbers(row: bytes) -> bool:

@@ -24,11 +24,11 @@ from w2vtrain.formats.vector_formats._word2vec import (
     DECIMAL,
     FIRST_LINES,
     SPARSE,
-    first_lines_are,
     numbers,
     numbers_at_end,
     promise_of,
     row_values,
+    whole_lines,
 )
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.system.machine import automatic_threads
@@ -50,14 +50,13 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
         promise, is_text = header
         return promise if is_text and not SPARSE.match(head, promise.start) else None
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    rows = head[start:].split(b"\n", FIRST_LINES)
-    del rows[len(rows) - (len(rows) > FIRST_LINES or not whole) :]  # what may be cut off
+    rows = whole_lines(head[start:], whole)[:FIRST_LINES]
     sizes = [size for row in rows if (size := numbers_at_end(row.split()[1:]))]
     dim = mode(sizes) if sizes else 0
     if dim >= 2 and numbers_at_end(rows[0].split()) >= dim:
         if row_values(rows[0], dim) is not None or not CONTROL.search(rows[0]):
             return Promise(None, dim, start)
-    if dim == 1 and first_lines_are(DECIMAL_ROW, head[start:], whole):
+    if dim == 1 and all(map(DECIMAL_ROW.fullmatch, rows)):
         return Promise(None, dim, start)
     return None
 

@@ -64,6 +64,52 @@ def test_a_compressed_archive_of_numpy_is_read(tmp_path):
         read_vectors(tmp_path / "v.npz")
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u8", ">i4", "f4"])
+def test_an_archive_may_have_strings_and_counts_of_any_type(tmp_path, dtype):
+    np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=MATRIX, counts=COUNTS.astype(dtype))
+    found = read_vectors(tmp_path / "v.npz")
+    assert (found.words, found.matrix.tobytes(), found.counts.tolist()) == (WORDS, MATRIX.tobytes(), COUNTS.tolist())
+    assert found.counts.dtype == np.int64
+
+
+UNCOUNTABLE = {
+    "fraction": ([1, 2.5, 3, 4, 5], "row 1: the count 2.5 is not a whole number"),
+    "NaN": ([1, 2, 3, 4, np.nan], "row 4: the count nan is not a whole number"),
+    "too large": (np.array([1, 2**63, 3, 4, 5], np.uint64), "row 1: the count 9223372036854775808 is not a whole"),
+    "text": (["1", "2", "3", "4", "5"], "counts? .*, expected whole numbers"),
+}
+
+
+@quiet
+@pytest.mark.parametrize(("counts", "message"), UNCOUNTABLE.values(), ids=UNCOUNTABLE)
+def test_counts_that_are_no_whole_numbers_are_refused_by_name(tmp_path, counts, message):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=MATRIX, counts=np.array(counts))
+    table = {"word": WORDS, "vector": MATRIX.tolist(), "count": pa.array(counts)}
+    parquet.write_table(pa.table(table), tmp_path / "v.parquet")
+    for name in ("v.npz", "v.parquet"):
+        with pytest.raises(errors.DataError, match=rf"{name}.*{message}".replace("counts?", "`?counts?`?")):
+            read_vectors(tmp_path / name)
+
+
+@quiet
+def test_counts_of_tables_may_be_floats_and_all_or_none_are_null(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "v.parquet"
+    for counts, expected in (
+        ([9.0, 5.0, 4.0, 2.0, 1.0], COUNTS.tolist()), (pa.array(COUNTS, pa.uint8()), COUNTS.tolist()),
+        (pa.nulls(5), None), (pa.nulls(5, pa.int64()), None),
+    ):  # fmt: skip
+        parquet.write_table(pa.table({"word": WORDS, "vector": MATRIX.tolist(), "count": counts}), path)
+        found = read_vectors(path).counts
+        assert (None if found is None else found.tolist()) == expected
+    for counts, row in (([1, 2, None, 4, 5], 2), ([1, 2, 3, 4, None], 4), ([None, None, 3, 4, 5], 0)):
+        table = pa.table({"word": WORDS, "vector": MATRIX.tolist(), "count": counts})
+        parquet.write_table(table, path, row_group_size=2)
+        with pytest.raises(errors.DataError, match=rf"v\.parquet, row {row}: the count is null, and others are not"):
+            read_vectors(path)
+
+
 @quiet
 @pytest.mark.parametrize("name", ["v.parquet", "v.arrow"])
 def test_tables_have_typed_columns_and_known_counts(tmp_path, name):

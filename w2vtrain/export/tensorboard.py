@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from w2vtrain.formats.vector_formats import text
 from w2vtrain.formats.vector_formats._rows import float_blocks
+from w2vtrain.formats.vector_formats.arrays import write_words
 from w2vtrain.formats.vector_formats.contract import Code, Table
 
 COLUMNS = b"word\tcount"
@@ -22,7 +23,7 @@ def write(file: BinaryIO, table: Table) -> None:
 def write_metadata(file: BinaryIO, table: Table) -> None:
     """Write one line per word."""
     if table.counts is None:
-        file.writelines(word + b"\n" for word in table.words)
+        write_words(file, table)
         return
     file.write(COLUMNS + b"\n")
     counts = table.counts.tolist()

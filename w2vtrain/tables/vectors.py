@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats._rows import MAX_DIM
-from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows
+from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.system.reading import justified, open_input, regular_size
 
@@ -164,16 +164,16 @@ def _read(opener: _Opener, path: str | Path, sniffed: Sniff, lenient: bool, limi
 
 def _read_table(path: str | Path, sniffed: Sniff, table: _OpenTable, lenient: bool, limit: int | None) -> Vectors:
     rows, dim, size = table.rows, _dim_of(table.schema, path), sniffed.size
-    counts: list[NDArray[np.int64] | None] = []
+    counts: dict[int, NDArray[np.int64] | None] = {}  # by the number of their first row
 
     def blocks() -> Iterator[Rows]:
-        width = dim
+        width, row = dim, 0
         for batch in table.batches(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
             if len(batch):
                 batch.validate(full=True)
-                counts.append(_counts(batch))
+                counts[row] = _counts(batch, row, path)
                 words, values = _block(batch, width, path)
-                width = values.shape[1]
+                width, row = values.shape[1], row + len(words)
                 yield words, values
 
     parsed = blocks()
@@ -184,23 +184,33 @@ def _read_table(path: str | Path, sniffed: Sniff, table: _OpenTable, lenient: bo
     if 4 * rows * width > justified(size):
         raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
     vectors = collected(path, sniffed, (rows, width), chain([first], parsed), lenient, limit)
-    known = [values for values in counts if values is not None]
-    if vectors.skipped or not known or len(known) < len(counts):
+    known = [values for values in counts.values() if values is not None]
+    if vectors.skipped or not known:
         return vectors
+    if len(known) < len(counts):
+        raise _null_count(next(row for row, values in counts.items() if values is None), path)
     return replace(vectors, counts=np.concatenate(known)[: len(vectors.words)])
 
 
-def _counts(batch: Any) -> NDArray[np.int64] | None:
-    """Return a copy of the column `count`, which would keep the whole batch in memory; None if one is unknown."""
+def _counts(batch: Any, row: int, path: str | Path) -> NDArray[np.int64] | None:
+    """Return a copy of the column `count`, which would keep the whole batch in memory; None if there is none.
+
+    row: the number of the first row. All counts may be null, which means that they are unknown. Raise DataError if some
+    are, or are not whole numbers.
+    """
     import pyarrow as pa
 
-    if "count" not in batch.schema.names or not pa.types.is_integer(batch.schema.field("count").type):
+    if "count" not in batch.schema.names or (column := batch.column("count")).null_count == len(batch):
         return None
-    column = batch.column("count")
-    try:
-        return None if column.null_count else np.array(column.cast(pa.int64()))
-    except pa.ArrowInvalid:
-        return None
+    if column.null_count:
+        raise _null_count(row + column.is_null().index(True).as_py(), path)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise DataError(f"{path}: the column `count` has type {str(column.type)[:100]}, expected whole numbers")
+    return whole_numbers(np.array(column), path, row)
+
+
+def _null_count(row: int, path: str | Path) -> DataError:
+    return DataError(f"{path}, row {row:,}: the count is null, and others are not: write it, or leave out the column")
 
 
 def _block(batch: Any, width: int | None, path: str | Path) -> Rows:

@@ -16,6 +16,7 @@ import math
 import warnings
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,6 +131,20 @@ def as_float32(block: NDArray[Any]) -> NDArray[np.float32]:
         return np.array(block, np.float32)
 
 
+def whole_numbers(counts: NDArray[Any], path: str | Path, first: int = 0) -> NDArray[np.int64]:
+    """Return counts (V,) of any type as int64. first: the number of the first row.
+
+    Raise DataError if they are not numbers, or for the first that is not a whole number or too large.
+    """
+    if counts.ndim != 1 or counts.dtype.kind not in "iuf":
+        raise DataError(f"{path}: counts is a {counts.ndim}-d array of {counts.dtype}, expected whole numbers")
+    with np.errstate(invalid="ignore"):
+        whole = counts.astype(np.int64)
+    if (bad := np.flatnonzero((whole != counts) | ((whole < 0) & (counts > 0)))).size:
+        raise DataError(f"{path}, row {first + bad[0]:,}: the count {counts[bad[0]]} is not a whole number below 2^63")
+    return whole
+
+
 def collected(
     path: str | Path, sniffed: Sniff, shape: tuple[int, int], rows: Iterable[Rows], lenient: bool, limit: int | None,
     counts: NDArray[np.int64] | None = None,
@@ -177,7 +192,9 @@ def write_npy(file: BinaryIO, table: Table) -> None:
 
 
 def write_words(file: BinaryIO, table: Table) -> None:
-    """Write one word per line."""
+    """Write one word per line. A byte order mark is only written before a first word that looks as if it had one."""
+    if table.words[0].startswith(BOM_UTF8):
+        file.write(BOM_UTF8)
     file.writelines(word + b"\n" for word in table.words)
 
 
@@ -192,11 +209,10 @@ def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
     with open_input(path) as (file, _):
         header = Header.of(file, path)
         V, d = header.check(path)
-        if (end := file.tell() + header.size) > sniffed.size:
-            raise TruncatedFile(
-                f"{path}: the header promises {end:,} bytes, but the file has {sniffed.size:,}: it is cut off or its"
-                " header is wrong"
-            )
+        if (end := file.tell() + header.size) != sniffed.size:
+            why = "it is cut off or its header is wrong" if end > sniffed.size else "bytes follow the array"
+            problem = f"{path}: the header promises {end:,} bytes, but the file has {sniffed.size:,}: {why}"
+            raise (TruncatedFile if end > sniffed.size else DataError)(problem)
         beside = WORD_LIST.beside(path)
         words = _lines(path, beside, V + 1)
         if len(words) != V and not lenient:
@@ -206,9 +222,9 @@ def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
 
 
 def _lines(path: str | Path, beside: Path, most: int) -> list[bytes]:
-    """Return the lines of the file beside an array, at most `most`, without blank lines at the end.
+    """Return the lines of the file beside an array, at most `most`. Raise DataError if it is missing.
 
-    Raise DataError if the file is missing.
+    A byte order mark and blank lines at the end are left out.
     """
     try:
         regular_size(beside)
@@ -221,7 +237,7 @@ def _lines(path: str | Path, beside: Path, most: int) -> list[bytes]:
         lines.append(line.rstrip(b"\r\n"))
     while lines and not lines[-1]:
         lines.pop()
-    return lines
+    return [lines[0].removeprefix(BOM_UTF8), *lines[1:]] if lines else lines
 
 
 def write_npz(file: BinaryIO, table: Table) -> None:
@@ -249,9 +265,11 @@ def read_npz(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
         member, header = archive.open("vectors")
         shape = header.check(path, "scales" in archive.names)
         words = archive.array("words")
-        if words.dtype != np.uint8 or words.ndim != 1:
-            raise DataError(f"{path}: words is an array of {words.dtype}, expected bytes: UTF-8 joined by newlines")
-        listed = words.tobytes().split(b"\n")
+        if words.ndim != 1 or (words.dtype != np.uint8 and words.dtype.kind != "U"):
+            raise DataError(
+                f"{path}: words is an array of {words.dtype}, expected strings, or bytes: UTF-8 joined by newlines"
+            )
+        listed = list(map(str.encode, words.tolist())) if words.dtype.kind == "U" else words.tobytes().split(b"\n")
         scales, counts = (
             np.atleast_1d(archive.array(name)) if name in archive.names else None for name in ("scales", "counts")
         )
@@ -260,10 +278,9 @@ def read_npz(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
                 raise DataError(f"{path}: {shape[0]:,} vectors, but {name} has {len(array):,}")
         if scales is not None and (scales.dtype.kind != "f" or scales.ndim != 1):
             raise DataError(f"{path}: scales is an array of {scales.dtype}, expected one floating-point number per row")
-        if counts is not None and (counts.dtype != np.int64 or counts.ndim != 1):
-            counts = None
         factors = None if scales is None else as_float32(scales)
-        return collected(path, sniffed, shape, header.rows(listed, member, path, factors), lenient, limit, counts)
+        whole = None if counts is None else whole_numbers(counts, path)
+        return collected(path, sniffed, shape, header.rows(listed, member, path, factors), lenient, limit, whole)
 
 
 @contextmanager

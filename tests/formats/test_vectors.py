@@ -457,12 +457,12 @@ def test_lenient_reading_skips_and_counts_bad_rows(tmp_path, content, words, ski
 
 @pytest.mark.parametrize("format", ["text", "glove", "binary"])
 def test_lenient_reading_mends_words_and_says_which(tmp_path, format):
-    rows = [b"the", b"caf\xe9", b"new\tyork", b"new_york", b""]
+    rows = [b"the", b"caf\xe9", b"new\tyork", b"new_york", b"", b"the", b"x", b"y"]
     if format == "binary":
-        content = b"6 2\n" + b"".join(row + b" " + ROW for row in [*rows, b"the"])
+        content = b"8 2\n" + b"".join(row + b" " + ROW for row in rows)
         places = [f", row {row}, byte {byte}" for row, byte in ((2, 16), (3, 29), (4, 46), (5, 63), (6, 72))]
     else:
-        content = b"6 2\n" * (format == "text") + b"".join(row + b" 1 2\n" for row in [*rows, b"the"])
+        content = b"8 2\n" * (format == "text") + b"".join(row + b" 1 2\n" for row in rows)
         places = [f":{n + (format == 'text')}" for n in range(2, 7)]
     problems = [
         "the word b'caf\\xe9' is not UTF-8: now 'caf\ufffd'",
@@ -475,9 +475,25 @@ def test_lenient_reading_mends_words_and_says_which(tmp_path, format):
     with pytest.raises(DataError, match="`w2vtrain convert --repair` writes a clean copy"):
         read_vectors(path)
     found = read_vectors(path, lenient=True)
-    assert found.words == ["the", "caf\ufffd", "new_york"]
+    assert found.words == ["the", "caf\ufffd", "new_york", "x", "y"]
     assert (found.skipped, found.mended) == (3, 2)
     assert found.flaws == [f"{path}{place}: {problem}" for place, problem in zip(places, problems, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"3 2\nthe 1 2 3\nof 3 4 5\n, 1 2\n", r"file:2: the word 'the 1' .* now 'the_1'; 2 of 3 rows are invalid"),
+        ("2 2\nкот 1 2\nпёс 1 3\n".encode("koi8-r"), "2 of 2 rows are invalid, too many to repair: check the header"),
+        (b"the 1.5 2.5\nof nan 1\nby inf 2\n", "file:2: a value is not a finite number: left out; 2 of 3 rows"),
+    ],
+    ids=["dimension", "encoding", "values"],
+)
+def test_a_file_with_more_wrong_rows_than_right_ones_is_not_repaired(tmp_path, w2vtrain_here, content, message):
+    with pytest.raises(DataError, match=message):
+        read_vectors(put(tmp_path, content), lenient=True)
+    code, _, said = w2vtrain_here(["convert", "file", "--repair", "-o", "clean.txt"], tmp_path)
+    assert (code, said.count("\n"), (tmp_path / "clean.txt").exists()) == (65, 1, False), said
 
 
 @pytest.mark.parametrize("first", ["new york 1 2\n", ". . . 1 2\n", "1 2 1 2\n", " 1 2\n"])
@@ -517,6 +533,58 @@ def test_blank_lines_at_the_end_of_other_formats_are_ignored(tmp_path):
     with (tmp_path / "v.words.txt").open("ab") as beside:
         beside.write(b"\n\n")
     assert read_vectors(tmp_path / "v.npy").words == WORDS
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize("header", [b"2 2\n", b""], ids=["word2vec", "glove"])
+def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog, monkeypatch, size, header):
+    if size == "large":
+        monkeypatch.setattr(vector_rows, "LARGE_BYTES", 1)
+    path = put(tmp_path, header + b"the 0.25 1.5\nof 0.5 0.")
+    assert read_vectors(path).matrix.tolist() == [[0.25, 1.5], [0.5, 0.0]]
+    problem = "file: the last line has no newline: the file may be cut off, and digits be missing"
+    assert caplog.messages == [str(tmp_path / problem)]
+    assert read_vectors(path, limit=1).words == ["the"]
+    put(tmp_path, header + b"the 0.25 1.5\nof 0.5 0.\n\n")
+    assert read_vectors(path).words == ["the", "of"]
+    assert len(caplog.messages) == 1
+
+
+def test_the_shell_warns_of_a_last_line_without_newline(tmp_path, w2vtrain_here):
+    put(tmp_path, b"the 0.25 1.5\nof 0.5 0.")
+    code, _, said = w2vtrain_here(["neighbors", "file", "the"], tmp_path)
+    assert (code, said.count("\n")) == (0, 1)
+    assert said.startswith("w2vtrain: warning: file: the last line has no newline")
+
+
+def test_bytes_after_an_array_are_refused(tmp_path):
+    write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
+    with (tmp_path / "v.npy").open("ab") as file:
+        file.write(b"\0")
+    with pytest.raises(DataError, match=r"v\.npy: the header promises 200 bytes, but the file has 201: bytes follow"):
+        read_vectors(tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_big_endian_values_are_refused(tmp_path, whole):
+    matrix = np.random.default_rng(1).normal(size=(50, 20))
+    matrix = (np.rint(10 * matrix) if whole else matrix).astype(">f4")
+    rows = b"".join(b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(matrix))
+    with pytest.raises(DataError, match="file: the values are big-endian: write them little-endian"):
+        read_vectors(put(tmp_path, b"%d %d\n" % matrix.shape + rows))
+
+
+@pytest.mark.parametrize("name", ["v.words.txt", "v.metadata.tsv"])
+@pytest.mark.parametrize("first", ["the", "\ufeffthe", "\ufeff", "\ufeff\ufeffthe"])
+def test_a_byte_order_mark_before_words_is_not_part_of_the_first(tmp_path, name, first):
+    """Programs that read UTF-8 remove one mark, such as a browser for the projector; a word may begin with another."""
+    suffix = ".npy" if name == "v.words.txt" else ".tsv"
+    write_vectors(tmp_path / f"v{suffix}", [first, "of"], MATRIX[:2])
+    assert (tmp_path / name).read_text("utf-8-sig").splitlines() == [first, "of"]
+    if suffix == ".npy":
+        assert read_vectors(tmp_path / "v.npy").words == [first, "of"]
+        put(tmp_path, f"\ufeff{first}\nof\n".encode(), name)
+        assert read_vectors(tmp_path / "v.npy").words == [first, "of"]
 
 
 def test_missing_files_and_folders_raise_input_missing(tmp_path):

@@ -5,6 +5,7 @@ settings, are read by model_file.py.
 """
 
 import io
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -33,6 +34,7 @@ from w2vtrain.system.folders import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
 
+log = logging.getLogger(__name__)
 SAMPLED_ROWS = 1000
 """Rows that `Output.estimated_size` writes in memory."""
 ENTRY_BYTES = 64
@@ -309,10 +311,14 @@ def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:
     """Return the keys, vectors, attributes and n-grams of a file of KeyedVectors, or of any that `read_vectors` reads.
 
     mmap: None, or the mode in which the vectors of a file of KeyedVectors are mapped instead of read ("r", "r+", "c").
-    The errors are those of `read_vectors`.
+    The errors are those of `read_vectors`, but for a value that is not finite in a file of KeyedVectors, which may have
+    any: unless mapped, that is a warning.
     """
     if sniff(path).kind == KIND:
-        return read_keyed(path, mmap)
+        keys, matrix, attributes, ngrams = read_keyed(path, mmap)
+        if mmap is None and matrix.size and (bad := first_not_finite(matrix)) is not None:
+            log.warning("%s: the vector of %r (row %d) has a value that is NaN or too large", path, keys[bad], bad)
+        return keys, matrix, attributes, ngrams
     if mmap is not None:
         raise DataError(f"{path}: only files written by KeyedVectors.save can be mapped: leave out mmap")
     vectors = read_vectors(path)

@@ -3,6 +3,7 @@
 Strict and lenient reading is in _rows.py; the distinction from binary files is in _word2vec.py.
 """
 
+import logging
 import re
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -33,6 +34,7 @@ from w2vtrain.formats.vector_formats._word2vec import (
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.system.machine import automatic_threads
 
+log = logging.getLogger(__name__)
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER_BYTES = 64
 DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL)
@@ -103,6 +105,7 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
         line_number += count
         return count
 
+    rest = b""
     with closing(_blocks(file, rows)) as blocks:
         for names, values, rest in blocks:
             if count := take(len(names)):
@@ -115,6 +118,8 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
                     _parse_lines(left[i : i + count], rows, line_number - count)
             if rows.missing(1) == 0:
                 return
+    if rest and not rest.endswith(b"\n"):
+        log.warning("%s: the last line has no newline: the file may be cut off, and digits be missing", rows.name)
 
 
 def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDArray[np.float32], bytes]]:

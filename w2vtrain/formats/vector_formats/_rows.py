@@ -66,6 +66,7 @@ class Collector:
         self.skipped = self.mended = 0
         self.flaws: list[str] = []  # of the first REPORTED rows that were skipped or mended
         self._garbled = 0  # rows that were skipped, or whose mended word is hardly the one that was meant
+        self._repeated = 0  # of these, valid rows with a word that occurred before
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
         self._bytes, self._free = 0, 0  # bytes of words and vectors so far; bytes that fit, once it matters
@@ -152,6 +153,7 @@ class Collector:
                 if self.coding:
                     self.skipped += 1
                     continue
+                self._repeated += not problem
                 problem += f"{'; ' * bool(problem)}the word {word[:60]!r} occurs a second time"
                 word = None
             if problem:
@@ -176,10 +178,11 @@ class Collector:
 
     def result(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return the words and the (V, d) float32 matrix. Raise DataError if most rows are not what was meant."""
-        if 2 * self._garbled > (rows := len(self.words) + self.skipped):
+        invalid, rows = self._garbled - self._repeated, len(self.words) + self.skipped
+        if 2 * invalid > rows:
             raise DataError(
-                f"{self.flaws[0]}; {self._garbled:,} of {rows:,} rows are invalid, too many to repair: check the header"
-                " and the encoding"
+                f"{self.flaws[0]}; {invalid:,} of {rows:,} rows are invalid, too many to repair: check the header and"
+                " the encoding"
             )
         if self._matrix is not None:
             return self.words, self._matrix[: len(self.words)]

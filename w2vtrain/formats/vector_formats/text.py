@@ -127,7 +127,7 @@ def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDA
 
     Compiled code parses large files, on all cores, while the rows of earlier blocks are added.
     """
-    blocks = line_blocks(file, MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim)
+    blocks = _line_blocks(file, MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim)
     if not rows.is_large:
         for block in blocks:
             yield [], np.empty((0, rows.dim), np.float32), block
@@ -142,7 +142,7 @@ def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDA
         yield from (future.result() for future in ahead)
 
 
-def line_blocks(file: BinaryIO, longest: int) -> Iterator[bytes]:
+def _line_blocks(file: BinaryIO, longest: int) -> Iterator[bytes]:
     """Yield blocks of whole lines, of which one that is longer than `longest` bytes may be cut.
 
     Blank lines at the end of the file are left out.

@@ -5,9 +5,7 @@ This module reads no further and ignores file names.
 
 import os
 import re
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.fasttext_file import READER as FASTTEXT
@@ -39,17 +37,15 @@ MODEL_READERS = {MODEL.name: read_model, FASTTEXT.name: read_parts}
 """What reads a whole model, by the kind that `sniff` returns."""
 
 
-def readers() -> dict[str, Read]:
-    """Return what reads the vectors of each kind of file that has any, by the kind that `sniff` returns."""
-    of_formats: dict[str, Read] = {name: partial(_read, name) for name, form in formats().items() if form.is_read}
-    return {reader.name: reader.read for reader in MODEL_FILES} | of_formats
+def readers() -> list[str]:
+    """Return the kinds of files that contain vectors, as `sniff` returns them."""
+    return [*(reader.name for reader in MODEL_FILES), *(name for name, form in formats().items() if form.is_read)]
 
 
-def _read(name: str, *given: Any) -> Any:
-    """Read a file of a format, whose module is imported."""
-    read = code(name).read
-    assert read
-    return read(*given)
+def reader_of(kind: str) -> Read | None:
+    """Return what reads the vectors of a kind of file, whose module is imported; None if it has no vectors."""
+    own = next((reader.read for reader in MODEL_FILES if reader.name == kind), None)
+    return own or (code(kind).read if kind in formats() else None)
 
 
 def sniff(path: str | Path) -> Sniff:

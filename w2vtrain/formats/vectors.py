@@ -21,7 +21,7 @@ from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError,
 from w2vtrain.formats.model_file import KIND, KeyedArrays, read_keyed
 from w2vtrain.formats.precision import check_range
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
-from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, readers, sniff
+from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, reader_of, sniff
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES, collect_rows
@@ -292,7 +292,7 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
     if limit is not None and limit < 1:
         raise UsageError(f"limit must be 1 or more, not {limit}")
     sniffed = sniff(path)
-    read = readers().get(sniffed.kind)
+    read = reader_of(sniffed.kind)
     if read is None:
         note = sniffed.note or "a vocabulary (lines of a word and its count): it has no vectors"
         raise DataError(f"{path} is {note}")

@@ -18,11 +18,9 @@ HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t
 # Bytes that do not occur in text: all below space, except for white space.
 CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
 
-DECIMAL = rb"-?\d+(\.\d+|(\.\d+)?e[-+]?\d+)"
-"""A number that is not written as an integer, as `text.write` writes all of them."""
+DECIMAL = rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?"
+"""A number that is not written as an integer. `text.write` writes all numbers so, and most programs do."""
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf(inity)?)", re.IGNORECASE)
-FRACTION = re.compile(rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?", re.IGNORECASE)
-"""A number that is not written as an integer, by any program."""
 INTEGER = re.compile(rb"[-+]?\d+")
 FIRST_LINES = 5
 SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
@@ -120,7 +118,7 @@ def _only_numbers(row: bytes) -> bool:
     fields = row.replace(b",", b" ").split()
     return (
         bool(fields)
-        and (FRACTION.fullmatch(fields[0]) is not None or b"\t" in row.strip())
+        and (re.fullmatch(DECIMAL, fields[0], re.IGNORECASE) is not None or b"\t" in row.strip())
         and numbers_at_end(fields) == len(fields)
     )
 

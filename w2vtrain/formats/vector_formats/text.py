@@ -37,7 +37,7 @@ from w2vtrain.system.machine import automatic_threads
 log = logging.getLogger(__name__)
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER_BYTES = 64
-DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL)
+DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL, re.IGNORECASE)
 BLOCK_BYTES = 1 << 20
 """Bytes of text that are parsed at a time."""
 

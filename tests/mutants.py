@@ -85,8 +85,8 @@ MUTANTS = (
         "system/test_compression.py::test_all_readers_report_the_same_damage_with_the_same_message",
     ),
     Mutant(
-        "file-that-all-can-write", "system/trust.py", "modes and status.st_mode & stat.S_IWOTH",
-        "modes and status.st_mode & stat.S_IXOTH",
+        "file-that-all-can-write", "system/trust.py", "status.st_mode & stat.S_IWOTH",
+        "status.st_mode & stat.S_IXOTH",
         "kernels/test_jit.py",
     ),
     # kernels

@@ -289,7 +289,8 @@ class KernelCache(FunctionCache):
 
     def _stored(self, path: Path) -> bytes:
         try:
-            with os.fdopen(open_trusted(path, trust(self._folder)), "rb") as file:
+            trust(self._folder)
+            with os.fdopen(open_trusted(path), "rb") as file:
                 return file.read()
         except PermissionError as error:
             _refuse(path, error)

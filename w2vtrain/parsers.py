@@ -38,8 +38,9 @@ class Parser:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the settings table: the parser, the help text, and other names of the setting."""
+    """A row of the settings table: the section of the help, the parser, the help text, and other names."""
 
+    section: str
     parser: Parser
     text: str
     names: tuple[str, ...] = ()

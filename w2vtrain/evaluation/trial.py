@@ -177,7 +177,7 @@ def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Pa
     run.warn = lambda text: say(f"warning: {text}")
     request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():
-        run.read(settings, {"cwd": str(Path.cwd()), "request": request}, anew=True)
+        run.read(settings, {"cwd": str(Path.cwd()), "request": request}, ("sources", "heldout"), anew=True)
         run.begin_outputs(complete=False)
         result = _train(trial, settings, Curve(settings, trial, say, curve), run)
         write_json(path, result)

@@ -245,9 +245,14 @@ OPTIONS: dict[str, Declared] = {
 request_options = all_of(*OPTIONS.values())
 
 
-def affecting(*roles: Role) -> tuple[str, ...]:
-    """Return the names of the fields of a request that affect this."""
-    return tuple(row.name for row in fields(FitRequest) if row.metadata.get("affects") in roles)
+def _affecting(*what: Role) -> tuple[str, ...]:
+    return tuple(row.name for row in fields(FitRequest) if row.metadata.get("affects") in what)
+
+
+DECIDING, FILES, STATED = _affecting(Role.LEARNED), _affecting(Role.FILE), _affecting(*Role)
+"""Names of fields: those that affect what is learned, those that name files to write, and those with any effect, which
+must be equal on all ranks.
+"""
 
 
 def encoding_folder(cache_dir: str | None, output: str) -> Path | None:

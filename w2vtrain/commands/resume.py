@@ -21,7 +21,7 @@ from w2vtrain.commands.options import (
     force_option,
     quiet_option,
 )
-from w2vtrain.commands.request import OPTIONS, FitRequest, Role, affecting
+from w2vtrain.commands.request import FILES, OPTIONS, FitRequest
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
@@ -101,7 +101,7 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
 
 def named_files(request: FitRequest) -> dict[str, str]:
     """Return the files to write, by the name of the field; standard output is none."""
-    return {name: file for name in affecting(Role.FILE) if (file := getattr(request, name)) and file != STDOUT}
+    return {name: file for name in FILES if (file := getattr(request, name)) and file != STDOUT}
 
 
 def asked_before(run: Path, config: "Config") -> FitRequest:

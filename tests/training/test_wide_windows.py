@@ -14,9 +14,9 @@ from w2vtrain.text.sentences import Sentences
 from w2vtrain.training import space, trainer
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, longest_sentence
+from w2vtrain.training.parts import window_size
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.predictor import window_size
 from w2vtrain.training.space import position_rows
 
 SMALL = {"vector_size": 8, "min_count": 1, "sample": 0, "threads": 1, "epochs": 1}

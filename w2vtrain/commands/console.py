@@ -23,8 +23,7 @@ from w2vtrain.system.parallel import held_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.perplexity import PerplexityScore
-from w2vtrain.training.state import Epoch, Progress, State
+from w2vtrain.training.state import Epoch, PerplexityScore, Progress, State
 
 LONG_EPOCH_SECONDS = 5.0
 """Minimum duration in seconds of an epoch whose end is printed; shorter ones appear only in the log and the record."""

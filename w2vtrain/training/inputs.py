@@ -25,14 +25,14 @@ from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, l
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
-from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.predictor import window_size
+from w2vtrain.training.parts import window_size
 
 if TYPE_CHECKING:
+    from w2vtrain.text.phrase_table import PhraseTable
     from w2vtrain.training.warm_start import WarmStart
 
 NAME = re.compile(r"[/\\\\*?\[]|\.\w{1,10}$|^-$")
@@ -156,8 +156,10 @@ def _source_of(sources: Sources, settings: Settings) -> Source:
 
 
 @lru_cache(1)
-def _table(path: str, size: int, modified: int) -> PhraseTable:
+def _table(path: str, size: int, modified: int) -> "PhraseTable":
     """Return the table of phrases in a file, which is read once unless its size or time of modification changes."""
+    from w2vtrain.text.phrase_table import PhraseTable
+
     return PhraseTable.load(path)
 
 

@@ -17,8 +17,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Engine
-from w2vtrain.engines.window_engine import WindowEngine
-from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
+from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, Stopped, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import engine_of
 from w2vtrain.probability.dense import one_thread
@@ -35,10 +34,8 @@ from w2vtrain.training.fingerprint import Fingerprint, Origin, other_inputs
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
 from w2vtrain.training.outcome import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.predictor import predictor
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
-from w2vtrain.training.scoring_units import Interrupted
 from w2vtrain.training.space import Footprint, engine_that_fits, keeps_best
 from w2vtrain.training.state import Epoch, Progress, Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
@@ -277,6 +274,8 @@ class Trainer:
                     self.end_epoch(self.state.last)
                 self.run.pause(self.snapshot)
                 if self.probe and self.probe.due():
+                    from w2vtrain.training.predictor import predictor  # needed only by probes
+
                     self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
                 continues = not self.has_ended() and self.ranks.wait()
         self.check(largest)
@@ -321,7 +320,7 @@ class Trainer:
                     return
                 yield self.train_slice(order, part, thread)
 
-        threads = 0 if self.total <= TINY and isinstance(self.engine, WindowEngine) else self.schedule.threads
+        threads = 0 if self.total <= TINY and engine_of(self.settings.objective) == "windows" else self.schedule.threads
         return parallel(work, threads, "w2vtrain learner")
 
     def slices(self, order: Order) -> Iterator[slice]:
@@ -386,7 +385,7 @@ class Trainer:
             self.run.pause(self.snapshot, milestone=True)
         try:
             score = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
-        except Interrupted:
+        except Stopped:
             self.run.pause(self.snapshot)  # raises Stopped
             raise
         self.early_stopping.finish(epoch, score, weights)

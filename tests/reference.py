@@ -203,8 +203,8 @@ def with_bias(h, bias):
 def learn_window(architecture, objective, window, found, rows, output, lr, bias=False):
     """Train on a window (context words, how many come before the target), from old values. Return (loss, examples)."""
     context, left = window
-    if hasattr(architecture, "pace"):
-        lr *= architecture.pace(len(context))
+    if hasattr(architecture, "rate_scale"):
+        lr *= architecture.rate_scale(len(context))
     old, loss, changes = output.copy(), 0.0, []
     old_rows = rows.copy()
     numbered = parts(architecture, context, left)

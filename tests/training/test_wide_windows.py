@@ -70,7 +70,7 @@ FULL = """
 from w2vtrain.architectures.cbow_sum import CbowSum
 
 class FullPace(CbowSum):
-    def pace(self, n):
+    def rate_scale(self, n):
         return 1.0
 
 ARCHITECTURE = FullPace
@@ -80,7 +80,7 @@ ARCHITECTURE = FullPace
 @pytest.fixture(scope="module")
 def full_pace(tmp_path_factory):
     """Return the file of an architecture without the lower rate; it is one file, so that its kernels compile once."""
-    path = tmp_path_factory.mktemp("pace") / "full.py"
+    path = tmp_path_factory.mktemp("rate_scale") / "full.py"
     path.write_text(FULL)
     return str(path)
 

@@ -186,6 +186,11 @@ class Trainer:
             events.subwords(self.engine.subwords)
         heldout = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
         self.early_stopping = EarlyStopping(heldout, settings, ids.vocabulary, events)
+        if heldout and not self.engine.objective.is_language_model():
+            events.warning(
+                f"{settings.objective} learns no probabilities, so the perplexity of the held-out text does not say"
+                " which epoch has the best vectors: use another objective, or leave the held-out text out"
+            )
         self.schedule, self.state, self.losses = self.engine.schedule, State(), Losses()
         self.clock = clock or Clock(self.schedule.seconds)
         self.total, self.dealt = int(self.text.words.sum()) * self.schedule.epochs, 0

@@ -8,7 +8,7 @@ from typing import cast
 
 from w2vtrain.errors import DataError, shown
 from w2vtrain.system.reading import stream_of
-from w2vtrain.tables.columns import PIECE_BYTES, column_of
+from w2vtrain.tables.columns import batches, column_of
 from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.source import File
 
@@ -44,24 +44,19 @@ def _open(file: File, column: str, raw: Raw, name: str, delimiter: str) -> Opene
     if names.count(column) != 1:
         problem = "two columns are named" if column in names else "no column"
         raise DataError(f"{file.path}: {problem} {shown(column)}; the columns are: {column_of(names)}")
-    return Opened(False, _pieces(rows, names.index(column), len(names), file.path))
+    cells = batches(_cells(rows, names.index(column), len(names), file.path), len)
+    return Opened(False, (Piece("\n".join([*batch, ""]).encode("utf-8", "surrogateescape")) for batch in cells))
 
 
-def _pieces(rows: Iterator[tuple[int, list[str]]], column: int, columns: int, path: str) -> Iterator[Piece]:
-    """Yield the cells of a column, each followed by a newline. Raise DataError for a row with more or fewer cells."""
-    cells, size = list[str](), 0
+def _cells(rows: Iterator[tuple[int, list[str]]], column: int, columns: int, path: str) -> Iterator[str]:
+    """Yield the cells of a column. Raise DataError for a row with more or fewer cells."""
     for number, (line, row) in enumerate(rows, 1):
         if len(row) != columns:
             raise DataError(
                 f"{path}:{line}: row {number:,} has {len(row):,} cells, and the header {columns:,}: put cells that"
                 " contain a delimiter, a newline or a quote in quotes, and double the quotes in them"
             )
-        cells.append(row[column])
-        size += len(row[column])
-        if size >= PIECE_BYTES:
-            yield Piece("\n".join([*cells, ""]).encode("utf-8", "surrogateescape"))
-            cells, size = [], 0
-    yield Piece("\n".join([*cells, ""]).encode("utf-8", "surrogateescape"))
+        yield row[column]
 
 
 CSV = Format("CSV", (".csv",), partial(_open, name="CSV", delimiter=","))

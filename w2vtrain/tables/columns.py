@@ -174,8 +174,8 @@ def _flat(array: Array) -> Array:
     """Return an array of strings as large_binary, which is a view of most types."""
     import pyarrow
 
-    if pyarrow.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    if pyarrow.types.is_dictionary(array.type):  # dictionary_decode() does not know the string_view of Polars
+        return _flat(array.dictionary).take(array.indices)
     if pyarrow.types.is_string_view(array.type):
         array = array.cast(pyarrow.large_string())
     return array.cast(pyarrow.large_binary())

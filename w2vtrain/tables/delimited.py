@@ -16,6 +16,14 @@ MAX_CELL_CHARACTERS = 1 << 28
 """A cell that is longer begins with a quote that is not closed."""
 
 
+REMEDIES = {
+    ";": ";: convert the file, for example with csvformat -d ';' of csvkit",
+    "\t": "tabs: name the file .tsv",
+    ",": "commas: name the file .csv",
+}
+"""What to do about a first line of one cell that contains another separator."""
+
+
 def _rows(file: File, raw: Raw, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not empty, each with the number of its first line."""
     data = cast(io.BufferedReader, stream_of(raw(file)))
@@ -36,11 +44,23 @@ def _rows(file: File, raw: Raw, delimiter: str) -> Iterator[tuple[int, list[str]
         ) from None
 
 
-def _open(file: File, column: str, raw: Raw, name: str, delimiter: str) -> Opened:
-    rows = _rows(file, raw, delimiter)
+def _header(file: File, rows: Iterator[tuple[int, list[str]]], column: str = "") -> list[str]:
+    """Take the names of the columns from the rows. Raise DataError if they are not separated as they should be."""
     _, names = next(rows, (1, None))
     if names is None:
-        raise DataError(f"{file.path}: empty {name} file: its first line must have the names of the columns")
+        raise DataError(f"{file.path}: empty file: its first line must have the names of the columns")
+    if len(names) == 1 and names != [column] and (mark := next((mark for mark in REMEDIES if mark in names[0]), "")):
+        raise DataError(f"{file.path}: the columns seem to be separated by {REMEDIES[mark]}")
+    return names
+
+
+def _names(file: File, raw: Raw, delimiter: str) -> list[str]:
+    return _header(file, _rows(file, raw, delimiter))
+
+
+def _open(file: File, column: str, raw: Raw, delimiter: str) -> Opened:
+    rows = _rows(file, raw, delimiter)
+    names = _header(file, rows, column)
     if names.count(column) != 1:
         problem = "two columns are named" if column in names else "no column"
         raise DataError(f"{file.path}: {problem} {shown(column)}; the columns are: {column_of(names)}")
@@ -59,5 +79,5 @@ def _cells(rows: Iterator[tuple[int, list[str]]], column: int, columns: int, pat
         yield row[column]
 
 
-CSV = Format("CSV", (".csv",), partial(_open, name="CSV", delimiter=","))
-TSV = Format("TSV", (".tsv",), partial(_open, name="TSV", delimiter="\t"))
+CSV = Format("CSV", (".csv",), partial(_open, delimiter=","), partial(_names, delimiter=","))
+TSV = Format("TSV", (".tsv",), partial(_open, delimiter="\t"), partial(_names, delimiter="\t"))

@@ -101,4 +101,9 @@ def _piece(values: list[Any], lists: bool) -> Piece:
     return Piece(encoded(values) if lists else "\n".join([*values, ""]).encode())
 
 
-JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson", ".json"), _open)
+def _names(file: File, raw: Raw) -> list[str]:
+    """Return the keys of the first record."""
+    return list(next(_records(file, raw), ("", {}))[1])
+
+
+JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson", ".json"), _open, _names)

@@ -3,8 +3,9 @@
 import pytest
 
 from w2vtrain.embeddings.categories import read_categories
-from w2vtrain.embeddings.datasets import read_pairs
-from w2vtrain.errors import InputMissing, UsageError
+from w2vtrain.embeddings.datasets import read_pairs, read_questions, read_translations
+from w2vtrain.embeddings.outliers import read_topics
+from w2vtrain.errors import DataError, InputMissing, UsageError
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.suspicions import undecoded
 
@@ -47,6 +48,63 @@ def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(t
 def test_a_header_of_categories_is_left_out(tmp_path):
     (tmp_path / "c.tsv").write_text("word\tcategory\napple\tfruit\ncat\tanimal\n")
     assert list(read_categories(tmp_path / "c.tsv")) == [("apple", "fruit"), ("cat", "animal")]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("king queen 1_000\n", ":1: expected two words and a score"),
+        ("king queen \u0663\n", ":1: expected two words and a score"),
+        ("king queen 1\nking man\n", ":2: expected two words and a score, got 'king man'"),
+        ("king queen 1\n# men\n", ":2: expected two words and a score, got '# men'"),
+    ],
+    ids=["underscore", "Arabic digit", "no score", "comment below"],
+)
+def test_pairs_without_a_plain_number_are_refused_with_their_line(tmp_path, text, message):
+    (tmp_path / "p").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        list(read_pairs(tmp_path / "p"))
+
+
+def test_a_first_line_without_known_names_that_has_no_score_is_reported(tmp_path, caplog):
+    path = tmp_path / "p"
+    for first, reported in (("king queen high", 1), ("a b score", 0), ("word1 word2 gold", 0)):
+        caplog.clear()
+        path.write_text(f"# published in 2002\n{first}\nking queen 8.5\nman woman 8.3\n")
+        assert list(read_pairs(path)) == ROWS
+        assert caplog.text.count(f"the line {first!r} is taken for the names of columns") == reported
+
+
+def test_words_that_begin_with_a_hash_are_words(tmp_path):
+    path = tmp_path / "w"
+    path.write_text("#metoo movement 7\nking queen 8\n#a b 1\n")
+    assert [row[0] for row in read_pairs(path)] == ["#metoo", "king", "#a"]
+    path.write_text("# hashtags\nword\tclass\n#metoo\ttag\n")
+    assert list(read_categories(path)) == [("#metoo", "tag")]
+    path.write_text("# English, German\n#a\t#b\n")
+    assert read_translations(path) == [("#a", "#b")]
+
+
+def test_translations_of_three_words_without_a_tab_are_refused(tmp_path):
+    path = tmp_path / "w"
+    path.write_text("new york\tnueva york\tnote\nice cream helado\n")
+    with pytest.raises(DataError, match=r"w:2: expected two words, got 'ice cream helado'; a tab separates"):
+        read_translations(path)
+
+
+def test_two_topics_in_a_file_are_refused_and_hidden_files_are_left_out(tmp_path):
+    (tmp_path / "a.txt").write_text("a\nb\n\nodd\n\n")
+    (tmp_path / "._a.txt").write_bytes(b"\0\5\x16\7")
+    assert list(read_topics(tmp_path)) == [(["a", "b"], ["odd"])]
+    (tmp_path / "a.txt").write_text("a\nb\n\nodd\n\nc\nd\n\nodder\n")
+    with pytest.raises(DataError, match=r"a\.txt:6: a word after the outliers: write one file per topic"):
+        list(read_topics(tmp_path))
+
+
+def test_pairs_of_bats_are_refused_with_what_to_write(tmp_path):
+    (tmp_path / "L01.txt").write_text("gasp\tpant/sigh\nwater\tfluid\n")
+    with pytest.raises(DataError, match=r"L01\.txt:1: a pair of words, as in BATS: combine each two pairs"):
+        list(read_questions(tmp_path / "L01.txt"))
 
 
 def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):

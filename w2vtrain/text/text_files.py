@@ -362,6 +362,22 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
     return paths
 
 
+def would_read(source: str, file: str) -> bool:
+    """Return whether a source names a file or a folder that does not exist yet: in its folder, or as its pattern."""
+    path = Path(os.path.realpath(file))
+    if Path(source).exists():
+        folders = [source]
+    elif has_magic(source):
+        pattern = os.path.realpath(source)
+        deeper = (pattern.replace("**/", "*/" * depth) for depth in range(len(path.parts)))
+        if any(map(path.match, deeper)):
+            return True
+        folders = glob(source, recursive=True)  # noqa: PTH207
+    else:
+        return False
+    return any(Path(os.path.realpath(name)) in path.parents for name in folders if Path(name).is_dir())
+
+
 def _unreadable(error: OSError) -> None:
     raise InputMissing(f"{error.filename}: cannot be read: {reason(error)}") from error
 

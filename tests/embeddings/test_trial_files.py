@@ -1,7 +1,11 @@
 """Files as programs and people write them: layouts that are clear are read, and others are refused, never misread."""
 
+import re
+from functools import partial
+
 import pytest
 
+import w2vtrain
 from w2vtrain.embeddings.categories import read_categories
 from w2vtrain.embeddings.datasets import read_pairs, read_questions, read_translations
 from w2vtrain.embeddings.outliers import read_topics
@@ -118,3 +122,48 @@ def test_text_in_another_encoding_is_named_with_the_command_that_converts_it():
     assert undecoded(1, 100) is None
     assert "37 of 404 words are not UTF-8" in undecoded(37, 404)
     assert "iconv -f latin1 -t utf8" in undecoded(37, 404)
+
+
+@pytest.fixture
+def odd_text(tmp_path):
+    """Return a folder with a text with a word in another encoding and one that is too long, and with a model of others."""
+    text = b"the cat sat\n" * 60
+    (tmp_path / "odd.txt").write_bytes(text + b"caf\xe9 the\n" + b"x" * 1001 + b" cat\n")
+    (tmp_path / "text.txt").write_bytes(text)
+    about = {"vector_size": 3, "epochs": 1, "sample": 0, "threads": 1}
+    w2vtrain.train(tmp_path / "text.txt", **about).save(tmp_path / "m")
+    return tmp_path
+
+
+ODD = ("odd.txt: 1 tokens over 1,000 bytes skipped", "odd.txt: 1 tokens of invalid UTF-8 repaired")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["vocab", "odd.txt"],
+        ["phrases", "odd.txt", "-o", "-"],
+        ["perplexity", "m", "odd.txt"],
+        ["fit", "text.txt", "--heldout", "odd.txt", "-o", "v.txt", "--epochs", "1", "--sample", "0"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_says_what_it_skips_and_repairs(odd_text, w2vtrain_here, words):
+    code, _, said = w2vtrain_here(words, odd_text)
+    assert code == 0, said
+    assert all(said.count(f"warning     {odd}") == 1 for odd in ODD), said
+
+
+def test_python_warns_of_what_is_skipped_and_repaired_unless_a_callback_takes_it(odd_text):
+    about = {"vector_size": 3, "epochs": 1, "sample": 0, "threads": 1}
+    for read in (partial(w2vtrain.train, **about), w2vtrain.find_phrases):
+        with pytest.warns(UserWarning, match="1 tokens") as found:
+            read(odd_text / "odd.txt")
+        assert [re.split("has |odd.txt: ", str(warning.message))[1] for warning in found] == [
+            "1 tokens over 1,000 bytes skipped", "1 tokens of invalid UTF-8 repaired"
+        ]  # fmt: skip
+    said = []
+    w2vtrain.train(
+        odd_text / "text.txt", heldout=odd_text / "odd.txt", events=w2vtrain.Events(warning=said.append), **about
+    )
+    assert [sentence.rpartition("/")[2] for sentence in said] == list(ODD)

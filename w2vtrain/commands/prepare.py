@@ -72,13 +72,16 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
     with imports():
         from w2vtrain.text.encoded import count
     with closing(console):
-        return count(
+        vocabulary, stats = count(
             text,
             min_count=settings.min_count,
             max_vocab=settings.max_vocab,
             threads=threads_of(settings.threads)[0],
             progress=console.events().reading,
         )
+    for oddity in stats.oddities():
+        console.note_warning(f"{text.name}: {oddity}")
+    return vocabulary, stats
 
 
 @command(epilog=CODES)
@@ -142,7 +145,8 @@ def phrases(
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
     folder = encoding_folder(cache_dir, outputs[0])
     with closing(console):
-        lines = read_text(text, threads=threads, folder=folder, progress=console.events().reading)
+        progress, warn = console.events().reading, console.note_warning
+        lines = read_text(text, threads=threads, folder=folder, progress=progress, warn=warn)
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)

@@ -126,7 +126,7 @@ def test_text_in_another_encoding_is_named_with_the_command_that_converts_it():
 
 @pytest.fixture
 def odd_text(tmp_path):
-    """Return a folder with a text with a word in another encoding and one that is too long, and with a model of others."""
+    """Return a folder with a text of two odd words, not UTF-8 and too long, one without, and a model of the latter."""
     text = b"the cat sat\n" * 60
     (tmp_path / "odd.txt").write_bytes(text + b"caf\xe9 the\n" + b"x" * 1001 + b" cat\n")
     (tmp_path / "text.txt").write_bytes(text)

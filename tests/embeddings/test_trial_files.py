@@ -1,5 +1,6 @@
 """Files as programs and people write them: layouts that are clear are read, and others are refused, never misread."""
 
+import json
 import re
 from functools import partial
 
@@ -116,6 +117,39 @@ def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):
     (tmp_path / "b.txt").symlink_to(tmp_path / "gone")
     with pytest.raises(InputMissing, match=r"b\.txt: is a symbolic link to a file that does not exist"):
         Corpus([str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [(b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a document of Microsoft")],
+)
+def test_files_that_are_no_text_are_named_by_their_kind(tmp_path, start, kind):
+    (tmp_path / "a").write_bytes(start)
+    with pytest.raises(DataError, match=f"a: {kind}.*, not text: extract its text first"):
+        list(Corpus([str(tmp_path / "a")]).read())
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('# w2vtrain phrases {"scoring":"npmi"}\n', "table of phrases"),
+        ('{"event":"start","time":1}\n', "log of a run"),
+        ('[\n  {\n    "job": {}\n  }\n]\n', "results of a comparison"),
+        ('{\n  "job": {}\n}\n', "results of a comparison"),
+    ],
+)
+def test_info_knows_what_other_commands_write(tmp_path, w2vtrain_here, text, kind):
+    (tmp_path / "f").write_text(text)
+    code, said, _ = w2vtrain_here(["info", "f", "--json"], tmp_path)
+    assert (code, json.loads(said)["kind"]) == (0, kind)
+
+
+@pytest.mark.parametrize("text", ['vector_size = "x"\n', "window = -1\n", "size = 3\nvector_size = 4\n"])
+def test_errors_in_a_settings_file_name_it(tmp_path, w2vtrain_here, text):
+    (tmp_path / "c.toml").write_text(text)
+    (tmp_path / "t.txt").write_text("a b\n" * 9)
+    code, _, said = w2vtrain_here(["fit", "t.txt", "-o", "v.txt", "--config", "c.toml"], tmp_path)
+    assert (code, said.startswith("w2vtrain: error: c.toml: ")) == (78, True), said
 
 
 def test_text_in_another_encoding_is_named_with_the_command_that_converts_it():

@@ -189,6 +189,12 @@ def test_sample_may_end_inside_a_character_or_a_line():
             assert word in warning
 
 
+def test_lines_that_end_with_cr_alone_are_named():
+    (warning,) = suspicions((POEM * 9).replace("\n", "\r").encode() + b"\n")
+    assert "looks like text whose lines end with CR (old Macintosh), which makes one line of it: convert it" in warning
+    assert suspicions(POEM.replace("\n", "\r\n").encode()) == []
+
+
 PIECES = [b'"', b",", b"\t", b"|", b"\n", b"\r", b" ", b"{", b"}", b"[", b"a", b"1", b"-1", b"1.5", b"nan", b"1e999"]
 PIECES += [b"2 3\n", b"99999999999999999 -5\n", "中".encode(), "ก".encode(), b"\xff", b"\xe4\xb8", b"\0", b"\x1c"]
 PIECES += [b"\xef\xbb\xbf", b'{"a": 1}\n', b"w 5\n", b"w 1.5 2\n", b'1,"a\nb",2\n', "\u3000\u2028".encode()]

@@ -60,8 +60,17 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
-    descriptions = [_json(sample, lines) or _numbers(sample, lines) or _table(sample), *_unsegmented(sample)]
+    form = _json(sample, lines) or _numbers(sample, lines) or _table(sample)
+    descriptions = [_carriage_returns(sample), form, *_unsegmented(sample)]
     return [f"{name} looks like {description}" for description in filter(None, descriptions)]
+
+
+def _carriage_returns(sample: bytes) -> str | None:
+    """Describe text whose lines end with CR alone, which is white space here; return None for other text."""
+    alone = sample.count(b"\r") - sample.count(b"\r\n")
+    if alone < 2 or alone < SAME_FORMAT_SHARE * (alone + sample.count(b"\n")):
+        return None
+    return "text whose lines end with CR (old Macintosh), which makes one line of it: convert it with tr '\\r' '\\n'"
 
 
 def _unsegmented(sample: bytes) -> list[str]:

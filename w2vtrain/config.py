@@ -341,6 +341,7 @@ def broken_rules(settings: Settings) -> list[str]:
         (settings.minn > settings.maxn, f"{label('minn')}: {settings.minn} is more than maxn, {settings.maxn}"),
         (alpha == 0, "alpha: 0 would learn nothing"),
         (settings.seconds == 0, "seconds: 0 would learn nothing"),
+        (0 < settings.sample < 1e-12, f"sample: {settings.sample:g} would keep no words; 0 keeps all"),
         (
             settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
             f"{label('shrink_windows')}: draws window sizes from 1 to {spelled('window')}, but"

@@ -10,7 +10,7 @@ import w2vtrain
 from w2vtrain.embeddings.categories import read_categories
 from w2vtrain.embeddings.datasets import read_pairs, read_questions, read_translations
 from w2vtrain.embeddings.outliers import read_topics
-from w2vtrain.errors import DataError, InputMissing, UsageError
+from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.suspicions import undecoded
 
@@ -150,6 +150,11 @@ def test_errors_in_a_settings_file_name_it(tmp_path, w2vtrain_here, text):
     (tmp_path / "t.txt").write_text("a b\n" * 9)
     code, _, said = w2vtrain_here(["fit", "t.txt", "-o", "v.txt", "--config", "c.toml"], tmp_path)
     assert (code, said.startswith("w2vtrain: error: c.toml: ")) == (78, True), said
+
+
+def test_a_threshold_that_keeps_no_words_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="sample: 1e-300 would keep no words; 0 keeps all"):
+        w2vtrain.train([["a", "b"]] * 9, sample=1e-300, sentence_end=True)
 
 
 def test_text_in_another_encoding_is_named_with_the_command_that_converts_it():

@@ -20,8 +20,8 @@ LEAVES = {
     "architecture checks": "w2vtrain.evaluation.architecture_checks",
     "comparisons": "w2vtrain.evaluation.comparison",
 }
-TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
-"""Suffixes of files that are tables and cannot be text."""
+TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+"""Suffixes of files that are tables."""
 
 
 def is_there(name: str) -> bool:

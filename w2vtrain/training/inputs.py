@@ -6,7 +6,7 @@ Nothing is trained here. fingerprint.py is how a resumed run detects that they h
 import copy
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -188,18 +188,22 @@ def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> in
 
 
 def heldout_text(
-    sources: Sources, settings: Settings, vocabulary: Vocabulary, folder: Path | None = None
-) -> tuple[Chunks, float]:
+    sources: Sources, settings: Settings, vocabulary: Vocabulary, folder: Path | None = None,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> tuple[Chunks, float]:  # fmt: skip
     """Return held-out text encoded with a vocabulary, and the share of its tokens that are in it, 0 to 1.
 
-    Raise the same errors as `encode`.
+    warn: called with what was skipped or replaced. Raise the same errors as `encode`.
     """
+    source = heldout_of(sources, settings)
     ids = encode(
-        heldout_of(sources, settings),
+        source,
         vocabulary=vocabulary,
         max_sentence=settings.max_sentence,
         sentence_end=settings.sentence_end,
         threads=1,
         folder=folder,
     )
+    for oddity in ids.stats.oddities():
+        warn(f"{source.name}: {oddity}")
     return chunks_of(ids, settings), ids.words / max(1, ids.stats.token_count)

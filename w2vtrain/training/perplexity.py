@@ -7,7 +7,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -76,11 +76,13 @@ def score_parts(
 
 
 def perplexity(
-    model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None
-) -> tuple[PerplexityScore, np.ndarray | None, float]:
+    model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> tuple[PerplexityScore, np.ndarray | None, float]:  # fmt: skip
     """Return a model's score on text with its parts, see score_parts, and the share of known tokens, 0 to 1.
 
-    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file.
+    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file;
+    warn: called with what was skipped or replaced.
     """
     with one_thread():
         settings, vocabulary, predictor = model_predictor(model)
@@ -89,7 +91,7 @@ def perplexity(
                 f"{label('phrases')}: the model was trained with phrases: name their table, {shown(settings.phrases)}"
             )
         settings = replace(settings, phrases=phrases)
-        text, coverage = heldout_text(sources, settings, vocabulary)
+        text, coverage = heldout_text(sources, settings, vocabulary, warn=warn)
         return (*score_parts(predictor, text, threads, watch), coverage)
 
 

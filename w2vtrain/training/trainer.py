@@ -184,7 +184,9 @@ class Trainer:
         self.engine = engine_that_fits(plan, ids.vocabulary, self.text, ranks.copies)
         if self.engine.subwords:
             events.subwords(self.engine.subwords)
-        heldout = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
+        heldout = None
+        if inputs.heldout:
+            heldout, _ = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder, events.warning)
         self.early_stopping = EarlyStopping(heldout, settings, ids.vocabulary, events)
         if heldout and not self.engine.objective.is_language_model():
             events.warning(

@@ -19,6 +19,7 @@ LEAVES = {
     "objective checks": "w2vtrain.evaluation.objective_checks",
     "architecture checks": "w2vtrain.evaluation.architecture_checks",
     "comparisons": "w2vtrain.evaluation.comparison",
+    "gensim": "w2vtrain.compat.conversion",
 }
 TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 """Suffixes of files that are tables."""

@@ -24,9 +24,8 @@ from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import STDOUT, among
 from w2vtrain.system.machine import threads_of
-from w2vtrain.system.same_file import among
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.inputs import Inputs

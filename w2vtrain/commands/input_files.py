@@ -19,8 +19,7 @@ import click
 
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
-from w2vtrain.system.files import STDOUT
-from w2vtrain.system.same_file import among
+from w2vtrain.system.files import STDOUT, among
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
@@ -113,7 +112,7 @@ def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
 def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
     """Raise UsageError if two outputs, or an output and an input, are the same file; `-` may be an input and an output.
 
-    What is the same file is defined in same_file.py.
+    What is the same file is defined in files.py.
     """
     for number, file in enumerate(outputs):
         if among(file, outputs[:number]):

@@ -18,9 +18,8 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
-from w2vtrain.system.files import STDOUT, check_writable, sweep, write_json
+from w2vtrain.system.files import STDOUT, answering, check_writable, sweep, write_json
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.storage import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder

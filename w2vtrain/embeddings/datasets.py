@@ -1,4 +1,4 @@
-"""Read the questions and word pairs of evaluation sets, within size limits, and map words to vocabulary indices.
+"""Read the questions and word pairs of evaluation sets, within size limits.
 
 analogies.py and similarity.py score them.
 """
@@ -6,7 +6,7 @@ analogies.py and similarity.py score them.
 import csv
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, dropwhile, islice
 from pathlib import Path
 
@@ -199,20 +199,3 @@ def read_plain_pairs(path: str | Path, delimiter: str | None, encoding: str) -> 
             yield fields[0], fields[1], rating
         elif not line.startswith("#"):
             logger.info("%s:%d: skipped, because it is not two words and a number", path, number)
-
-
-def frequent_words(words: list[str], restrict_vocab: int | None) -> list[str]:
-    """Return the first `restrict_vocab` words, or all if it is None. Raise UsageError if it is below 1."""
-    if restrict_vocab is not None and restrict_vocab < 1:
-        raise UsageError(f"restrict_vocab must be 1 or more, not {restrict_vocab}")
-    return words[:restrict_vocab]
-
-
-def case_folding(case_insensitive: bool) -> Callable[[str], str]:
-    """Return the function that maps all forms of a word to one string: to upper case, as gensim does, or unchanged."""
-    return str.upper if case_insensitive else str
-
-
-def first_indices(words: Sequence[str], fold: Callable[[str], str]) -> dict[str, int]:
-    """Return the index of each folded word; if several are equal, that of the first, which is the most frequent."""
-    return {fold(word): index for index, word in reversed(list(enumerate(words)))}

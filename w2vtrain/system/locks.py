@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import socket
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,9 +15,8 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from w2vtrain.errors import OutputError, reason, spelled
-from w2vtrain.system.files import temporary_name
+from w2vtrain.system.files import answering, open_regular, temporary_name
 from w2vtrain.system.machine import process_exists
-from w2vtrain.system.storage import answering, is_held, open_regular, remove_file
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 OWNER_PREFIX = "process "
@@ -56,20 +56,20 @@ class Lock:
         """Release the lock. The file stays, unless `remove` is set: then it is deleted.
 
         It is deleted while the lock is held, so that no other process can take a lock whose file is about to disappear.
-        On Windows, it must be closed first; if another process opens it in between, it cannot be deleted and stays.
+        Windows deletes only closed files, so another process that opens it in between keeps it.
         """
-        close_first = False
+        if sys.platform == "win32":
+            os.close(self._handle)
+            if remove:
+                with suppress(OSError):
+                    self.path.unlink()
+            return
         for _ in range(2 if remove else 0):  # storage that fails once must not leave the lock of a finished run
-            try:
+            with suppress(OSError):  # a leftover lock file does no harm
                 if self._has_name():
                     self.path.unlink()
                     break
-            except OSError as error:  # a leftover lock file does no harm
-                close_first = is_held(error)
         os.close(self._handle)
-        if close_first:
-            with suppress(OSError):
-                remove_file(self.path)
 
     def _take(self) -> int:
         try:
@@ -95,7 +95,7 @@ def check_lock(path: Path, protected: str) -> None:
             handle = open_regular(name, os.O_RDWR | flags)
         if is_new:
             os.close(handle)
-            remove_file(name)
+            name.unlink()
     except OSError as error:
         raise _unusable(path, protected, error) from error
     if not is_new:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from w2vtrain.system.storage import NO_FOLLOW, open_regular, remove_file
+from w2vtrain.system.files import open_regular
 
 
 class Trusted(NamedTuple):
@@ -54,12 +54,12 @@ def _new_files_in(folder: Path) -> Trusted:
     trusted = _root_and_me()
     path = folder / f".probe-{secrets.token_hex(8)}"
     with suppress(OSError):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             status = os.fstat(handle)
         finally:
             os.close(handle)
-            remove_file(path)
+            path.unlink(missing_ok=True)
         return Trusted(trusted.owners | {status.st_uid}, not status.st_mode & stat.S_IWOTH)
     return trusted
 

@@ -88,8 +88,10 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
 
 def write_results(
     request: FitRequest, model: Model, run: Run, warnings: Sequence[str] = (), kept: "WarmStart | None" = None
-) -> None:
+) -> str:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
+
+    Return which vectors of the model were written: see formats.transforms.exported.
 
     warnings: that were reported, for the record; kept: what has other words to write.
     """
@@ -130,6 +132,7 @@ def write_results(
     for file in sorted(filter(None, writers), key=lambda file: file == STDOUT):
         writers[file](file, owned(file))
     run.end_outputs()
+    return export
 
 
 def results_bytes(

@@ -31,8 +31,6 @@ MAX_CONFIG_BYTES = 16 << 20
 REMEDY = "; remove the folder to start over"
 FREE_SETTINGS = ("threads",)
 """Settings that may change when a run is resumed."""
-DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary", "freeze")
-"""Fields of the request that affect the result, in addition to the settings."""
 LEFTOVER = re.compile("|".join(temporary_pattern(name) for name in (CONFIG, VOCABULARY)) + f"|{checkpoint.PARTIAL}")
 """Names of what a killed run leaves in its folder."""
 
@@ -62,12 +60,15 @@ class Config:
         """Return the config of a run that begins."""
         return cls(SCHEMA, secrets.token_hex(8), cwd, request, settings)
 
-    def changes_since(self, before: "Config") -> list[str]:
-        """Return the differences that affect the result, each like "alpha 0.05, not 0.1"."""
+    def changes_since(self, before: "Config", deciding: Iterable[str]) -> list[str]:
+        """Return the differences that affect the result, each like "alpha 0.05, not 0.1".
+
+        deciding: names of the arguments in `request` that affect it, in addition to the settings.
+        """
         names = [name for name in self.settings if name not in FREE_SETTINGS]
         return [
             *differences(before.settings, self.settings, names),
-            *differences(before.request, self.request, DECIDING_FIELDS),
+            *differences(before.request, self.request, deciding),
         ]
 
     def owns(self, path: str) -> bool:

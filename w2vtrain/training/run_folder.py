@@ -113,13 +113,17 @@ class RunFolder(Run):
         """The folder in which the ranks of a job share the encoded corpus."""
         return self.cache.resolve() / f"{NAME}-{self.id}" if self.cache else self.folder.resolve() / CORPUS
 
-    def read(self, settings: Settings, description: dict[str, Any], anew: bool = False) -> None:
+    def read(
+        self, settings: Settings, description: dict[str, Any], deciding: Sequence[str] = (), anew: bool = False
+    ) -> None:
         """Find out which run the folder belongs to, and load the checkpoint to resume from. Nothing is changed yet.
 
         Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
         checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
         start over if `anew`, else raise ConfigError. Likewise, if config.json has another schema, start over if `anew`,
         else raise DataError.
+
+        description: the fields `cwd` and `request` of config.json; deciding: see `Config.changes_since`.
         """
         # Convert tuples to lists, as JSON does: this is compared with a config that was read.
         now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
@@ -127,7 +131,7 @@ class RunFolder(Run):
         self.is_new = before is None
         changed = []
         if before:
-            changed = self.config.changes_since(before)
+            changed = self.config.changes_since(before, deciding)
             if changed and not anew and (checkpoint.numbers(self.folder) or before.complete):
                 raise ConfigError(
                     f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"

@@ -39,6 +39,7 @@ ORDER = [
     "api",
     "commands",
     "tables",
+    "export",
     "distributed",
     "evaluation",
     "pictures",
@@ -47,7 +48,7 @@ ORDER = [
     "__main__",
     "__init__",
 ]
-LEAVES = {"tables", "distributed", "evaluation", "pictures", "compat"}
+LEAVES = {"tables", "export", "distributed", "evaluation", "pictures", "compat"}
 """Folders that import the core, and without which it works."""
 DOORS = {"doors", "cli", "__init__"}
 """Modules of the core that name leaves: tables of what is imported on use."""

@@ -205,4 +205,4 @@ def test_python_warns_of_what_is_skipped_and_repaired_unless_a_callback_takes_it
     w2vtrain.train(
         odd_text / "text.txt", heldout=odd_text / "odd.txt", events=w2vtrain.Events(warning=said.append), **about
     )
-    assert [sentence.rpartition("/")[2] for sentence in said] == list(ODD)
+    assert [sentence.rpartition("/")[2] for sentence in said if "odd.txt" in sentence] == list(ODD)

@@ -36,7 +36,17 @@ import zstandard
 
 from w2vtrain import config, parsers
 from w2vtrain.commands import request, resume
-from w2vtrain.embeddings import analogies, categories, datasets, intervals, keyed_vectors, model, outliers, similarity
+from w2vtrain.embeddings import (
+    analogies,
+    categories,
+    datasets,
+    intervals,
+    keyed_rows,
+    keyed_vectors,
+    model,
+    outliers,
+    similarity,
+)
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables, trial
 from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, sniff, vector_formats, vectors
@@ -59,7 +69,7 @@ SLOWEST = 20  # seconds per input
 MODULES = (
     analogies, categories, checkpoint, classes, columns, comparison, comparison_picture,
     comparison_tables, compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines,
-    json_text, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, request, resume,
+    json_text, keyed_rows, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, request, resume,
     run_folder, safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
     word_files,
     tomllib._parser, tomllib._re,

@@ -23,9 +23,10 @@ LEAVES = {
     "objective checks": "w2vtrain.evaluation.objective_checks",
     "architecture checks": "w2vtrain.evaluation.architecture_checks",
     "comparisons": "w2vtrain.evaluation.comparison",
+    "gensim": "w2vtrain.compat.conversion",
 }
-TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
-"""Suffixes of files that are tables and cannot be text."""
+TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+"""Suffixes of files that are tables."""
 
 
 def is_there(name: str) -> bool:

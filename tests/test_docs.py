@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pages import ARCHITECTURES, OBJECTIVES, PAGES, SIDED, SMOOTHED, blocks, changed
 
-from w2vtrain.evaluation import architecture_checks
-from w2vtrain.evaluation.objective_steps import Finding
+from w2vtrain.leaves.compare import architecture_checks
+from w2vtrain.leaves.compare.objective_steps import Finding
 
 ROOT = Path(__file__).parent.parent
 ADDED = "ranking or smoothed or sided"

@@ -19,7 +19,7 @@ import w2vtrain
 from w2vtrain import cli
 from w2vtrain.commands.shell import explained
 from w2vtrain.embeddings.model import Model, save_model
-from w2vtrain.evaluation import comparison
+from w2vtrain.leaves.compare import comparison
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
 from w2vtrain.training.state import PerplexityScore

@@ -1,6 +1,6 @@
 """Carry out what a `fit` command asks for: join the ranks of an MPI job, train as planned, and write the results.
 
-fit_plan.py decides what to do, training/trainer.py trains, and outputs.py writes. distributed/ has what ranks exchange.
+fit_plan.py decides what to do, training/trainer.py trains, and outputs.py writes. leaves/mpi/ has what ranks exchange.
 """
 
 import json

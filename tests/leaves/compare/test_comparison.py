@@ -22,10 +22,10 @@ import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError, Relayed, W2VError
-from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables
-from w2vtrain.evaluation import trial as trial_module
-from w2vtrain.evaluation.contenders import Contender, contenders
-from w2vtrain.evaluation.result import check_result
+from w2vtrain.leaves.compare import comparison, comparison_picture, comparison_tables
+from w2vtrain.leaves.compare import trial as trial_module
+from w2vtrain.leaves.compare.contenders import Contender, contenders
+from w2vtrain.leaves.compare.result import check_result
 from w2vtrain.objectives import objectives
 from w2vtrain.system import children
 from w2vtrain.system.json_text import json_text
@@ -33,7 +33,7 @@ from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.trainer import train
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_each_contender_has_its_own_options_and_settings():

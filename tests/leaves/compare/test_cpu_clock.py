@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from w2vtrain.config import validated
-from w2vtrain.evaluation.cpu_clock import CpuClock
+from w2vtrain.leaves.compare.cpu_clock import CpuClock
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training import inputs, trainer
 from w2vtrain.training.inputs import Inputs

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from w2vtrain.errors import Relayed
-from w2vtrain.evaluation import measure
-from w2vtrain.evaluation.systems import Job
 from w2vtrain.formats.vectors import Vectors
+from w2vtrain.leaves.compare import measure
+from w2vtrain.leaves.compare.systems import Job
 from w2vtrain.system.children import ChildEnded
 
 

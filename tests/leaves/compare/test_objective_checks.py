@@ -10,10 +10,10 @@ from reference import problem_of
 import w2vtrain
 from w2vtrain import objectives
 from w2vtrain.errors import BelowThreshold, ConfigError
-from w2vtrain.evaluation import objective_checks
-from w2vtrain.evaluation.known_language import distance, language
-from w2vtrain.evaluation.objective_checks import findings, learns
-from w2vtrain.evaluation.objective_steps import Finding, computes
+from w2vtrain.leaves.compare import objective_checks
+from w2vtrain.leaves.compare.known_language import distance, language
+from w2vtrain.leaves.compare.objective_checks import findings, learns
+from w2vtrain.leaves.compare.objective_steps import Finding, computes
 
 PACKAGE = Path(objectives.__file__).parent
 STEP = "return learn_softmax(self.output, H, targets, lr, work)"

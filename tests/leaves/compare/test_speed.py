@@ -14,9 +14,9 @@ from reference import zipf_text
 
 from w2vtrain.cli import cli
 from w2vtrain.errors import ConfigError, UsageError
-from w2vtrain.evaluation.measure import Measurement
-from w2vtrain.evaluation.speed import Bench
-from w2vtrain.evaluation.systems import SYSTEMS, Job
+from w2vtrain.leaves.compare.measure import Measurement
+from w2vtrain.leaves.compare.speed import Bench
+from w2vtrain.leaves.compare.systems import SYSTEMS, Job
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
 
 
 def test_other_systems_are_measured_only_on_what_they_support(monkeypatch):
-    monkeypatch.setattr("w2vtrain.evaluation.speed.measure", lambda job, questions, pairs: job)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: None)
+    monkeypatch.setattr("w2vtrain.leaves.compare.speed.measure", lambda job, questions, pairs: job)
+    monkeypatch.setattr("w2vtrain.leaves.compare.speed.warm_up", lambda job: None)
     ours = Job("w2vtrain", "skipgram", "neg", "corpus")
     systems = [ours, replace(ours, system="gensim", alpha=0.1)]
     jobs = Bench().side_by_side(systems, ["cbow", "vlbl"], ["hs", "nce"], 1, None, ())
@@ -77,8 +77,8 @@ def test_systems_and_numbers_of_threads_take_turns(corpus, tmp_path, monkeypatch
         cpu = wall * job.threads
         return Measurement(job, 1000, cpu, wall, cpu, wall, 1 << 20, {"analogies": 0.1})
 
-    monkeypatch.setattr("w2vtrain.evaluation.speed.measure", made_up)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: None)
+    monkeypatch.setattr("w2vtrain.leaves.compare.speed.measure", made_up)
+    monkeypatch.setattr("w2vtrain.leaves.compare.speed.warm_up", lambda job: None)
     done = run(
         corpus, "--systems", "w2vtrain,gensim", "--models", "skipgram",
         "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
@@ -117,8 +117,8 @@ def test_numbers_of_epochs_and_noise_words_are_measured_in_turns(corpus, monkeyp
         measured.append(job)
         return Measurement(job, 1000, None, None, 1.0, 1.0, 1 << 20, {})
 
-    monkeypatch.setattr("w2vtrain.evaluation.speed.measure", made_up)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: warmed.append(job))
+    monkeypatch.setattr("w2vtrain.leaves.compare.speed.measure", made_up)
+    monkeypatch.setattr("w2vtrain.leaves.compare.speed.warm_up", lambda job: warmed.append(job))
     done = run(
         corpus, "--systems", "w2vtrain,gensim", "--models", "cbow",
         "--objectives", "neg,hs", "--epochs", "1,4,1", "--epochs", "gensim=1", "--negative", "5,15",
@@ -183,7 +183,9 @@ def test_an_error_names_the_systems_if_none_is_installed(corpus, monkeypatch):
 
 def test_a_job_of_another_system_does_not_load_our_kernels():
     """Their memory would count as that system's."""
-    code = "import sys, w2vtrain.evaluation.systems; print(sorted({'numba', 'llvmlite', 'scipy'} & set(sys.modules)))"
+    code = (
+        "import sys, w2vtrain.leaves.compare.systems; print(sorted({'numba', 'llvmlite', 'scipy'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

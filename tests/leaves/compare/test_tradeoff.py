@@ -2,9 +2,9 @@
 
 import pytest
 
-from w2vtrain.evaluation.measure import Measurement
-from w2vtrain.evaluation.systems import Job
-from w2vtrain.evaluation.tradeoff import STYLES, best, equal_times, labels, picture, points, table, table_within
+from w2vtrain.leaves.compare.measure import Measurement
+from w2vtrain.leaves.compare.systems import Job
+from w2vtrain.leaves.compare.tradeoff import STYLES, best, equal_times, labels, picture, points, table, table_within
 
 
 def made(seconds, analogies, system="w2vtrain", seed=1, pairs=0.5, **settings):
@@ -69,7 +69,7 @@ def test_labels_have_only_what_distinguishes_the_curves():
 def test_the_picture_has_a_panel_per_evaluation_set_and_a_curve_per_setting(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     drawn = []
-    monkeypatch.setattr("w2vtrain.evaluation.tradeoff.save_figure", lambda figure, *_: drawn.append(figure))
+    monkeypatch.setattr("w2vtrain.leaves.compare.tradeoff.save_figure", lambda figure, *_: drawn.append(figure))
     picture(points(FOUND), tmp_path / "plot.png")
     (figure,) = drawn
     assert [axes.get_title("left") for axes in figure.axes] == ["analogies", "wordsim"]
@@ -88,7 +88,7 @@ def test_an_unknown_score_is_never_the_best_and_is_not_drawn(tmp_path, monkeypat
     """A correlation is NaN if the vectors have too few of the words."""
     pytest.importorskip("matplotlib")
     drawn = []
-    monkeypatch.setattr("w2vtrain.evaluation.tradeoff.save_figure", lambda figure, *_: drawn.append(figure))
+    monkeypatch.setattr("w2vtrain.leaves.compare.tradeoff.save_figure", lambda figure, *_: drawn.append(figure))
     nan = float("nan")
     some = points(
         [made(1, 0.1, epochs=1, pairs=nan), made(2, 0.2, epochs=2, pairs=0.4), made(3, 0.3, "gensim", pairs=nan)]

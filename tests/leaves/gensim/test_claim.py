@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from w2vtrain import Word2Vec
-from w2vtrain.compat.claim import BUSY
+from w2vtrain.leaves.gensim.claim import BUSY
 
 TEXT = [["red", "green", "blue"], ["cat", "dog", "cow"]] * 9
 SMALL = {"vector_size": 4, "min_count": 1, "sample": 0, "workers": 1, "epochs": 2}

@@ -9,8 +9,8 @@ from test_word2vec import NEW, SENTENCES, SMALL
 
 import w2vtrain
 from w2vtrain import FastText
-from w2vtrain.compat.learning import settings_for
 from w2vtrain.formats.subwords import Ngrams, Subwords
+from w2vtrain.leaves.gensim.learning import settings_for
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan

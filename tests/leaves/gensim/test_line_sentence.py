@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import w2vtrain
-from w2vtrain.compat import line_sentence as module
-from w2vtrain.compat.line_sentence import LineSentence, PathLineSentences, Text8Corpus
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError
+from w2vtrain.leaves.gensim import line_sentence as module
+from w2vtrain.leaves.gensim.line_sentence import LineSentence, PathLineSentences, Text8Corpus
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.text_files import Corpus

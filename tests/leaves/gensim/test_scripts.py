@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCRIPTS = sorted(path.stem for path in (Path(__file__).parent / "scripts").glob("*.py"))
 QUICK = ("tutorial",)
 IMPORT = re.compile(r"^( *from )gensim\.models(?:\.word2vec|\.callbacks|\.fasttext)?(?= import)", re.MULTILINE)

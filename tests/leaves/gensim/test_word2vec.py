@@ -13,9 +13,9 @@ import pytest
 
 import w2vtrain
 from w2vtrain import Word2Vec
-from w2vtrain.compat.learning import TrainCall, settings_for, span
-from w2vtrain.compat.word_choice import share
 from w2vtrain.config import validated
+from w2vtrain.leaves.gensim.learning import TrainCall, settings_for, span
+from w2vtrain.leaves.gensim.word_choice import share
 from w2vtrain.text.encoded import read
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training.inputs import Inputs

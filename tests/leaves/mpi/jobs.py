@@ -22,7 +22,7 @@ import os, signal, sys
 from w2vtrain import cli
 
 def at(round, act):
-    from w2vtrain.distributed.session import Session
+    from w2vtrain.leaves.mpi.session import Session
     meet, rounds = Session.meet, iter(range(1, 1 << 30))
     def disturbed(self, *arguments, **more):
         if next(rounds) == round:

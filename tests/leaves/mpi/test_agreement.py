@@ -6,10 +6,10 @@ import time
 import pytest
 from simulated import Simulated, run_ranks
 
-from w2vtrain.distributed import agreement
-from w2vtrain.distributed.agreement import together
-from w2vtrain.distributed.communicator import broadcast_bytes
 from w2vtrain.errors import DataError, Disconnected, InputMissing, MissingKey, Stopped, W2VError, WriteError
+from w2vtrain.leaves.mpi import agreement
+from w2vtrain.leaves.mpi.agreement import together
+from w2vtrain.leaves.mpi.communicator import broadcast_bytes
 
 
 class OtherError(DataError):

@@ -17,7 +17,7 @@ from w2vtrain.cli import cli
 from w2vtrain.training import checkpoint
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WHOLE = [sys.executable, "-m", "w2vtrain"]
 SETTINGS = ["--epochs", "3", "--threads", "1", "--vector-size", "16", "--checkpoint-every", "0"]
 # One rank trains alone. The first one that srun starts waits at its third slice for a signal.

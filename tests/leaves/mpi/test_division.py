@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import run_ranks
 
-from w2vtrain.distributed import division
-from w2vtrain.distributed.division import divided, stretched
 from w2vtrain.errors import InputMissing
+from w2vtrain.leaves.mpi import division
+from w2vtrain.leaves.mpi.division import divided, stretched
 from w2vtrain.text import text_files
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from simulated import run_ranks
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed import encoding as together
-from w2vtrain.distributed import shared_folder, shared_ids
-from w2vtrain.distributed.encoding import encode_together
-from w2vtrain.distributed.word_counts import dealt, packed, unpacked
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
+from w2vtrain.leaves.mpi import encoding as together
+from w2vtrain.leaves.mpi import shared_folder, shared_ids
+from w2vtrain.leaves.mpi.encoding import encode_together
+from w2vtrain.leaves.mpi.word_counts import dealt, packed, unpacked
 from w2vtrain.text import word_table
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.source import SAMPLE_BYTES, File
@@ -556,7 +556,7 @@ def test_ids_that_one_rank_cannot_open_are_written_again_by_all(tmp_path, monkey
 
 
 def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
-    monkeypatch.setattr("w2vtrain.distributed.agreement.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("w2vtrain.leaves.mpi.agreement.REPORT_SECONDS", 0.0)
     paths = write(tmp_path, [TEXT * 20])
     seen = {rank: [] for rank in range(3)}
 

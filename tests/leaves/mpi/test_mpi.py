@@ -19,9 +19,9 @@ from jobs import Job, content, names, run
 from reference import first_lines
 
 import w2vtrain
-from w2vtrain.distributed import mpi
-from w2vtrain.distributed.mpi import Mpi
 from w2vtrain.errors import ConfigError, Disconnected
+from w2vtrain.leaves.mpi import mpi
+from w2vtrain.leaves.mpi.mpi import Mpi
 from w2vtrain.training.run import STOPPED_EARLY
 
 WORDS = [
@@ -40,7 +40,7 @@ BEFORE = """if rank == {rank}:
 """Do something before a function is called on one rank."""
 SLOW = """
 import time
-from w2vtrain.distributed.session import Session
+from w2vtrain.leaves.mpi.session import Session
 meet = Session.meet
 Session.meet = lambda self, *arguments, **more: time.sleep(0.05) or meet(self, *arguments, **more)
 """
@@ -191,7 +191,7 @@ def test_signals_save_and_stop_all_ranks(folder, expected, number, whom):
 @pytest.mark.parametrize("rank", [0, 1])
 @pytest.mark.parametrize(
     ("module", "owner", "name"),
-    [("w2vtrain.distributed", "ranks", "encode_together"), ("w2vtrain.training", "trainer", "compile_engine")],
+    [("w2vtrain.leaves.mpi", "ranks", "encode_together"), ("w2vtrain.training", "trainer", "compile_engine")],
 )
 def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, owner, name):
     ended = run(folder, 2, WORDS, BEFORE.format(rank=rank, module=module, owner=owner, name=name, act=STOP))
@@ -204,7 +204,7 @@ def test_signal_before_training_stops_all_ranks(folder, expected, rank, module, 
 @real
 def test_signal_after_the_results_are_written_changes_nothing(folder):
     """The ranks leave the job then, and nothing is left that another start could continue."""
-    act = BEFORE.format(rank=0, module="w2vtrain.distributed", owner="mpi", name="Mpi.finish", act=STOP)
+    act = BEFORE.format(rank=0, module="w2vtrain.leaves.mpi", owner="mpi", name="Mpi.finish", act=STOP)
     ended = run(folder, 2, [*WORDS, "--epochs", "1"], act)
     assert (ended.code, ended.errors, names(folder)) == (0, [], ["c.txt", "v.txt", "v.txt.json"])
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.distributed.pace import MAX_CHUNKS, MIN_LONG_ROUNDS, MIN_ROUNDS, USUAL_CHUNKS, WARM_UP_DIVISOR, Pace
+from w2vtrain.leaves.mpi.pace import MAX_CHUNKS, MIN_LONG_ROUNDS, MIN_ROUNDS, USUAL_CHUNKS, WARM_UP_DIVISOR, Pace
 from w2vtrain.training.inputs import CHUNK_WORDS
 
 LONG = 10**7

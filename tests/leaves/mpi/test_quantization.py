@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from simulated import run_ranks
 
-from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.quantized_sum import QuantizedSum
-from w2vtrain.distributed.row_kernels import MIN_SCALE, add_quantized, quantize, row_bytes, views
-from w2vtrain.distributed.synchronization import Synchronizer
 from w2vtrain.engines.contract import Array, Role
+from w2vtrain.leaves.mpi import synchronization
+from w2vtrain.leaves.mpi.quantized_sum import QuantizedSum
+from w2vtrain.leaves.mpi.row_kernels import MIN_SCALE, add_quantized, quantize, row_bytes, views
+from w2vtrain.leaves.mpi.synchronization import Synchronizer
 
 FLOATS = st.floats(width=32)
 ROWS = st.integers(1, 40).flatmap(lambda columns: arrays(np.float32, (3, columns), elements=FLOATS))

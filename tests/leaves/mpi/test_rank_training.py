@@ -8,9 +8,9 @@ from reference import begin, first_lines, newest_checkpoint
 from simulated import run_ranks
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed import agreement
-from w2vtrain.distributed import ranks as mpi
 from w2vtrain.errors import DataError, Diverged, Stopped, W2VError
+from w2vtrain.leaves.mpi import agreement
+from w2vtrain.leaves.mpi import ranks as mpi
 from w2vtrain.training import checkpoint
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs

@@ -6,9 +6,9 @@ import threading
 import pytest
 from simulated import Simulated, run_ranks
 
-from w2vtrain.distributed.agreement import Standby
-from w2vtrain.distributed.session import Left, MeetingStage, RankReport, Session
 from w2vtrain.errors import ConfigError, DataError, Disconnected
+from w2vtrain.leaves.mpi.agreement import Standby
+from w2vtrain.leaves.mpi.session import Left, MeetingStage, RankReport, Session
 
 
 def test_all_ranks_get_the_sums_of_all_reports_and_the_seconds_of_each():
@@ -113,7 +113,7 @@ def test_error_that_ends_the_standby_of_one_rank_is_raised_on_all(error, message
 
 def test_standby_keeps_ranks_in_touch_for_longer_than_their_time_limit(monkeypatch):
     """Each exchange has a time limit of its own, so ranks may work for any time if they exchange something often."""
-    monkeypatch.setattr("w2vtrain.distributed.agreement.REPORT_SECONDS", 0.01)
+    monkeypatch.setattr("w2vtrain.leaves.mpi.agreement.REPORT_SECONDS", 0.01)
     exchanges, allgather, enough = itertools.count(1), Simulated.allgather, threading.Event()
 
     def counted(comm, data):

@@ -11,19 +11,19 @@ from reference import problem_of
 from simulated import Simulated, run_ranks
 
 from w2vtrain.architectures.contract import Architecture
-from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.row_updates import WINDOW_UPDATES, expected_updates
-from w2vtrain.distributed.synchronization import (
+from w2vtrain.engines.contract import Array, Role
+from w2vtrain.engines.window_kernel import Windows
+from w2vtrain.errors import ConfigError
+from w2vtrain.formats.subwords import Ngrams, Subwords
+from w2vtrain.leaves.mpi import synchronization
+from w2vtrain.leaves.mpi.row_updates import WINDOW_UPDATES, expected_updates
+from w2vtrain.leaves.mpi.synchronization import (
     BASE_LIMIT_DIVISOR,
     INPUT_UPDATES,
     MIN_EXCHANGED_ROWS,
     Synchronizer,
     shares,
 )
-from w2vtrain.engines.contract import Array, Role
-from w2vtrain.engines.window_kernel import Windows
-from w2vtrain.errors import ConfigError
-from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.objectives import build, engine_of, objectives, option_defaults
 
 ROWS, WIDTH = 700, 2

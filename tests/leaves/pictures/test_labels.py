@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2vtrain.pictures.labels import ASCENT, DESCENT, GAP, Box, place, text_width
+from w2vtrain.leaves.pictures.labels import ASCENT, DESCENT, GAP, Box, place, text_width
 
 BOUNDS = Box(0, 0, 400, 300)
 NEAR = st.integers(0, 8).map(lambda steps: 100.0 + 9 * steps)

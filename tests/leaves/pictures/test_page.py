@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from w2vtrain.pictures.page import DARK, LIGHT, MAX_CHARACTERS, page, shortened
-from w2vtrain.pictures.word_map import SCRIPT, make_map, map_facts
+from w2vtrain.leaves.pictures.page import DARK, LIGHT, MAX_CHARACTERS, page, shortened
+from w2vtrain.leaves.pictures.word_map import SCRIPT, make_map, map_facts
 
 ATTACK = "</script></title><img src=x onerror=alert(1)>\u202e\x1b[2J\n'\"&"
 # How the eye of a reader without one kind of cone sees linear RGB: Machado et al. 2009, severity 1.

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from w2vtrain.pictures.page import page
-from w2vtrain.pictures.word_map import SCRIPT, make_map, map_facts
+from w2vtrain.leaves.pictures.page import page
+from w2vtrain.leaves.pictures.word_map import SCRIPT, make_map, map_facts
 
 pytestmark = pytest.mark.slow
 DESKTOP, PHONE = {"width": 1300, "height": 900}, {"width": 390, "height": 844}

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import w2vtrain
 from w2vtrain.errors import DataError, InputMissing
-from w2vtrain.pictures import run_logs
-from w2vtrain.pictures.curves import PANELS, curves_figure
-from w2vtrain.pictures.figures import COLORS, svg_image
-from w2vtrain.pictures.run_logs import MAX_REPORTS, read_run
+from w2vtrain.leaves.pictures import run_logs
+from w2vtrain.leaves.pictures.curves import PANELS, curves_figure
+from w2vtrain.leaves.pictures.figures import COLORS, svg_image
+from w2vtrain.leaves.pictures.run_logs import MAX_REPORTS, read_run
 
 FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
 

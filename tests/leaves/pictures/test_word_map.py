@@ -11,11 +11,20 @@ import pytest
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import ConfigError, UsageError
-from w2vtrain.pictures import projection
-from w2vtrain.pictures.figures import COLORS, write_figure
-from w2vtrain.pictures.page import page, visible
-from w2vtrain.pictures.projection import project
-from w2vtrain.pictures.word_map import HEIGHT, SCRIPT, WIDTH, Chosen, content_words, make_map, map_facts, map_figure
+from w2vtrain.leaves.pictures import projection
+from w2vtrain.leaves.pictures.figures import COLORS, write_figure
+from w2vtrain.leaves.pictures.page import page, visible
+from w2vtrain.leaves.pictures.projection import project
+from w2vtrain.leaves.pictures.word_map import (
+    HEIGHT,
+    SCRIPT,
+    WIDTH,
+    Chosen,
+    content_words,
+    make_map,
+    map_facts,
+    map_figure,
+)
 
 ATTACKS = [
     "</script><img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "' onmouseover='alert(1)", "&lt;b&gt;", "]]>",

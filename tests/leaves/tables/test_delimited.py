@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError
-from w2vtrain.tables.delimited import CSV, TSV
+from w2vtrain.leaves.tables.delimited import CSV, TSV
 from w2vtrain.text.source import File
 
 

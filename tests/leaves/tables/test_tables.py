@@ -21,12 +21,12 @@ from simulated import run_ranks
 import w2vtrain
 from w2vtrain import doors
 from w2vtrain.config import Settings
-from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import CorpusChanged, DataError, InputMissing, Stopped, TokenError, UsageError, W2VError
-from w2vtrain.tables import columns
-from w2vtrain.tables.formats import FORMATS
-from w2vtrain.tables.source import Tables
+from w2vtrain.leaves.mpi.encoding import encode_together
+from w2vtrain.leaves.tables import columns
+from w2vtrain.leaves.tables.formats import FORMATS
+from w2vtrain.leaves.tables.source import Tables
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.text_files import Corpus

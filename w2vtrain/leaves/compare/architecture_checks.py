@@ -11,8 +11,8 @@ import numpy as np
 
 from w2vtrain.architectures import allow_code, build
 from w2vtrain.architectures.contract import Layout
-from w2vtrain.evaluation.objective_checks import compiles
-from w2vtrain.evaluation.objective_steps import Finding, all_hold, slope
+from w2vtrain.leaves.compare.objective_checks import compiles
+from w2vtrain.leaves.compare.objective_steps import Finding, all_hold, slope
 from w2vtrain.objectives.contract import Window
 
 NAMES, DIM, WINDOW = ["the", "of", "and", "in", "to", "a", "was", "is", "for"], 6, 3

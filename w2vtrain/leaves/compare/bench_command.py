@@ -21,10 +21,10 @@ from w2vtrain.system.files import check_writable, write_json
 from w2vtrain.system.terminal import echo
 
 if TYPE_CHECKING:
-    from w2vtrain.evaluation.measure import Measurement
-    from w2vtrain.evaluation.speed import Bench
-    from w2vtrain.evaluation.systems import Job
-    from w2vtrain.evaluation.tradeoff import Point
+    from w2vtrain.leaves.compare.measure import Measurement
+    from w2vtrain.leaves.compare.speed import Bench
+    from w2vtrain.leaves.compare.systems import Job
+    from w2vtrain.leaves.compare.tradeoff import Point
 
 THREADS, REPEATS = Whole(1, 1024), Whole(1, MAX_WORDS)
 RATE, SECONDS = Real(0.0, MAX_LEARNING_RATE), Real(0.0, MAX_SECONDS)
@@ -71,7 +71,7 @@ def bench(corpus: str, **values: Any) -> None:
     of those that were measured.
     """
     with imports():
-        from w2vtrain.evaluation.speed import Bench
+        from w2vtrain.leaves.compare.speed import Bench
     run(Bench(), corpus, **values)
 
 
@@ -83,8 +83,8 @@ def run(
 
     options: systems, alphas, threads, epochs and negative as on the command line, and settings of a Job.
     """
-    from w2vtrain.evaluation import tradeoff
-    from w2vtrain.evaluation.figures import check_picture
+    from w2vtrain.leaves.compare import tradeoff
+    from w2vtrain.leaves.compare.figures import check_picture
     from w2vtrain.system.json_text import json_text
 
     files = [file for file in (json_file, plot) if file]
@@ -118,8 +118,8 @@ def run(
 
 def _report(bench: Bench, results: list[Measurement], points: list[Point], within: list[float]) -> None:
     """Print the tables, ratios and remarks. points: of the results; within: limits of time, in seconds."""
-    from w2vtrain.evaluation import tradeoff
-    from w2vtrain.evaluation.comparison_tables import markdown
+    from w2vtrain.leaves.compare import tradeoff
+    from w2vtrain.leaves.compare.comparison_tables import markdown
 
     echo(markdown(bench.table(results)))
     if points:
@@ -138,7 +138,7 @@ def _jobs(
 
     Raise ConfigError for an unknown system, or if none is installed.
     """
-    from w2vtrain.evaluation.systems import Job
+    from w2vtrain.leaves.compare.systems import Job
 
     rates, wanted = _rates(alphas), systems.split(",")
     passes, noise = _by_system("epochs", ("1", *epochs)), _by_system("negative", ("5", *negative))

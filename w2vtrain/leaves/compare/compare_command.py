@@ -76,10 +76,10 @@ def compare(
     and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
-        from w2vtrain.evaluation.comparison import Comparison, train_all, write_reports
-        from w2vtrain.evaluation.comparison_tables import busy, plain, unreliable
-        from w2vtrain.evaluation.contenders import contenders
-        from w2vtrain.evaluation.figures import INSTALL, can_draw
+        from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports
+        from w2vtrain.leaves.compare.comparison_tables import busy, plain, unreliable
+        from w2vtrain.leaves.compare.contenders import contenders
+        from w2vtrain.leaves.compare.figures import INSTALL, can_draw
         from w2vtrain.training.inputs import corpus_of
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     for path in filter(None, [values["heldout"], values["test"], values["questions"], *values["pairs"]]):

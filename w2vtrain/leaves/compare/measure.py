@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import Relayed
-from w2vtrain.evaluation.systems import Job, child
 from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.leaves.compare.systems import Job, child
 from w2vtrain.system.children import ChildEnded, run_child
 
 T = TypeVar("T")

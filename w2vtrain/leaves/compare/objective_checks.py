@@ -18,8 +18,8 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
-from w2vtrain.evaluation.known_language import WORDS, distance, language, trained_on_language
-from w2vtrain.evaluation.objective_steps import COUNTS, TOKENS, Finding, all_hold, computes, sample_problem
+from w2vtrain.leaves.compare.known_language import WORDS, distance, language, trained_on_language
+from w2vtrain.leaves.compare.objective_steps import COUNTS, TOKENS, Finding, all_hold, computes, sample_problem
 from w2vtrain.objectives import allow_code, build, checked_options, option_defaults
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.parts import make_engine, schedule_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import BelowThreshold
-from w2vtrain.evaluation.known_language import WORDS
+from w2vtrain.leaves.compare.known_language import WORDS
 from w2vtrain.objectives import engine_of, objective_class
 from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window, WindowObjective
 from w2vtrain.probability.dense import Workspace

@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from w2vtrain.evaluation.measure import Measurement, groups, measure, median_of, warm_up
-from w2vtrain.evaluation.systems import COMMON, SETTING, SYSTEMS, Job, has_noise, setting
-from w2vtrain.evaluation.tradeoff import COLORS
+from w2vtrain.leaves.compare.measure import Measurement, groups, measure, median_of, warm_up
+from w2vtrain.leaves.compare.systems import COMMON, SETTING, SYSTEMS, Job, has_noise, setting
+from w2vtrain.leaves.compare.tradeoff import COLORS
 from w2vtrain.system.machine import processor_name, versions
 
 Figure = tuple[Callable[[Any], float | None], str]

@@ -18,10 +18,10 @@ from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.errors import W2VError
-from w2vtrain.evaluation.cpu_clock import CpuClock
-from w2vtrain.evaluation.measure import evaluate
-from w2vtrain.evaluation.result import CurvePoint, CurveSoFar
 from w2vtrain.formats.vectors import Vectors
+from w2vtrain.leaves.compare.cpu_clock import CpuClock
+from w2vtrain.leaves.compare.measure import evaluate
+from w2vtrain.leaves.compare.result import CurvePoint, CurveSoFar
 from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
 from w2vtrain.system.files import write_json

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import orjson
 
-from w2vtrain.export.splitting import splitting_of
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import FORMATS
 from w2vtrain.formats.vector_formats.arrays import stored_rows
 from w2vtrain.formats.vector_formats.contract import Code, Table
+from w2vtrain.leaves.export.splitting import splitting_of
 from w2vtrain.system.files import atomic_write
 
 TENSORS, TOKENIZER, CONFIG, MODULES = FORMATS["model2vec"].files

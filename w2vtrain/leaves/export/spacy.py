@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError
-from w2vtrain.export.splitting import splitting_of
 from w2vtrain.formats.vector_formats import FORMATS
 from w2vtrain.formats.vector_formats.arrays import write_npy
 from w2vtrain.formats.vector_formats.contract import Code, Table
+from w2vtrain.leaves.export.splitting import splitting_of
 from w2vtrain.system.files import atomic_write
 
 META, CONFIG, TOKENIZER, VECTORS, KEYS, STRINGS, SETTINGS, LOOKUPS = FORMATS["spacy"].files

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.compat.matrices import Matrices
-from w2vtrain.compat.parameters import check
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
+from w2vtrain.leaves.gensim.matrices import Matrices
+from w2vtrain.leaves.gensim.parameters import check
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.vocabulary import by_count
 

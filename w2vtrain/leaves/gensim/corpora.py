@@ -9,8 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.errors import InvalidValue, MissingFile
+from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.text.sentences import Sentences, is_tiny
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.text_files import Corpus

@@ -7,14 +7,14 @@ import logging
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from w2vtrain.compat.callbacks import call
-from w2vtrain.compat.line_sentence import MAX_SENTENCE_LENGTH
-from w2vtrain.compat.parameters import SEED_COUNT
-from w2vtrain.compat.word_choice import share
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.contract import Engine
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
+from w2vtrain.leaves.gensim.callbacks import call
+from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
+from w2vtrain.leaves.gensim.parameters import SEED_COUNT
+from w2vtrain.leaves.gensim.word_choice import share
 from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.text.counting import CorpusStats

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.compat.claim import Claimable, claiming
-from w2vtrain.compat.parameters import SEED_COUNT
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.engines.contract import Weights
 from w2vtrain.engines.weights import initial_input
 from w2vtrain.errors import InvalidValue
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
+from w2vtrain.leaves.gensim.claim import Claimable, claiming
+from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.encoded import EncodedCorpus

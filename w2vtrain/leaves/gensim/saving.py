@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES, settings_for
-from w2vtrain.compat.matrices import Matrices
-from w2vtrain.compat.parameters import PARAMETERS, check
 from w2vtrain.config import validated
 from w2vtrain.embeddings.keyed_rows import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
@@ -22,6 +19,9 @@ from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
 from w2vtrain.formats.fasttext_file import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
+from w2vtrain.leaves.gensim.learning import ARCHITECTURES, OBJECTIVES, settings_for
+from w2vtrain.leaves.gensim.matrices import Matrices
+from w2vtrain.leaves.gensim.parameters import PARAMETERS, check
 from w2vtrain.objectives import build
 from w2vtrain.objectives.hs import Hierarchical, checked_links
 from w2vtrain.probability.problem import Problem

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.compat.matrices import WordMatrices
 from w2vtrain.config import WHOLE_SENTENCE
+from w2vtrain.leaves.gensim.matrices import WordMatrices
 from w2vtrain.objectives.hs import TreeScorer
 from w2vtrain.probability.trees import huffman
 

@@ -9,18 +9,18 @@ from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import Any, NoReturn, Self
 
-from w2vtrain.compat import saving
-from w2vtrain.compat.building import Path, TrainableVocabulary
-from w2vtrain.compat.callbacks import call
-from w2vtrain.compat.claim import claiming
-from w2vtrain.compat.conversion import take_over
-from w2vtrain.compat.corpora import may_differ, refuse_iterator, repeats, source_of
-from w2vtrain.compat.learning import Learner, TrainCall, refuse_totals
-from w2vtrain.compat.parameters import PARAMETERS, check, checked
-from w2vtrain.compat.scoring import Predictions
-from w2vtrain.compat.word_choice import Rule
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import InvalidType, NoSentences, shown
+from w2vtrain.leaves.gensim import saving
+from w2vtrain.leaves.gensim.building import Path, TrainableVocabulary
+from w2vtrain.leaves.gensim.callbacks import call
+from w2vtrain.leaves.gensim.claim import claiming
+from w2vtrain.leaves.gensim.conversion import take_over
+from w2vtrain.leaves.gensim.corpora import may_differ, refuse_iterator, repeats, source_of
+from w2vtrain.leaves.gensim.learning import Learner, TrainCall, refuse_totals
+from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
+from w2vtrain.leaves.gensim.scoring import Predictions
+from w2vtrain.leaves.gensim.word_choice import Rule
 from w2vtrain.successors import refuse_arguments, with_successors
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import EncodedCorpus, read
@@ -61,7 +61,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         Skip-gram (1) or CBOW (0); hierarchical softmax (1); number of noise words, 0 for none; the exponent of their
         distribution; the mean (1) or the sum (0) of the context vectors.
     max_vocab_size, max_final_vocab, trim_rule, sorted_vocab
-        Which words are kept: see `w2vtrain.compat.word_choice`.
+        Which words are kept: see `w2vtrain.leaves.gensim.word_choice`.
     shrink_windows : bool
         Draw the size of each window from 1 to `window`.
     callbacks : iterable of CallbackAny2Vec

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from w2vtrain import errors
-from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.errors import ConfigError, Disconnected, InputMissing, OutputError, ResourceError, W2VError, WriteError
+from w2vtrain.leaves.mpi.communicator import Communicator, allgather_json
 from w2vtrain.system.parallel import held_signals
 
 REPORT_SECONDS = 1.0

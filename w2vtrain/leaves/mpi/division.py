@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2vtrain import __version__
-from w2vtrain.distributed.agreement import Gathering, together
-from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
+from w2vtrain.leaves.mpi.agreement import Gathering, together
+from w2vtrain.leaves.mpi.communicator import Communicator, broadcast_bytes
 from w2vtrain.system.json_text import json_digest, json_text, typed
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus, line_ends

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed.agreement import Gathering, together
-from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
-from w2vtrain.distributed.division import Division, divided
-from w2vtrain.distributed.shared_folder import check_shared
-from w2vtrain.distributed.shared_ids import SharedIds
-from w2vtrain.distributed.word_counts import chosen, dealt
+from w2vtrain.leaves.mpi.agreement import Gathering, together
+from w2vtrain.leaves.mpi.communicator import Communicator, broadcast_bytes
+from w2vtrain.leaves.mpi.division import Division, divided
+from w2vtrain.leaves.mpi.shared_folder import check_shared
+from w2vtrain.leaves.mpi.shared_ids import SharedIds
+from w2vtrain.leaves.mpi.word_counts import chosen, dealt
 from w2vtrain.system.json_text import json_digest
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, OnRead, temporary

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.distributed.row_kernels import add_quantized, quantize, row_bytes, views
+from w2vtrain.leaves.mpi.communicator import Communicator
+from w2vtrain.leaves.mpi.row_kernels import add_quantized, quantize, row_bytes, views
 
 
 class QuantizedSum:

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.config import Settings
-from w2vtrain.distributed.agreement import Standby, together
-from w2vtrain.distributed.communicator import Communicator, allgather_json
-from w2vtrain.distributed.encoding import encode_together
-from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.rounds import AgreedClock, Rounds, Traffic
-from w2vtrain.distributed.session import MeetingStage, Session
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, reason
 from w2vtrain.kernels.jit import source_hash
+from w2vtrain.leaves.mpi.agreement import Standby, together
+from w2vtrain.leaves.mpi.communicator import Communicator, allgather_json
+from w2vtrain.leaves.mpi.encoding import encode_together
+from w2vtrain.leaves.mpi.pace import Pace
+from w2vtrain.leaves.mpi.rounds import AgreedClock, Rounds, Traffic
+from w2vtrain.leaves.mpi.session import MeetingStage, Session
 from w2vtrain.system.json_text import typed
 from w2vtrain.system.machine import cores_of_process, versions
 from w2vtrain.text.encoded import EncodedCorpus

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.row_updates import expected_updates
-from w2vtrain.distributed.session import MeetingStage, RankReport, Session
-from w2vtrain.distributed.synchronization import Synchronizer
+from w2vtrain.leaves.mpi.pace import Pace
+from w2vtrain.leaves.mpi.row_updates import expected_updates
+from w2vtrain.leaves.mpi.session import MeetingStage, RankReport, Session
+from w2vtrain.leaves.mpi.synchronization import Synchronizer
 from w2vtrain.training.epoch import Clock, Order, SliceReport
 from w2vtrain.training.trainer import Trainer
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Communicator, allgather_json
 from w2vtrain.errors import Disconnected, Relayed
+from w2vtrain.leaves.mpi.communicator import Communicator, allgather_json
 
 
 @dataclass

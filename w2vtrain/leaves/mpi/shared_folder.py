@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from w2vtrain.distributed.agreement import Gathering, together
-from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import OutputError, reason, spelled
+from w2vtrain.leaves.mpi.agreement import Gathering, together
+from w2vtrain.leaves.mpi.communicator import Communicator, broadcast_bytes
 from w2vtrain.system.files import atomic_write
 
 T = TypeVar("T")

@@ -13,11 +13,11 @@ from typing import IO
 
 import numpy as np
 
-from w2vtrain.distributed.agreement import Gathering, together
-from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
-from w2vtrain.distributed.shared_folder import await_shared, not_shared
-from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.errors import DataError, OutputError, WriteError, reason
+from w2vtrain.leaves.mpi.agreement import Gathering, together
+from w2vtrain.leaves.mpi.communicator import Communicator, broadcast_bytes
+from w2vtrain.leaves.mpi.shared_folder import await_shared, not_shared
+from w2vtrain.leaves.mpi.word_counts import packed, unpacked
 from w2vtrain.system.files import atomic_write, open_regular, sync
 from w2vtrain.system.json_text import json_object, json_text, typed
 from w2vtrain.text.counting import CorpusStats, append

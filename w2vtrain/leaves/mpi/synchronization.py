@@ -31,11 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Communicator
-from w2vtrain.distributed.quantized_sum import QuantizedSum
-from w2vtrain.distributed.row_kernels import apply_changes, scale_along, take_changes
-from w2vtrain.distributed.row_updates import shares_direction
 from w2vtrain.engines.contract import Engine, Role
+from w2vtrain.leaves.mpi.communicator import Communicator
+from w2vtrain.leaves.mpi.quantized_sum import QuantizedSum
+from w2vtrain.leaves.mpi.row_kernels import apply_changes, scale_along, take_changes
+from w2vtrain.leaves.mpi.row_updates import shares_direction
 
 MIN_EXCHANGED_ROWS = 64
 """Minimum number of rows of a matrix that are exchanged after every round."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from w2vtrain.distributed.communicator import Communicator
+from w2vtrain.leaves.mpi.communicator import Communicator
 from w2vtrain.text import word_table
 from w2vtrain.text.vocabulary import Vocabulary, require_words, select
 from w2vtrain.text.word_table import Int64, WordTable

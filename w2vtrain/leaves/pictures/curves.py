@@ -6,10 +6,10 @@ run_logs.py reads the runs.
 from collections.abc import Sequence
 from typing import Any
 
-from w2vtrain.evaluation.figures import plain_numbers
-from w2vtrain.pictures.figures import chart_figure, look
-from w2vtrain.pictures.page import shortened
-from w2vtrain.pictures.run_logs import RunLog
+from w2vtrain.leaves.compare.figures import plain_numbers
+from w2vtrain.leaves.pictures.figures import chart_figure, look
+from w2vtrain.leaves.pictures.page import shortened
+from w2vtrain.leaves.pictures.run_logs import RunLog
 
 X = {"epochs": "epochs", "words": "words of the text", "seconds": "seconds of training"}
 """The choices of a horizontal axis, with their labels."""

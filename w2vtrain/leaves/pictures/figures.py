@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from w2vtrain.errors import ConfigError, UsageError
-from w2vtrain.evaluation.figures import INSTALL, new_figure
-from w2vtrain.pictures.page import LIGHT
+from w2vtrain.leaves.compare.figures import INSTALL, new_figure
+from w2vtrain.leaves.pictures.page import LIGHT
 from w2vtrain.system import terminal
 from w2vtrain.system.files import atomic_write, check_writable
 

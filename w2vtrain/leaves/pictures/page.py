@@ -19,7 +19,7 @@ LIGHT = {
 
 ink, muted, link and warn are for text: their contrast with bg and panel is at least 4.5. c1 to c4 are for curves and
 points: their contrast with bg is at least 3, and readers with any form of color blindness can tell them apart
-(tests/pictures/test_page.py measures both).
+(tests/leaves/pictures/test_page.py measures both).
 """
 DARK = {
     "bg": "#14171b", "panel": "#1d2228", "ink": "#e9ecef", "muted": "#a8b1bb", "line": "#383f48", "link": "#7fbcff",

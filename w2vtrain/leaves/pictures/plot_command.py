@@ -20,7 +20,7 @@ from w2vtrain.system.terminal import echo, one_line, warning
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
-    from w2vtrain.pictures.word_map import Chosen
+    from w2vtrain.leaves.pictures.word_map import Chosen
 
 picture_options: Any = all_of(
     click.option(
@@ -57,8 +57,8 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
     folder. Several runs are drawn in the same pictures.
     """
     with imports():
-        from w2vtrain.pictures.curves import curves_figure
-        from w2vtrain.pictures.run_logs import read_run
+        from w2vtrain.leaves.pictures.curves import curves_figure
+        from w2vtrain.leaves.pictures.run_logs import read_run
     refuse_stdin_twice(*logs)
     _check(output, logs, force)
     runs = []
@@ -108,9 +108,9 @@ def map_(
     settings, _ = resolve(given(flags, ("seed",)))
     _check(output, [vectors, word_file or ""], force, ".html")
     with imports():
-        from w2vtrain.pictures.page import page
-        from w2vtrain.pictures.projection import check_method
-        from w2vtrain.pictures.word_map import SCRIPT, make_map, map_facts, map_figure
+        from w2vtrain.leaves.pictures.page import page
+        from w2vtrain.leaves.pictures.projection import check_method
+        from w2vtrain.leaves.pictures.word_map import SCRIPT, make_map, map_facts, map_figure
     check_method(method)
     asked = _read_words(word_file) if word_file else _in_groups(groups) if groups else {_text(w): "" for w in words}
     is_page = Path(output).suffix.lower() == ".html"
@@ -143,7 +143,7 @@ def counts(vocab: str, output: str, title: str | None, force: bool, quiet: bool,
     settings, _ = resolve(given(flags, ("min_count", "sample")))
     _check(output, [vocab], force)
     with imports():
-        from w2vtrain.pictures.counts import captions, counts_figure, read_falling_counts
+        from w2vtrain.leaves.pictures.counts import captions, counts_figure, read_falling_counts
     with readable(vocab) as path:
         falling = read_falling_counts(path)
     heading = title or f"Counts of {_shown(vocab)}"
@@ -159,14 +159,14 @@ def _shown(path: str) -> str:
 
 def _check(output: str, inputs: Sequence[str], force: bool, *more: str) -> None:
     """Refuse an output that cannot be written. more: suffixes beside those of figures."""
-    from w2vtrain.pictures.figures import SUFFIXES, check_picture_file
+    from w2vtrain.leaves.pictures.figures import SUFFIXES, check_picture_file
 
     check_picture_file(output, force, (*SUFFIXES, *more))
     check_different([output], [path for path in inputs if path and path != STDOUT])
 
 
 def _write(output: str, force: bool, figure: Any) -> None:
-    from w2vtrain.pictures.figures import write_figure
+    from w2vtrain.leaves.pictures.figures import write_figure
 
     if missing := write_figure(figure, output, force):
         some = " ".join(missing[:MAX_NAMED_WORDS]) + " ..." * (len(missing) > MAX_NAMED_WORDS)
@@ -227,7 +227,7 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
     import numpy as np
 
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-    from w2vtrain.pictures.word_map import Chosen
+    from w2vtrain.leaves.pictures.word_map import Chosen
 
     keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
     rows, missing = {}, []

@@ -18,12 +18,12 @@ from w2vtrain.embeddings.neighbors import Answers
 from w2vtrain.embeddings.similarity import SimilarityReport, evaluate_similarity
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
-from w2vtrain.pictures import word_map
-from w2vtrain.pictures.counts import counts_figure
-from w2vtrain.pictures.curves import curves_figure
-from w2vtrain.pictures.figures import svg_image
-from w2vtrain.pictures.page import page
-from w2vtrain.pictures.subject import Subject, numbers
+from w2vtrain.leaves.pictures import word_map
+from w2vtrain.leaves.pictures.counts import counts_figure
+from w2vtrain.leaves.pictures.curves import curves_figure
+from w2vtrain.leaves.pictures.figures import svg_image
+from w2vtrain.leaves.pictures.page import page
+from w2vtrain.leaves.pictures.subject import Subject, numbers
 
 NEAREST, EXAMPLES = 8, 10
 """Neighbors per word, and words whose neighbors are shown by default."""

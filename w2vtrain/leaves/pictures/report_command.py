@@ -37,9 +37,9 @@ def report(
     them. The page is one file: it loads nothing, works offline, and prints. It needs w2vtrain[plot].
     """
     with imports():
-        from w2vtrain.pictures.figures import check_packages
-        from w2vtrain.pictures.report import report as page_of
-        from w2vtrain.pictures.subject import subject_of
+        from w2vtrain.leaves.pictures.figures import check_packages
+        from w2vtrain.leaves.pictures.report import report as page_of
+        from w2vtrain.leaves.pictures.subject import subject_of
     if source == STDOUT:
         raise UsageError("-: a report needs a file or a folder, beside which it looks for the record")
     check_different([output], [source, f"{source}.json", *filter(None, [questions, *pairs, log_json])])

@@ -18,7 +18,7 @@ from w2vtrain.config import FIELDS
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
-from w2vtrain.pictures.run_logs import RunLog, read_run
+from w2vtrain.leaves.pictures.run_logs import RunLog, read_run
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
 from w2vtrain.training.folder import run_config

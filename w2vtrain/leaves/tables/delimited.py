@@ -7,9 +7,9 @@ from functools import partial
 from typing import cast
 
 from w2vtrain.errors import DataError, shown
+from w2vtrain.leaves.tables.columns import batches, column_of
+from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.system.reading import stream_of
-from w2vtrain.tables.columns import batches, column_of
-from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.source import File
 
 MAX_CELL_CHARACTERS = 1 << 28

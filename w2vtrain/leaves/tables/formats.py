@@ -6,11 +6,11 @@ A format says what type a column has, and yields its rows as text; columns.py ha
 from pathlib import Path
 
 from w2vtrain.errors import W2VError
+from w2vtrain.leaves.tables.arrow import ARROW, PARQUET
+from w2vtrain.leaves.tables.contract import Format
+from w2vtrain.leaves.tables.delimited import CSV, TSV
+from w2vtrain.leaves.tables.json_lines import JSON_LINES
 from w2vtrain.system.compression import decompressed, refuse_archive, unpacked
-from w2vtrain.tables.arrow import ARROW, PARQUET
-from w2vtrain.tables.contract import Format
-from w2vtrain.tables.delimited import CSV, TSV
-from w2vtrain.tables.json_lines import JSON_LINES
 
 FORMATS = (PARQUET, ARROW, JSON_LINES, CSV, TSV)
 

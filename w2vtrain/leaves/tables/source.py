@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, shown, spelled
+from w2vtrain.leaves.tables.arrow import ARROW, PARQUET, group_starts
+from w2vtrain.leaves.tables.columns import column_of
+from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
+from w2vtrain.leaves.tables.formats import FORMATS, by_suffix, format_of
+from w2vtrain.leaves.tables.json_lines import JSON_LINES
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
-from w2vtrain.tables.arrow import ARROW, PARQUET, group_starts
-from w2vtrain.tables.columns import column_of
-from w2vtrain.tables.contract import Format, Opened, Piece, Raw
-from w2vtrain.tables.formats import FORMATS, by_suffix, format_of
-from w2vtrain.tables.json_lines import JSON_LINES
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus, Reader, line_ends

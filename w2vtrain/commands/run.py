@@ -42,6 +42,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
     """
     with ranks_for(request) as ranks:
         planned = plan_fit(request, {} if resumed else os.environ, ranks)
+        request = planned.request  # with the origins of the settings
         if request.print_config:
             print_settings(planned)
             return

@@ -162,6 +162,8 @@ def test_the_projector_gets_numbers_and_metadata_with_a_header_only_for_two_colu
     write_vectors(tmp_path / "v.tsv", WORDS, MATRIX)
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "v.tsv", np.float32, delimiter="\t"), MATRIX)
     assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines() == WORDS
+    write_vectors(tmp_path / "v.tsv", ["\ufeffthe", *WORDS[1:]], MATRIX, force=True)  # of which a browser removes one
+    assert (tmp_path / "v.metadata.tsv").read_text("utf-8-sig").splitlines() == ["\ufeffthe", *WORDS[1:]]
     write_vectors(tmp_path / "v.tsv", WORDS, MATRIX, counts=COUNTS, force=True)
     assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines()[:2] == ["word\tcount", "the\t9"]
 

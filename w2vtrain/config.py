@@ -215,7 +215,7 @@ def resolve(
     for given, source in layers:
         layer, spelled, problems = canonical(given)
         if problems:
-            raise ConfigError("; ".join(problems))
+            raise ConfigError((f"{source}: " if source == str(config) else "") + "; ".join(problems))
         if not layer.get("options"):
             layer.pop("options", None)
         origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}
@@ -223,7 +223,8 @@ def resolve(
             options = {}  # they belong to the objective that is replaced
         options |= layer.pop("options", {})
         values |= layer
-    return validated({**values, "options": options}), origins
+    places = {name: f"{source}: " for name, source in origins.items() if source == str(config)}
+    return validated({**values, "options": options}, places), origins
 
 
 def option(name: str) -> str:
@@ -323,8 +324,11 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
     return values, spelled, problems
 
 
-def validated(values: Mapping[str, Any]) -> Settings:
-    """Return settings with every value converted and checked; ConfigError names all problems."""
+def validated(values: Mapping[str, Any], places: Mapping[str, str] | None = None) -> Settings:
+    """Return settings with every value converted and checked; ConfigError names all problems.
+
+    places: what to write before the message about a setting.
+    """
     values, _, problems = canonical(values)
     good: dict[str, Any] = {}
     if unknown := [name for name in values if name not in ROWS]:
@@ -335,7 +339,7 @@ def validated(values: Mapping[str, Any]) -> Settings:
                 is_unset = value is None and FIELDS[name].default is None
                 good[name] = None if is_unset else ROWS[name].parser.parse(value)
         except ValueError as error:
-            problems.append(f"{label(name)}: {error}, got {shown(value)}")
+            problems.append(f"{(places or {}).get(name, '')}{label(name)}: {error}, got {shown(value)}")
     settings = Settings(**good)
     if problems := [*problems, *broken_rules(settings)]:
         raise ConfigError("; ".join(problems))
@@ -349,6 +353,7 @@ def broken_rules(settings: Settings) -> list[str]:
         (settings.minn > settings.maxn, f"{label('minn')}: {settings.minn} is more than maxn, {settings.maxn}"),
         (alpha == 0, "alpha: 0 would learn nothing"),
         (settings.seconds == 0, "seconds: 0 would learn nothing"),
+        (0 < settings.sample < 1e-12, f"sample: {settings.sample:g} would keep no words; 0 keeps all"),
         (
             settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
             f"{label('shrink_windows')}: draws window sizes from 1 to {spelled('window')}, but"

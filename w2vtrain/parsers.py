@@ -3,6 +3,7 @@
 This module knows no setting by name: the table in config.py gives each row its parser.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -76,6 +77,12 @@ def ascii_number(value: Any) -> Any:
     if isinstance(value, str) and not NUMBER.fullmatch(value):
         raise ValueError("expected a number")
     return value
+
+
+def file_number(text: str) -> float | None:
+    """Return the finite number that a text in a file is, or None for anything else."""
+    number = float(text) if NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
 
 
 class Whole(Number):

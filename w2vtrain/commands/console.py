@@ -23,8 +23,7 @@ from w2vtrain.system.parallel import held_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.perplexity import PerplexityScore
-from w2vtrain.training.state import Epoch, Progress, State
+from w2vtrain.training.state import Epoch, PerplexityScore, Progress, State
 
 LONG_EPOCH_SECONDS = 5.0
 """Minimum duration in seconds of an epoch whose end is printed; shorter ones appear only in the log and the record."""
@@ -167,13 +166,9 @@ class Console:
             f"corpus      {stats.token_count:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
             f" read in {duration(seconds)}"
         )
-        odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 repaired": stats.invalid}
-        odd["NUL bytes treated as white space"] = stats.nul
-        odd["sentences split at --max-sentence"] = stats.cut
-        odd["files grew during reading: read up to their initial size"] = stats.grown
-        for problem, count in odd.items():
-            if count:
-                self.say(f"            {count:,} {problem}")
+        cut = [f"{stats.cut:,} sentences split at --max-sentence"] if stats.cut else []
+        for oddity in [*stats.oddities(), *cut]:
+            self.say(f"            {oddity}")
         share = ids.words / max(1, stats.token_count)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
         self.notice = threading.Timer(1.0, self.say, ["weights     initializing ..."])
@@ -246,8 +241,8 @@ class Console:
         if not self.quiet and self.shown.due():
             self._draw("scoring", "scoring", done, total, [], f"scoring {done / total:.0%}")
 
-    def summary(self, model: Model, outputs: list[str], writing: float) -> None:
-        """Report what was done, how long each phase took and where the results are."""
+    def summary(self, model: Model, vectors: str, outputs: list[str], writing: float) -> None:
+        """Report what was done, how long each phase took and where the results are. vectors: which were written."""
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
         unit = "pair" if architecture_class(settings["architecture"]).pairs() else "window"
@@ -258,6 +253,8 @@ class Console:
         self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")
         if record.get("best_epoch") not in (None, record["epochs"][-1]["epoch"]):
             self.say(f"vectors     of epoch {record['best_epoch']}, which predicts the held-out text best")
+        if vectors == "blend":
+            self.say("vectors     blends of input and output vectors: see --export")
         if ranks := record.get("distributed"):
             speeds = ", ".join(f"{speed:,}" for speed in ranks["words_per_second"])
             self.say(

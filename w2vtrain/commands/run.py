@@ -42,6 +42,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
     """
     with ranks_for(request) as ranks:
         planned = plan_fit(request, {} if resumed else os.environ, ranks)
+        request = planned.request  # with the origins of the settings
         if request.print_config:
             print_settings(planned)
             return
@@ -59,8 +60,8 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
                 started = time.monotonic()
                 run.enter(Phase.WRITING)
                 with run.rescued():  # if they cannot be written, what was learned is saved
-                    write_results(request, model, run, console.warnings, planned.kept)
-                console.summary(model, request.results, time.monotonic() - started)
+                    written = write_results(request, model, run, console.warnings, planned.kept)
+                console.summary(model, written, request.results, time.monotonic() - started)
 
 
 @contextmanager
@@ -128,8 +129,8 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone, complete: bool) -> Itera
     ):
         run.warn = console.note_warning
         console.start(settings, headline(settings, planned.reason), request.files, run.id)
-        if warning := crowded(settings.threads):
-            console.say(warning)
+        for warning in filter(None, (crowded(settings.threads), lost_ngrams(request, settings))):
+            console.say(f"warning     {warning}")
         for why in run.checkpoint.skipped if run.checkpoint else []:
             console.say(f"warning     {why}; resuming from the checkpoint before it")
         yield console
@@ -165,7 +166,14 @@ def crowded(threads: int | str) -> str | None:
     cores, why = automatic_threads()
     if int(threads) <= cores:
         return None
-    return f"warning     {threads} threads on {cores} core{'s' * (cores != 1)} ({why}) will slow each other down"
+    return f"{threads} threads on {cores} core{'s' * (cores != 1)} ({why}) will slow each other down"
+
+
+def lost_ngrams(request: FitRequest, settings: Settings) -> str | None:
+    """Return a warning if no output will have the vectors of n-grams, which give vectors to unknown words."""
+    if not settings.subwords or request.save_model or request.vectors[0].is_model:
+        return None
+    return f"{request.output} has no vectors of n-grams, for words that are not in it: add --save-model FILE"
 
 
 def print_settings(planned: FitPlan) -> None:

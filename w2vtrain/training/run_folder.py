@@ -5,6 +5,7 @@ that identify a run, and checkpoint.py its checkpoints.
 """
 
 import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,10 +18,9 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
-from w2vtrain.system.files import atomic_write
+from w2vtrain.system.files import answering, atomic_write
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
-from w2vtrain.system.storage import answering, remove_file, remove_tree
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
@@ -250,7 +250,7 @@ class RunFolder(Run):
 
     def remove_shared(self) -> None:
         """Delete the encoded corpus, which ranks keep for a restart."""
-        remove_tree(self.shared)
+        shutil.rmtree(self.shared, ignore_errors=True)
 
     def finish(self) -> None:
         """Delete the run's files, after the results are written or if there are none.
@@ -263,4 +263,4 @@ class RunFolder(Run):
             sweep(self.folder)
             if not checkpoint.numbers(self.folder):  # all could be deleted
                 for name in (VOCABULARY, CONFIG):
-                    remove_file(self.folder / name)
+                    (self.folder / name).unlink(missing_ok=True)

@@ -74,6 +74,14 @@ def tables(draw):
     return names, draw(arrays(np.float32, (len(names), draw(st.integers(1, 5))), elements=floats))
 
 
+def test_a_matrix_may_be_a_list_of_real_numbers_and_nothing_else(tmp_path):
+    write_vectors(tmp_path / "v.txt", ["a", "b"], [[1, 2], [3, 4.5]])
+    assert read_vectors(tmp_path / "v.txt").matrix.tolist() == [[1, 2], [3, 4.5]]
+    for matrix in ([[1j, 1], [1, 2]], [["1", "2"], ["3", "4"]]):
+        with pytest.raises(UsageError, match="its values must be real numbers"):
+            write_vectors(tmp_path / "w.txt", ["a", "b"], matrix)
+
+
 @each_format_that_is_read
 @settings(deadline=None, max_examples=100, suppress_health_check=SUPPRESSED)
 @given(table=tables())

@@ -53,6 +53,15 @@ def test_the_size_of_the_text_is_known_without_it(counts):
     assert vocabulary.text_size() == len(vocabulary.text())
 
 
+def test_a_count_may_begin_with_zeros(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text(f"a {'0' * 30}1234\nb 5\n")
+    assert Vocabulary.load(path).counts.tolist() == [1234, 5]
+    path.write_text(f"a {'0' * 30}\nb 5\n")
+    with pytest.raises(DataError, match="must be at least 1"):
+        Vocabulary.load(path)
+
+
 @settings(deadline=None)
 @given(st.dictionaries(WORDS, st.integers(1, 2**57), min_size=2, max_size=20))
 def test_a_saved_vocabulary_is_loaded_unchanged(counts):

@@ -512,7 +512,7 @@ class KeyedRows:
         Parameters
         ----------
         keys : iterable of str or int
-            Repeated keys count once.
+            Repeated keys count once. An int is a key here, never an index.
         allow_inference : bool, default True
             Also compose vectors of unknown keys, if there are n-grams.
         copy_vecattrs : bool, default False

@@ -155,6 +155,8 @@ class Output:
         path, shape = self.path, list(matrix.shape)
         if matrix.ndim != 2 or len(matrix) != len(words) or not words or not 0 < matrix.shape[1] <= MAX_DIM:
             raise UsageError(f"{path}: a matrix of shape {shape} cannot be written for {len(words):,} words")
+        if np.dtype(matrix.dtype).kind not in "fiub":
+            raise UsageError(f"{path}: a matrix of {matrix.dtype} cannot be written: its values must be real numbers")
         if counts is not None and len(counts) != len(words):
             raise UsageError(f"{path}: {len(counts):,} counts cannot be written for {len(words):,} words")
         encoded = encode_words(words, path).split(b"\n")
@@ -244,7 +246,8 @@ def write_vectors(
     """
     output = Output(os.fspath(path), format_of(path, format), dtype)
     output.check()
-    output.write(words, matrix, lambda _: force, claim, counts)
+    rows = matrix if isinstance(matrix, LazyRows) else np.asarray(matrix)
+    output.write(words, rows, lambda _: force, claim, counts)
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:

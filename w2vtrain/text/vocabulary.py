@@ -139,7 +139,7 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     if len(fields) != 2 or not fields[1].isdigit() or b"\0" in line:
         raise DataError(f"{where}: expected a word, a space and a count, got {line[:80]!r}")
     word, digits = fields
-    count = int(digits[:20])
+    count = int(digits.lstrip(b"0")[:20] or b"0")  # Python refuses numbers of thousands of digits
     if not 0 < count <= MAX_COUNT:
         raise DataError(f"{where}: a word's count must be at least 1 and less than 2^63, got {digits[:30].decode()}")
     try:

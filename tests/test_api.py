@@ -34,6 +34,37 @@ def model(corpus):
     return w2vtrain.train(corpus, **{**SMALL, "epochs": 20, "alpha": 0.1})
 
 
+@pytest.mark.parametrize(
+    ("words", "counts", "message"),
+    [
+        (["a", "b", "c"], [3, 2], "a whole number for each of 3 words"), ([], [], "a whole number for each of 0 words"),
+        (["a", "a"], [5, 3], "the word 'a' occurs twice"), (["a", "b"], [3.5, 2], "of type float64"),
+        (["a"], [3], "at least 2 distinct words"),
+    ],
+)  # fmt: skip
+def test_a_vocabulary_is_checked_as_one_from_a_file(words, counts, message):
+    with pytest.raises(DataError, match=message):
+        w2vtrain.train([["a", "b", "c"]] * 60, vocabulary=Vocabulary(words, np.array(counts)))
+
+
+def test_a_vocabulary_may_be_in_any_order():
+    known = Vocabulary(["a", "b", "c"], np.array([1, 3, 2]))
+    model = w2vtrain.train([["a", "b", "c"]] * 60, vocabulary=known, max_vocab=2, vector_size=4, sample=0, epochs=1)
+    assert (model.words, model.counts.tolist()) == (["b", "c"], [3, 2])
+
+
+def test_training_starts_from_the_keys_that_have_rows():
+    keyed = w2vtrain.KeyedVectors(4, count=5)
+    keyed.add_vectors(["a", "b"], np.ones((2, 4)))
+    model = w2vtrain.continue_training(keyed, [["None", "a", "b"]] * 50, threads=1, sample=0)
+    assert [model.record["init_from"][name] for name in ("words", "new_words")] == [2, 1]
+    twins = w2vtrain.KeyedVectors.of([1, "1"], np.ones((2, 4), np.float32))
+    with pytest.raises(ValueError, match="the same word as text"):
+        w2vtrain.continue_training(twins, [["1", "a", "b"]] * 50, threads=1)
+    with pytest.raises(ValueError, match="vectors are real numbers"):
+        w2vtrain.KeyedVectors.of(["a"], np.ones((1, 4)) * 1j)
+
+
 def test_train_returns_words_counts_and_vectors(model):
     assert sorted(model.words) == sorted(" ".join(LINES).split())
     assert model.counts.sum() == 900 * 8

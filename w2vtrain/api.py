@@ -96,7 +96,8 @@ def train(
     """
     checked = validated(settings if vocabulary is None else {"min_count": 1, **settings})
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
-    return _fit(Inputs(sources_of(corpus), sources_of(heldout), vocabulary), checked, events, progress)
+    known = None if vocabulary is None else Vocabulary.of(vocabulary.words, vocabulary.counts, "the vocabulary")
+    return _fit(Inputs(sources_of(corpus), sources_of(heldout), known), checked, events, progress)
 
 
 def find_phrases(

@@ -206,3 +206,10 @@ def test_python_warns_of_what_is_skipped_and_repaired_unless_a_callback_takes_it
         odd_text / "text.txt", heldout=odd_text / "odd.txt", events=w2vtrain.Events(warning=said.append), **about
     )
     assert [sentence.rpartition("/")[2] for sentence in said if "odd.txt" in sentence] == list(ODD)
+
+
+@pytest.mark.parametrize("text", ["a b 5\rb c 3\ra c 1\r", "a b 5\rb c 3\r\na b 4\n"], ids=["all", "some"])
+def test_a_carriage_return_inside_a_line_is_named(tmp_path, text):
+    (tmp_path / "pairs.txt").write_bytes(text.encode())
+    with pytest.raises(DataError, match=r"pairs\.txt:1: a carriage return inside the line: convert it with tr"):
+        list(read_pairs(tmp_path / "pairs.txt"))

@@ -74,6 +74,25 @@ def tables(draw):
     return names, draw(arrays(np.float32, (len(names), draw(st.integers(1, 5))), elements=floats))
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+def test_a_word_with_a_space_in_a_binary_file_is_found_by_the_bytes_after_it(tmp_path, lenient):
+    words = [b"a", b"b", b"new york", b"c", b"d", b"e"]
+    rows = b"".join(word + b" " + np.array([i, 0.5], "<f4").tobytes() + b"\n" for i, word in enumerate(words))
+    (tmp_path / "v.bin").write_bytes(b"6 2\n" + rows)
+    with pytest.raises(DataError, match=r"v\.bin, row 4, byte \d+: values in place of a word: a word before it"):
+        read_vectors(tmp_path / "v.bin", lenient=lenient)
+
+
+def test_an_empty_line_among_rows_is_named_although_it_makes_them_too_many(tmp_path):
+    (tmp_path / "v.txt").write_text("2 2\n\na 1 2\n\nb 3 4\n")
+    with pytest.raises(DataError, match=r"v\.txt:2: the line is empty"):
+        read_vectors(tmp_path / "v.txt")
+    assert read_vectors(tmp_path / "v.txt", lenient=True).words == ["a", "b"]
+    (tmp_path / "w.txt").write_text("2 2\na 1 2\nb 3 4\nc 5 6\n")
+    with pytest.raises(DataError, match=r"w\.txt:4: more rows than the 2 that the header promises"):
+        read_vectors(tmp_path / "w.txt")
+
+
 def test_a_matrix_may_be_a_list_of_real_numbers_and_nothing_else(tmp_path):
     write_vectors(tmp_path / "v.txt", ["a", "b"], [[1, 2], [3, 4.5]])
     assert read_vectors(tmp_path / "v.txt").matrix.tolist() == [[1, 2], [3, 4.5]]

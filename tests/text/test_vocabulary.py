@@ -53,6 +53,16 @@ def test_the_size_of_the_text_is_known_without_it(counts):
     assert vocabulary.text_size() == len(vocabulary.text())
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(b"\xef\xbb\xbfthe 50\nof 5\n")
+    assert Vocabulary.load(path).words == ["the", "of"]
+    marked = Vocabulary(["\ufeffthe", "of"], np.array([5, 3]))
+    marked.save(path, force=True)
+    assert Vocabulary.load(path).words == marked.words
+    assert path.stat().st_size == marked.text_size()
+
+
 def test_a_count_may_begin_with_zeros(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_text(f"a {'0' * 30}1234\nb 5\n")

@@ -39,6 +39,8 @@ def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -
         except UnicodeDecodeError as error:
             name = error.encoding.upper()
             raise DataError(f"{path}:{number}: not {name} at byte {error.start} of the line") from error
+        if "\r" in text:
+            raise DataError(f"{path}:{number}: a carriage return inside the line: convert it with tr '\\r' '\\n'")
         if text or blank:
             yield number, text
 

@@ -89,7 +89,7 @@ class KeyedRows:
         Raises
         ------
         ValueError
-            If the lengths do not match, or a key occurs twice.
+            If the lengths do not match, the values are no real numbers, or a key occurs twice.
 
         Examples
         --------
@@ -101,6 +101,8 @@ class KeyedRows:
         """
         if matrix.ndim != 2 or len(matrix) != len(words):
             raise InvalidValue(f"a matrix of shape {list(matrix.shape)} for {len(words):,} keys: pass one row per key")
+        if matrix.dtype.kind not in "fiub":
+            raise InvalidValue(f"a matrix of {matrix.dtype}: vectors are real numbers")
         made = cls(matrix.shape[1], dtype=matrix.dtype)
         made.vectors, made.index_to_key = matrix, list(words)
         made.ngrams = made.ngrams if ngrams is None else ngrams

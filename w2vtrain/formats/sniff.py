@@ -97,7 +97,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return Sniff(name, *promise, size, compression)
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     lines = head[start:].split(b"\n", 5)[:5]
-    if len(lines) > 1 and all(VOCABULARY_LINE.fullmatch(line) for line in lines if line):
+    if len(lines) > 1 and any(lines) and all(VOCABULARY_LINE.fullmatch(line) for line in lines if line):
         return Sniff("vocabulary", None, None, start, size, compression)
     for magic, note in STRANGERS.items():
         if head.startswith(magic):

@@ -38,10 +38,13 @@ def end(error: KeyboardInterrupt) -> None:
 
 
 def signals_raise() -> None:
-    """Let the ENDING signals raise Terminated, as Ctrl-C raises KeyboardInterrupt; nohup's ignored SIGHUP stays so."""
-    for number in numbers(*ENDING):
+    """Let the ENDING signals raise Terminated, as Ctrl-C raises KeyboardInterrupt; nohup's ignored SIGHUP stays so.
+
+    Ignore SIGUSR1, which asks a run to save, until there is something to save: by default, it would end the process.
+    """
+    for number in numbers(*ENDING, "SIGUSR1"):
         if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _raise)
+            signal.signal(number, _raise if number in numbers(*ENDING) else signal.SIG_IGN)
 
 
 @contextmanager

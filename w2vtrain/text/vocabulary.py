@@ -5,9 +5,11 @@ Nothing here reads a corpus; callers provide the words and their counts.
 
 from array import array
 from bisect import bisect
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -92,15 +94,37 @@ class Vocabulary:
             raise DataError(
                 f"{error}; join its parts, as in new_york, or train in Python, where models can have such words"
             ) from None
-        return "".join(
-            f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
-        ).encode()
+        text = "".join(f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True))
+        return BOM_UTF8 * text.startswith("\ufeff") + text.encode()  # `load` drops one byte order mark
 
     def text_size(self) -> int:
         """Return the bytes that `text` has, without building it, which takes a second for a million words."""
         digits = 1 + np.searchsorted(10 ** np.arange(1, 19), self.counts, side="right")
         letters = len("".join(self.words).encode("utf-8", "surrogatepass"))
-        return letters + int(digits.sum()) + 2 * len(self.words)  # a space and a newline
+        mark = len(BOM_UTF8) * "".join(self.words[:1]).startswith("\ufeff")
+        return mark + letters + int(digits.sum()) + 2 * len(self.words)  # a space and a newline
+
+    @classmethod
+    def of(cls, words: Sequence[str], counts: npt.ArrayLike, where: str | Path) -> "Vocabulary":
+        """Return the vocabulary of words in any order. Raise DataError, starting with `where`, if it would not be one.
+
+        counts (V,): whole numbers of at least 1; the words must be distinct, and at least 2.
+        """
+        array = np.asarray(counts)
+        if array.shape != (len(words),) or array.dtype.kind not in "iu":
+            raise DataError(
+                f"{where}: expected a whole number for each of {len(words):,} words, got counts of type {array.dtype}"
+                f" and shape {list(array.shape)}"
+            )
+        if len(words) < 2:
+            raise DataError(f"{where}: {len(words)} words, but a vocabulary needs at least 2 distinct words")
+        if len(set(words)) < len(words):
+            twice = next(word for word, after in pairwise(sorted(words)) if word == after)
+            raise DataError(f"{where}: the word {twice!r} occurs twice")
+        check_counts(whole := array.astype(np.int64), where)
+        letters = [word.encode("utf-8", "surrogatepass") for word in words]
+        order = select(whole, lambda rows: [letters[i] for i in rows.tolist()])
+        return cls([words[i] for i in order.tolist()], whole[order])
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
@@ -112,17 +136,12 @@ class Vocabulary:
         lines: dict[bytes, int] = {}
         read = array("q")
         for line, text in read_lines(path, MAX_LINE_BYTES):
+            text = text.removeprefix(BOM_UTF8) if line == 1 else text
             word, count = _entry(text.removesuffix(b"\n"), f"{path}:{line}")
             if lines.setdefault(word, line) != line:
                 raise DataError(f"{path}:{line}: the word {word.decode()!r} occurs twice, first on line {lines[word]}")
             read.append(count)
-        words, counts = list(lines), np.array(read, np.int64)
-        check_counts(counts, path)
-        del lines, read
-        if len(words) < 2:
-            raise DataError(f"{path}: {len(words)} words, but a vocabulary needs at least 2 distinct words")
-        order = select(counts, lambda rows: [words[i] for i in rows.tolist()])
-        return cls([words[i].decode() for i in order], counts[order])
+        return cls.of([word.decode() for word in lines], np.array(read, np.int64), path)
 
 
 def check_counts(counts: Int64, where: str | Path) -> None:

@@ -19,7 +19,7 @@ from w2vtrain.config import FIELDS, Settings, resolve, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.contract import Array, Engine, Role
-from w2vtrain.errors import ConfigError, DataError, InvalidType, label, shown, spelled
+from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, label, shown, spelled
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.formats.subwords import Ngrams, Subwords
@@ -61,7 +61,11 @@ class WarmStart:
             check_counts(source.counts, name or "the model")
             return cls(source.words, source.input, source, name or "the model")
         if isinstance(source, KeyedVectors):
-            words, matrix = [str(key) for key in source.index_to_key], source.vectors
+            taken = [row for row, key in enumerate(source.index_to_key) if key is not None]  # None: a free row
+            words = [str(source.index_to_key[row]) for row in taken]
+            matrix = source.vectors if len(taken) == len(source) else source.vectors[taken]
+            if len(set(words)) < len(words):
+                raise InvalidValue("cannot start from keys that are the same word as text, such as 1 and '1'")
         elif isinstance(source, Vectors):
             words, matrix = source.words, source.matrix
         else:

@@ -119,7 +119,7 @@ class Header(NamedTuple):
                 size = (rows.stop - rows.start) * self.shape[1] * self.dtype.itemsize
                 data = file.read(size)
                 if len(data) < size:
-                    at = f"row {rows.start:,} or one of the next"
+                    at = f"row {rows.start + 1:,} or one of the next"
                     raise TruncatedFile(f"{where}: the file ends inside {at}: it is cut off")
                 block = np.frombuffer(data, self.dtype).reshape(-1, self.shape[1])
             yield words[rows], as_float32(block) if scales is None else as_float32(block) * scales[rows, None]
@@ -132,7 +132,7 @@ def as_float32(block: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def whole_numbers(counts: NDArray[Any], path: str | Path, first: int = 0) -> NDArray[np.int64]:
-    """Return counts (V,) of any type as int64. first: the number of the first row.
+    """Return counts (V,) of any type as int64. first: the number of the first row, from 0; messages count from 1.
 
     Raise DataError if they are not numbers, or for the first that is not a whole number or too large.
     """
@@ -141,7 +141,9 @@ def whole_numbers(counts: NDArray[Any], path: str | Path, first: int = 0) -> NDA
     with np.errstate(invalid="ignore"):
         whole = counts.astype(np.int64)
     if (bad := np.flatnonzero((whole != counts) | ((whole < 0) & (counts > 0)))).size:
-        raise DataError(f"{path}, row {first + bad[0]:,}: the count {counts[bad[0]]} is not a whole number below 2^63")
+        raise DataError(
+            f"{path}, row {first + bad[0] + 1:,}: the count {counts[bad[0]]} is not a whole number below 2^63"
+        )
     return whole
 
 
@@ -159,7 +161,7 @@ def collected(
         count = collector.missing(len(block))
         if not count:
             break
-        collector.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i:,}")  # type: ignore[misc]
+        collector.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i + 1:,}")  # type: ignore[misc]
         start += count
     kept, matrix = collector.result()
     if not kept:

@@ -64,6 +64,13 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             if not total and _is_swapped(block):
                 raise DataError(f"{rows.name}: the values are big-endian: write them little-endian, as word2vec.c does")
 
+            if inside := [i for i, name in enumerate(names) if b"\n" in name]:
+                row, byte = total + inside[0] + 1, start + starts[inside[0]]
+                raise DataError(
+                    f"{rows.name}, row {row:,}, byte {byte:,}: values in place of a word: a word before it contains a"
+                    " space, or the header is wrong: write such words as text"
+                )
+
             def place(i: int, row: int = total + 1, at: int = start, offsets: list[int] = starts) -> str:
                 return f", row {row + i:,}, byte {at + offsets[i]:,}"
 

@@ -94,14 +94,16 @@ def lines(names: Sequence[bytes], block: NDArray[np.float32], separator: bytes =
 def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
     """Read lines into `rows` until the end of the file; more lines than `promised` are an error."""
     line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header has 4
+    is_over = False  # there are more lines than promised; what is wrong with those before is reported first
 
     def take(count: int) -> int:
         """Return how many of the next lines to read."""
-        nonlocal line_number
+        nonlocal line_number, is_over
+        if is_over:
+            raise DataError(f"{rows.name}:{line_number}: more rows than the {promised:,} that the header promises")
         count = rows.missing(count)
         if promised is not None and len(rows.words) + count > promised:
-            line_number += promised - len(rows.words)
-            raise DataError(f"{rows.name}:{line_number}: more rows than the {promised:,} that the header promises")
+            count, is_over = promised - len(rows.words), True
         line_number += count
         return count
 
@@ -118,6 +120,7 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
                     _parse_lines(left[i : i + count], rows, line_number - count)
             if rows.missing(1) == 0:
                 return
+            take(0)
     if rest and not rest.endswith(b"\n"):
         log.warning("%s: the last line has no newline: the file may be cut off, and digits be missing", rows.name)
 

@@ -154,7 +154,10 @@ def _opened(opener: _Opener, path: str | Path) -> Iterator[_OpenTable]:
 
 def _look(opener: _Opener, path: str | Path) -> Promise:
     with _opened(opener, path) as table:
-        return Promise(table.rows, _dim_of(table.schema, path))
+        dim = _dim_of(table.schema, path)
+        if dim is None and (batch := next(table.batches(1), None)):
+            dim = len(batch.column("vector")[0].as_py() or ())
+        return Promise(table.rows, dim)
 
 
 def _read(opener: _Opener, path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
@@ -210,7 +213,9 @@ def _counts(batch: Any, row: int, path: str | Path) -> NDArray[np.int64] | None:
 
 
 def _null_count(row: int, path: str | Path) -> DataError:
-    return DataError(f"{path}, row {row:,}: the count is null, and others are not: write it, or leave out the column")
+    return DataError(
+        f"{path}, row {row + 1:,}: the count is null, and others are not: write it, or leave out the column"
+    )
 
 
 def _block(batch: Any, width: int | None, path: str | Path) -> Rows:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors as Vectors
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
+    from w2vtrain.graphs.walks import Walks as Walks
     from w2vtrain.text.phrase_table import CONNECTOR_WORDS as CONNECTOR_WORDS
     from w2vtrain.text.phrase_table import PhraseTable as PhraseTable
     from w2vtrain.training.compile_ahead import warmup as warmup
@@ -49,6 +50,7 @@ _NAMES = {
     "embeddings.keyed_vectors": ("KeyedVectors",),
     "embeddings.model": ("Model", "load", "load_model", "save_model"),
     "formats.vectors": ("Vectors", "read_vectors", "write_vectors"),
+    "graphs.walks": ("Walks",),
     "compat.word2vec": ("Word2Vec",),
     "compat.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
     "embeddings.fasttext_vectors": ("FastTextKeyedVectors",),

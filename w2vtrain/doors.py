@@ -1,8 +1,8 @@
 """What the core asks of leaves, by name: a leaf is imported when it is used.
 
 A leaf is a folder that imports the core, and without which all else works: readers of tables, several processes,
-comparisons and checks, pictures, gensim's interface. Only this table, that of the commands in cli.py and that of the
-public names in `__init__` name leaves.
+comparisons and checks, pictures, graphs, gensim's interface. Only this table, that of the commands in cli.py and that
+of the public names in `__init__` name leaves.
 """
 
 from importlib import import_module
@@ -19,6 +19,7 @@ LEAVES = {
     "objective checks": "w2vtrain.evaluation.objective_checks",
     "architecture checks": "w2vtrain.evaluation.architecture_checks",
     "comparisons": "w2vtrain.evaluation.comparison",
+    "graphs": "w2vtrain.graphs.walks",
 }
 TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows")
 """Suffixes of files that are tables and cannot be text."""

@@ -21,7 +21,7 @@ from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
@@ -75,6 +75,8 @@ class Inputs:
         """
         if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
+        if self.vocabulary and isinstance(self.sources, Generator):
+            raise ConfigError(f"{label('read_vocab')}: the words are the nodes of the graph: leave it out")
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow, self.freeze)

@@ -39,8 +39,8 @@ from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of
+from w2vtrain.training.parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.predictor import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.trainer import train
 
 ROOT = Path(__file__).parent.parent

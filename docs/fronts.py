@@ -16,7 +16,7 @@ import yardstick
 from w2vtrain.evaluation.comparison_tables import by_contender, cpu_seconds
 from w2vtrain.evaluation.contenders import without_budget
 from w2vtrain.evaluation.figures import new_figure, plain_numbers, save_figure
-from w2vtrain.objectives import group_of
+from w2vtrain.objectives import group_of, objective_class
 
 FOLDER = Path(__file__).parent
 FAMILIES = {
@@ -75,7 +75,7 @@ def points_of(panel: Panel, by_study: dict[str, list[dict[str, Any]]]) -> list[P
     for line in (line for study in panel.studies for line in by_contender(by_study[study])):
         seconds, value = line.mean(cpu_seconds), line.mean(result)
         objective = without_budget(line.name).partition("(")[0]
-        if seconds and value is not None and (panel.is_score or objective not in yardstick.NO_MODELS):
+        if seconds and value is not None and (panel.is_score or objective_class(objective).is_language_model()):
             found.append(Point(objective, seconds, value))
     return found
 

@@ -152,19 +152,18 @@ def every_architecture() -> str:
 def format_table() -> str:
     """Return the table of the formats of vectors."""
     rows = [
-        [f"`{name}`", " ".join(code(suffix) for suffix in format_.suffixes), "yes" if format_.compressible else "no"]
+        [
+            f"`{name}`", " ".join(code(suffix) for suffix in format_.suffixes),
+            "also compressed" if format_.compressible else "yes" if format_.is_read else "no",
+        ]
         for name, format_ in formats().items()
-    ]
-    return table(["format", "suffixes", "read when compressed"], rows)
+    ]  # fmt: skip
+    return table(["format", "suffixes", "read"], rows)
 
 
 def about_formats() -> str:
-    """Return the first sentence of each format's module, as a list."""
-    text = ""
-    for name, format_ in formats().items():
-        docstring = " ".join((inspect.getdoc(inspect.getmodule(format_.write)) or "").split())
-        text += f"- `{name}`: {escaped(docstring.partition('. ')[0].removesuffix('.'))}.\n"
-    return text
+    """Return what the files of each format are, as a list."""
+    return "".join(f"- `{name}`: {escaped(format_.about)}.\n" for name, format_ in formats().items())
 
 
 def choices() -> str:

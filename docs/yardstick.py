@@ -35,10 +35,9 @@ from w2vtrain.evaluation.comparison_tables import (
     training_ratios,
 )  # fmt: skip
 from w2vtrain.evaluation.contenders import without_budget
+from w2vtrain.objectives import objective_class
 
 MEASURED = Path(__file__).parent / "measured"
-NO_MODELS = ("neg", "block-neg")
-"""Objectives whose scores are not those of a language model."""
 DIGITS = 6
 """Significant digits of what is kept: one more than any table shows."""
 EQUAL = 1e-4
@@ -210,7 +209,7 @@ def picture(results: list[Result], text: str, path: Path) -> None:
         length = min((len(points) for points in seeds.values()), default=0)
         columns = [[points[k] for points in seeds.values()] for k in range(length)]
         seconds, perplexity = ([statistics.mean(p[k] for p in column) for column in columns] for k in (0, 1))
-        if length and name.partition("(")[0] not in NO_MODELS:  # their perplexity would stretch the picture
+        if length and objective_class(name.partition("(")[0]).is_language_model():  # others would stretch the picture
             curves.append((name, seconds, perplexity))
     draw(curves, f"{text}: each point is a complete run", "CPU seconds of training", path)
 

@@ -55,7 +55,7 @@ methods of hs and neg.
 COMPOSED_TESTS = {
     "test_every_objective_passes_the_checks_of_objectives_check",
     "test_an_ngram_changes_by_the_sum_of_what_its_words_change",
-    "test_the_window_engine_agrees_with_a_trainer_without_a_stage",
+    "test_the_window_engine_agrees_with_a_trainer_without_a_row_cache",
     "test_resume_gives_the_same_model_as_an_uninterrupted_run",
 }
 COMPOSED = {"hs-neg", "bigram-nce", "cbow-sum", "cbow-corrected", "corrected"}

@@ -16,7 +16,6 @@ import lzma
 import os
 import random
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -37,7 +36,17 @@ import zstandard
 
 from w2vtrain import config, parsers
 from w2vtrain.commands import request, resume
-from w2vtrain.embeddings import analogies, categories, datasets, intervals, keyed_vectors, model, outliers, similarity
+from w2vtrain.embeddings import (
+    analogies,
+    categories,
+    datasets,
+    intervals,
+    keyed_rows,
+    keyed_vectors,
+    model,
+    outliers,
+    similarity,
+)
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables, trial
 from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, sniff, vector_formats, vectors
@@ -60,10 +69,11 @@ SLOWEST = 20  # seconds per input
 MODULES = (
     analogies, categories, checkpoint, classes, columns, comparison, comparison_picture,
     comparison_tables, compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines,
-    json_text, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, request, resume,
+    json_text, keyed_rows, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, request, resume,
     run_folder, safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
     word_files,
-    tomllib._parser, tomllib._re, *(sys.modules[found.write.__module__] for found in vector_formats.formats().values()),
+    tomllib._parser, tomllib._re,
+    *(sys.modules[vector_formats.code(name).write.__module__] for name in vector_formats.names()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
 TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')
@@ -75,8 +85,6 @@ VALUES = [
 WORDS = ["king", "man", "woman", "queen", "King", "paris", "\u00e9t\u00e9"]
 ROWS = np.random.default_rng(1).standard_normal((len(WORDS), 3)).astype(np.float32)
 COUNTS = np.arange(len(WORDS), 0, -1)
-BETWEEN = b"\n=\n"
-"""Separates the files of an input that consists of several."""
 REFUSED: Counter[str] = Counter()
 """The number of inputs rejected so far, by the name of the error."""
 TRIAL = trial.Trial(
@@ -262,9 +270,8 @@ def binary_seeds(folder):
 
 
 def read_beside(path):
-    """Read an array or a table, with words beside it."""
-    for suffix in (".words.txt", ".metadata.tsv"):
-        path.with_suffix(suffix).write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
+    """Read an array, with words beside it."""
+    path.with_suffix(".words.txt").write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
     read_vectors(path)
 
 
@@ -278,26 +285,6 @@ def array_seeds(*names):
             path.unlink()
 
     return seeds
-
-
-def read_folder(path):
-    """Read a folder whose small files are parts of the input."""
-    parts = path.read_bytes().split(BETWEEN)
-    kind = "spacy" if parts[0] == b"spacy" else "model2vec"
-    folder = path.parent / kind
-    known = vector_formats.formats()[kind].folder.sniffed
-    for name, part in itertools.zip_longest(known, parts[1 : 1 + len(known)], fillvalue=b""):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(part)
-    read_vectors(folder)
-
-
-def folder_seeds(folder):
-    for kind in ("spacy", "model2vec"):
-        vectors.write_vectors(folder / "made", WORDS, ROWS, kind)
-        known = vector_formats.formats()[kind].folder.sniffed
-        yield BETWEEN.join([kind.encode(), *((folder / "made" / name).read_bytes() for name in known)])
-        shutil.rmtree(folder / "made")
 
 
 def vocabulary_seeds(_):
@@ -468,8 +455,6 @@ LOADERS = {
     "text": Loader(read_vectors, text_seeds),
     "binary": Loader(read_vectors, binary_seeds),
     "arrays": Loader(read_beside, array_seeds("npy", "npz")),
-    "projector": Loader(read_beside, array_seeds("tensorboard")),
-    "folders": Loader(read_folder, folder_seeds),
     "vocabulary": Loader(vocabulary.Vocabulary.load, vocabulary_seeds),
     "model": Loader(read_model, model_seeds),
     "fasttext": Loader(read_model, fasttext_seeds),

@@ -20,11 +20,12 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words, seed_stream
-from w2vtrain.training import checkpoint, outcome, predictor, trainer
+from w2vtrain.training import checkpoint, outcome, trainer
 from w2vtrain.training.epoch import Order
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.folder import run_config
+from w2vtrain.training.parts import schedule_of as make_schedule
 from w2vtrain.training.state import Saved, State
 
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -202,8 +203,8 @@ def with_bias(h, bias):
 def learn_window(architecture, objective, window, found, rows, output, lr, bias=False):
     """Train on a window (context words, how many come before the target), from old values. Return (loss, examples)."""
     context, left = window
-    if hasattr(architecture, "pace"):
-        lr *= architecture.pace(len(context))
+    if hasattr(architecture, "rate_scale"):
+        lr *= architecture.rate_scale(len(context))
     old, loss, changes = output.copy(), 0.0, []
     old_rows = rows.copy()
     numbered = parts(architecture, context, left)
@@ -315,7 +316,7 @@ def chunks(tokens, size):
 def schedule_of(**given):
     """Return a schedule for one thread, with the defaults of skip-gram for what is not given."""
     settings = Settings(**{"alpha": 0.05, "min_alpha": 5e-6, "threads": 1, "shuffle": True, "block": 32, **given})
-    return predictor.schedule_of(settings)
+    return make_schedule(settings)
 
 
 def trained(engine, text, schedule):

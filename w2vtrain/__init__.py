@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from w2vtrain.compat.fasttext import load_facebook_model as load_facebook_model
     from w2vtrain.compat.fasttext import load_facebook_vectors as load_facebook_vectors
     from w2vtrain.compat.fasttext import save_facebook_model as save_facebook_model
+    from w2vtrain.compat.fasttext_vectors import FastTextKeyedVectors as FastTextKeyedVectors
     from w2vtrain.compat.line_sentence import LineSentence as LineSentence
     from w2vtrain.compat.line_sentence import PathLineSentences as PathLineSentences
     from w2vtrain.compat.line_sentence import Text8Corpus as Text8Corpus
     from w2vtrain.compat.word2vec import Word2Vec as Word2Vec
-    from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors as FastTextKeyedVectors
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load as load
@@ -53,7 +53,7 @@ _NAMES = {
     "graphs.walks": ("Walks",),
     "compat.word2vec": ("Word2Vec",),
     "compat.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
-    "embeddings.fasttext_vectors": ("FastTextKeyedVectors",),
+    "compat.fasttext_vectors": ("FastTextKeyedVectors",),
     "compat.callbacks": ("CallbackAny2Vec",),
     "compat.line_sentence": ("LineSentence", "PathLineSentences", "Text8Corpus"),
 }

@@ -3,6 +3,7 @@
 It writes no output file and prints nothing but the progress bar, if it is requested. See also system/spinner.py.
 """
 
+import warnings
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,6 +16,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.keywords import FurtherSettings, ReadingSettings, TrainingSettings, with_settings
 from w2vtrain.progress_bar import progress_bar
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.phrase_finding import find_in, read_text
 from w2vtrain.text.phrase_table import PhraseTable, Scoring
 from w2vtrain.text.vocabulary import Vocabulary
@@ -54,7 +56,8 @@ def train(
     heldout : as `corpus`, optional
         Text to score after each epoch. The returned model is that of the epoch that predicts it best.
     events : Events, optional
-        Callbacks that report progress.
+        Callbacks that report progress. If there is none for warnings, such as that a text is not UTF-8, they are
+        Python's, of the class UserWarning.
     progress : bool, default False
         Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed,
         except on a terminal while kernels are compiled.
@@ -150,7 +153,7 @@ def find_phrases(
     """
     how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
     resolved = effective(validated(settings))
-    lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads))
+    lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads), warn=_warn)
     return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]
 
 
@@ -226,9 +229,25 @@ def continue_training(
 
 
 def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:
-    plan, events = Plan.of(inputs, settings), events or Events()
+    plan, events = Plan.of(inputs, settings), _with_warnings(events or Events())
     plan.files()  # a missing file is reported before anything is read
     if words := inputs.vocabulary:
         plan = replace(plan, inputs=replace(inputs, vocabulary=words.cut(settings.min_count, settings.max_vocab)))
     with progress_bar(events) if progress else nullcontext(events) as reported:
         return train_as_planned(plan, events=reported)
+
+
+def _with_warnings(events: Events) -> Events:
+    """Return events that also issue Python's warnings, unless the caller has a callback for them."""
+    if events.warning is not Events.warning:
+        return events
+
+    def read(ids: EncodedCorpus, _: float) -> None:
+        for oddity in ids.stats.oddities():
+            _warn(f"the text has {oddity}")
+
+    return events.followed_by(Events(warning=_warn, read=read))
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, stacklevel=2)

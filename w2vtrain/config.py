@@ -12,6 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,122 +51,133 @@ MAX_NGRAM_BUCKETS = 1_000_000_000
 """The largest number for `bucket`."""
 
 
-def setting(default: Any, parser: Parser, text: str, *names: str) -> Any:
+def setting(section: str, default: Any, parser: Parser, text: str, *names: str) -> Any:
     """Return a field of Settings with its table row. None is a valid value only if it is the default."""
-    return field(default=default, metadata={"row": Row(parser, text, names)})
+    return field(default=default, metadata={"row": Row(section, parser, text, names)})
+
+
+MODEL, WORDS, TRAINING = "Model (settings)", "Words (settings)", "Training (settings)"
+"""Sections of the help."""
+model_setting, text_setting, training_setting = (partial(setting, title) for title in (MODEL, WORDS, TRAINING))
 
 
 @dataclass(frozen=True)
 class Settings:
     """All settings of a run. Lengths are in words or tokens, rates per example."""
 
-    architecture: str = setting(
+    architecture: str = model_setting(
         "skipgram", Text(words=tuple(members("architectures"))),
         "What predicts the target word: each context word (skipgram), their mean (cbow; cbow-corrected uses its exact"
         " gradient), their sum (cbow-sum), or their sum with a learned weight vector per position (vlbl). May also be a"
         " file or module.", "model",
     )  # fmt: skip
-    objective: str = setting(
+    objective: str = model_setting(
         "neg", Text(words=tuple(members("objectives"))),
         "Output objective; `w2vtrain objectives` explains them. May also be a file or module.",
     )  # fmt: skip
-    vector_size: int = setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")
-    window: int | str = setting(
+    vector_size: int = model_setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")
+    window: int | str = model_setting(
         5, Whole(1, MAX_WINDOW, (WHOLE_SENTENCE,)),
         "Maximum number of context words on each side of the target word; `sentence` takes all other words of the"
         " sentence, for sets and sessions.", "ws",
     )  # fmt: skip
-    shrink_windows: bool | None = setting(
+    shrink_windows: bool | None = model_setting(
         None, Truth(),
         "Draw the size of each window from 1 to --window, as word2vec.c does.  [default: on, except for vlbl and"
         " --window sentence]",
     )  # fmt: skip
-    subwords: bool = setting(
+    context: str = model_setting(
+        "symmetric", Choice(("symmetric", "left", "right")),
+        "Take context words from both sides of the target word, or from one; left trains a language model.",
+    )  # fmt: skip
+    sentence_end: bool = model_setting(False, Truth(), "Also predict the end of each sentence, as the word `</s>`.")
+    bias: bool = model_setting(False, Truth(), "Add a bias to each output vector.")
+    subwords: bool = model_setting(
         False, Truth(),
         "Compose each word's input vector of rows for the word and for its character n-grams, as fastText does, which"
         " gives vectors to words that are not in the text.",
     )  # fmt: skip
-    minn: int = setting(3, Whole(1, 1000), "With --subwords, the shortest n-grams, in characters of `<word>`.")
-    maxn: int = setting(6, Whole(1, 1000), "With --subwords, the longest n-grams.")
-    bucket: int = setting(
+    minn: int = model_setting(3, Whole(1, 1000), "With --subwords, the shortest n-grams, in characters of `<word>`.")
+    maxn: int = model_setting(6, Whole(1, 1000), "With --subwords, the longest n-grams.")
+    bucket: int = model_setting(
         2_000_000,
         Whole(1, MAX_NGRAM_BUCKETS),
         "With --subwords, the number of hash buckets; n-grams in the same one share a row.",
     )
-    context: str = setting(
-        "symmetric", Choice(("symmetric", "left", "right")),
-        "Take context words from both sides of the target word, or from one; left trains a language model.",
+    column: str | None = text_setting(
+        None, Text(),
+        "Read this column of tables (Parquet, Arrow, JSON lines, CSV or TSV with a header) instead of text files; `a.b`"
+        " is field b of column a. Rows are lines of text, or lists of words.",
     )  # fmt: skip
-    bias: bool = setting(False, Truth(), "Add a bias to each output vector.")
-    sentence_end: bool = setting(False, Truth(), "Also predict the end of each sentence, as the word `</s>`.")
-    sample: float = setting(
-        1e-3, Real(0.0, 1.0), "Subsampling threshold for frequent words, as in word2vec.c; 0 keeps all words."
+    tokenizer: str = text_setting(
+        "whitespace", Choice(("whitespace", "unicode", "simple")),
+        "Split at ASCII white space (whitespace), at any Unicode white space (unicode), or lowercase the text and keep"
+        " only Unicode words (simple).",
+    )  # fmt: skip
+    phrases: str | None = text_setting(
+        None, FileName(), "Join the phrases of this table, which `w2vtrain phrases --save-table` writes, to words."
     )
-    alpha: float | None = setting(
+    min_count: int = text_setting(5, Whole(1, 10**12), "Ignore words that occur fewer times than this.")
+    max_vocab: int | None = text_setting(
+        None, Whole(2, MAX_WORDS), "Keep only this many words, the most frequent ones."
+    )
+    max_sentence: int = text_setting(
+        10_000, Whole(2, 10_000_000), "Split longer lines into sentences of this many tokens."
+    )
+    encoding_errors: str = text_setting(
+        "replace", Choice(("replace", "strict", "ignore")),
+        "Bytes that are not UTF-8: replace them with U+FFFD, stop at the first (strict), or ignore them.",
+    )  # fmt: skip
+    allow_nul: bool = text_setting(
+        False, Truth(), "Treat a NUL byte as white space; otherwise it is an error, since it suggests binary data."
+    )
+    epochs: int = training_setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "iter")
+    seconds: float | None = training_setting(
+        None, Real(0.0, MAX_SECONDS),
+        "Stop after this many seconds of training (for `compare`, CPU seconds of all threads) unless --epochs is"
+        " reached first; the learning rate follows whichever is closer to its end.",
+    )  # fmt: skip
+    patience: int | None = training_setting(
+        None, Whole(1, 1_000_000), "Stop when the perplexity of --heldout has not improved for this many epochs."
+    )
+    alpha: float | None = training_setting(
         None, Real(0.0, MAX_LEARNING_RATE),
         "Initial learning rate.  [default: the best measured for the architecture and objective]", "lr",
     )  # fmt: skip
-    min_alpha: float | None = setting(
+    min_alpha: float | None = training_setting(
         None, Real(0.0, MAX_LEARNING_RATE), "Final learning rate, reached linearly.  [default: alpha / 10,000]"
     )
-    weight_decay: float = setting(
+    sample: float = training_setting(
+        1e-3, Real(0.0, 1.0), "Subsampling threshold for frequent words, as in word2vec.c; 0 keeps all words."
+    )
+    weight_decay: float = training_setting(
         0.0,
         Real(0.0, 1.0),
         "Each word and sentence end of the text shrinks all vectors, but not biases, by this fraction times the"
         " learning rate.",
     )
-    init: float = setting(
+    init: float = training_setting(
         0.0, Real(0.0, 100.0), "Standard deviation of normal initial vectors; 0 initializes them as word2vec.c does."
     )
-    block: int | None = setting(
+    block: int | None = training_setting(
         None, Whole(1, 65_536),
         "Examples per step, for objectives that score blocks of examples.  [default: depends on the objective]",
     )  # fmt: skip
-    epochs: int = setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "iter")
-    seconds: float | None = setting(
-        None, Real(0.0, MAX_SECONDS),
-        "Stop after this many seconds of training (for `compare`, CPU seconds of all threads) unless --epochs is"
-        " reached first; the learning rate follows whichever is closer to its end.",
-    )  # fmt: skip
-    patience: int | None = setting(
-        None, Whole(1, 1_000_000), "Stop when the perplexity of --heldout has not improved for this many epochs."
-    )
-    min_count: int = setting(5, Whole(1, 10**12), "Ignore words that occur fewer times than this.")
-    max_vocab: int | None = setting(None, Whole(2, MAX_WORDS), "Keep only this many words, the most frequent ones.")
-    max_sentence: int = setting(10_000, Whole(2, 10_000_000), "Split longer lines into sentences of this many tokens.")
-    column: str | None = setting(
-        None, Text(),
-        "Read this column of tables (Parquet, Arrow, JSON lines, CSV or TSV with a header) instead of text files; `a.b`"
-        " is field b of column a. Rows are lines of text, or lists of words.",
-    )  # fmt: skip
-    tokenizer: str = setting(
-        "whitespace", Choice(("whitespace", "unicode", "simple")),
-        "Split at ASCII white space (whitespace), at any Unicode white space (unicode), or lowercase the text and keep"
-        " only Unicode words (simple).",
-    )  # fmt: skip
-    encoding_errors: str = setting(
-        "replace", Choice(("replace", "strict", "ignore")),
-        "Bytes that are not UTF-8: replace them with U+FFFD, stop at the first (strict), or ignore them.",
-    )  # fmt: skip
-    allow_nul: bool = setting(
-        False, Truth(), "Treat a NUL byte as white space; otherwise it is an error, since it suggests binary data."
-    )
-    phrases: str | None = setting(
-        None, FileName(), "Join the phrases of this table, which `w2vtrain phrases --save-table` writes, to words."
-    )
-    shuffle: bool | None = setting(
+    shuffle: bool | None = training_setting(
         None, Truth(),
         "Train on chunks of 1,000 words in a new random order in each epoch.  [default: the best measured for the"
         " architecture and objective]",
     )  # fmt: skip
-    seed: int = setting(1, Whole(0, 2**63 - 1), "Seed of all random numbers.")
-    threads: int | str = setting(
+    seed: int = training_setting(1, Whole(0, 2**63 - 1), "Seed of all random numbers.")
+    threads: int | str = training_setting(
         "auto",
         Whole(1, 1024, ("auto",)),
         "Number of threads; auto uses all cores available to the process.",
         "workers",
     )
-    options: dict[str, Any] = field(default_factory=dict, metadata={"row": Row(Table(), "Options of the objective.")})
+    options: dict[str, Any] = field(
+        default_factory=dict, metadata={"row": Row(MODEL, Table(), "Options of the objective.")}
+    )
 
 
 FIELDS = {f.name: f for f in dataclasses.fields(Settings)}
@@ -203,7 +215,7 @@ def resolve(
     for given, source in layers:
         layer, spelled, problems = canonical(given)
         if problems:
-            raise ConfigError("; ".join(problems))
+            raise ConfigError((f"{source}: " if source == str(config) else "") + "; ".join(problems))
         if not layer.get("options"):
             layer.pop("options", None)
         origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}
@@ -211,7 +223,8 @@ def resolve(
             options = {}  # they belong to the objective that is replaced
         options |= layer.pop("options", {})
         values |= layer
-    return validated({**values, "options": options}), origins
+    places = {name: f"{source}: " for name, source in origins.items() if source == str(config)}
+    return validated({**values, "options": options}, places), origins
 
 
 def option(name: str) -> str:
@@ -311,8 +324,11 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
     return values, spelled, problems
 
 
-def validated(values: Mapping[str, Any]) -> Settings:
-    """Return settings with every value converted and checked; ConfigError names all problems."""
+def validated(values: Mapping[str, Any], places: Mapping[str, str] | None = None) -> Settings:
+    """Return settings with every value converted and checked; ConfigError names all problems.
+
+    places: what to write before the message about a setting.
+    """
     values, _, problems = canonical(values)
     good: dict[str, Any] = {}
     if unknown := [name for name in values if name not in ROWS]:
@@ -323,7 +339,7 @@ def validated(values: Mapping[str, Any]) -> Settings:
                 is_unset = value is None and FIELDS[name].default is None
                 good[name] = None if is_unset else ROWS[name].parser.parse(value)
         except ValueError as error:
-            problems.append(f"{label(name)}: {error}, got {shown(value)}")
+            problems.append(f"{(places or {}).get(name, '')}{label(name)}: {error}, got {shown(value)}")
     settings = Settings(**good)
     if problems := [*problems, *broken_rules(settings)]:
         raise ConfigError("; ".join(problems))
@@ -337,6 +353,7 @@ def broken_rules(settings: Settings) -> list[str]:
         (settings.minn > settings.maxn, f"{label('minn')}: {settings.minn} is more than maxn, {settings.maxn}"),
         (alpha == 0, "alpha: 0 would learn nothing"),
         (settings.seconds == 0, "seconds: 0 would learn nothing"),
+        (0 < settings.sample < 1e-12, f"sample: {settings.sample:g} would keep no words; 0 keeps all"),
         (
             settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
             f"{label('shrink_windows')}: draws window sizes from 1 to {spelled('window')}, but"

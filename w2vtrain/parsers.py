@@ -3,6 +3,7 @@
 This module knows no setting by name: the table in config.py gives each row its parser.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -38,8 +39,9 @@ class Parser:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the settings table: the parser, the help text, and other names of the setting."""
+    """A row of the settings table: the section of the help, the parser, the help text, and other names."""
 
+    section: str
     parser: Parser
     text: str
     names: tuple[str, ...] = ()
@@ -75,6 +77,12 @@ def ascii_number(value: Any) -> Any:
     if isinstance(value, str) and not NUMBER.fullmatch(value):
         raise ValueError("expected a number")
     return value
+
+
+def file_number(text: str) -> float | None:
+    """Return the finite number that a text in a file is, or None for anything else."""
+    number = float(text) if NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
 
 
 class Whole(Number):

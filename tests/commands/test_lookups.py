@@ -47,6 +47,7 @@ def test_similarity_names_what_has_no_answer_and_goes_on(run):
     assert [line.split(": ", 2)[2] for line in err.splitlines()] == [
         "line 1: 'nobody' is not in the vocabulary",
         "line 2: expected 2 words, got 1",
+        "the vector of 'nothing' is zero: its cosine is 0 with every word",
     ]
     code, out, err = run("similarity", "v.bin", "king", "nobody")
     assert (code, out, len(err.splitlines())) == (65, "", 1)

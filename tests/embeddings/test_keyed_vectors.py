@@ -15,7 +15,7 @@ import pytest
 from word_vectors import in_gensim, vectors_of
 
 import w2vtrain
-from w2vtrain.embeddings import keyed_vectors
+from w2vtrain.embeddings import keyed_rows
 from w2vtrain.errors import DataError, W2VError
 from w2vtrain.successors import SUCCESSORS
 
@@ -112,7 +112,7 @@ def test_an_unknown_key_is_a_key_error_that_suggests_similar_words():
 
 def test_similar_words_are_searched_only_if_the_error_is_shown(keyed, monkeypatch):
     """Programs catch a KeyError for each of millions of unknown words."""
-    monkeypatch.setattr(keyed_vectors, "close_words", lambda *_: 1 / 0)
+    monkeypatch.setattr(keyed_rows, "close_words", lambda *_: 1 / 0)
     with pytest.raises(KeyError) as caught:
         keyed["z"]
     with pytest.raises(ZeroDivisionError):

@@ -298,3 +298,12 @@ def test_a_run_starts_from_what_save_wrote(tmp_path):
     start = WarmStart.load(tmp_path / "keyed")
     assert start.model is None
     np.testing.assert_array_equal(start.input, keyed.vectors)
+
+
+def test_loading_own_vectors_that_are_not_finite_warns_with_the_word(tmp_path, caplog):
+    """Other files with such values are refused; these may have any that were in memory."""
+    KeyedVectors.of(["a", "b"], np.array([[1.0, 2], [np.nan, 1]])).save(tmp_path / "v")
+    assert np.isnan(KeyedVectors.load(tmp_path / "v")["b"][0])
+    assert caplog.messages == [f"{tmp_path / 'v'}: the vector of 'b' (row 1) has a value that is NaN or too large"]
+    with pytest.raises(W2VError, match=r"the vector of 'b' \(row 1\) is not finite"):
+        w2vtrain.read_vectors(tmp_path / "v")

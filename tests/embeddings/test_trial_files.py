@@ -1,10 +1,16 @@
 """Files as programs and people write them: layouts that are clear are read, and others are refused, never misread."""
 
+import json
+import re
+from functools import partial
+
 import pytest
 
+import w2vtrain
 from w2vtrain.embeddings.categories import read_categories
-from w2vtrain.embeddings.datasets import read_pairs
-from w2vtrain.errors import InputMissing, UsageError
+from w2vtrain.embeddings.datasets import read_pairs, read_questions, read_translations
+from w2vtrain.embeddings.outliers import read_topics
+from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.suspicions import undecoded
 
@@ -49,6 +55,63 @@ def test_a_header_of_categories_is_left_out(tmp_path):
     assert list(read_categories(tmp_path / "c.tsv")) == [("apple", "fruit"), ("cat", "animal")]
 
 
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("king queen 1_000\n", ":1: expected two words and a score"),
+        ("king queen \u0663\n", ":1: expected two words and a score"),
+        ("king queen 1\nking man\n", ":2: expected two words and a score, got 'king man'"),
+        ("king queen 1\n# men\n", ":2: expected two words and a score, got '# men'"),
+    ],
+    ids=["underscore", "Arabic digit", "no score", "comment below"],
+)
+def test_pairs_without_a_plain_number_are_refused_with_their_line(tmp_path, text, message):
+    (tmp_path / "p").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        list(read_pairs(tmp_path / "p"))
+
+
+def test_a_first_line_without_known_names_that_has_no_score_is_reported(tmp_path, caplog):
+    path = tmp_path / "p"
+    for first, reported in (("king queen high", 1), ("a b score", 0), ("word1 word2 gold", 0)):
+        caplog.clear()
+        path.write_text(f"# published in 2002\n{first}\nking queen 8.5\nman woman 8.3\n")
+        assert list(read_pairs(path)) == ROWS
+        assert caplog.text.count(f"the line {first!r} is taken for the names of columns") == reported
+
+
+def test_words_that_begin_with_a_hash_are_words(tmp_path):
+    path = tmp_path / "w"
+    path.write_text("#metoo movement 7\nking queen 8\n#a b 1\n")
+    assert [row[0] for row in read_pairs(path)] == ["#metoo", "king", "#a"]
+    path.write_text("# hashtags\nword\tclass\n#metoo\ttag\n")
+    assert list(read_categories(path)) == [("#metoo", "tag")]
+    path.write_text("# English, German\n#a\t#b\n")
+    assert read_translations(path) == [("#a", "#b")]
+
+
+def test_translations_of_three_words_without_a_tab_are_refused(tmp_path):
+    path = tmp_path / "w"
+    path.write_text("new york\tnueva york\tnote\nice cream helado\n")
+    with pytest.raises(DataError, match=r"w:2: expected two words, got 'ice cream helado'; a tab separates"):
+        read_translations(path)
+
+
+def test_two_topics_in_a_file_are_refused_and_hidden_files_are_left_out(tmp_path):
+    (tmp_path / "a.txt").write_text("a\nb\n\nodd\n\n")
+    (tmp_path / "._a.txt").write_bytes(b"\0\5\x16\7")
+    assert list(read_topics(tmp_path)) == [(["a", "b"], ["odd"])]
+    (tmp_path / "a.txt").write_text("a\nb\n\nodd\n\nc\nd\n\nodder\n")
+    with pytest.raises(DataError, match=r"a\.txt:6: a word after the outliers: write one file per topic"):
+        list(read_topics(tmp_path))
+
+
+def test_pairs_of_bats_are_refused_with_what_to_write(tmp_path):
+    (tmp_path / "L01.txt").write_text("gasp\tpant/sigh\nwater\tfluid\n")
+    with pytest.raises(DataError, match=r"L01\.txt:1: a pair of words, as in BATS: combine each two pairs"):
+        list(read_questions(tmp_path / "L01.txt"))
+
+
 def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):
     (tmp_path / "a.txt").write_text("the cat\n")
     (tmp_path / "b.txt").symlink_to(tmp_path / "gone")
@@ -56,7 +119,90 @@ def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):
         Corpus([str(tmp_path)])
 
 
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [(b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a document of Microsoft")],
+)
+def test_files_that_are_no_text_are_named_by_their_kind(tmp_path, start, kind):
+    (tmp_path / "a").write_bytes(start)
+    with pytest.raises(DataError, match=f"a: {kind}.*, not text: extract its text first"):
+        list(Corpus([str(tmp_path / "a")]).read())
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('# w2vtrain phrases {"scoring":"npmi"}\n', "table of phrases"),
+        ('{"event":"start","time":1}\n', "log of a run"),
+        ('[\n  {\n    "job": {}\n  }\n]\n', "results of a comparison"),
+        ('{\n  "job": {}\n}\n', "results of a comparison"),
+    ],
+)
+def test_info_knows_what_other_commands_write(tmp_path, w2vtrain_here, text, kind):
+    (tmp_path / "f").write_text(text)
+    code, said, _ = w2vtrain_here(["info", "f", "--json"], tmp_path)
+    assert (code, json.loads(said)["kind"]) == (0, kind)
+
+
+@pytest.mark.parametrize("text", ['vector_size = "x"\n', "window = -1\n", "size = 3\nvector_size = 4\n"])
+def test_errors_in_a_settings_file_name_it(tmp_path, w2vtrain_here, text):
+    (tmp_path / "c.toml").write_text(text)
+    (tmp_path / "t.txt").write_text("a b\n" * 9)
+    code, _, said = w2vtrain_here(["fit", "t.txt", "-o", "v.txt", "--config", "c.toml"], tmp_path)
+    assert (code, said.startswith("w2vtrain: error: c.toml: ")) == (78, True), said
+
+
+def test_a_threshold_that_keeps_no_words_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="sample: 1e-300 would keep no words; 0 keeps all"):
+        w2vtrain.train([["a", "b"]] * 9, sample=1e-300, sentence_end=True)
+
+
 def test_text_in_another_encoding_is_named_with_the_command_that_converts_it():
     assert undecoded(1, 100) is None
     assert "37 of 404 words are not UTF-8" in undecoded(37, 404)
     assert "iconv -f latin1 -t utf8" in undecoded(37, 404)
+
+
+@pytest.fixture
+def odd_text(tmp_path):
+    """Return a folder with a text of two odd words, not UTF-8 and too long, one without, and a model of the latter."""
+    text = b"the cat sat\n" * 60
+    (tmp_path / "odd.txt").write_bytes(text + b"caf\xe9 the\n" + b"x" * 1001 + b" cat\n")
+    (tmp_path / "text.txt").write_bytes(text)
+    about = {"vector_size": 3, "epochs": 1, "sample": 0, "threads": 1}
+    w2vtrain.train(tmp_path / "text.txt", **about).save(tmp_path / "m")
+    return tmp_path
+
+
+ODD = ("odd.txt: 1 tokens over 1,000 bytes skipped", "odd.txt: 1 tokens of invalid UTF-8 repaired")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["vocab", "odd.txt"],
+        ["phrases", "odd.txt", "-o", "-"],
+        ["perplexity", "m", "odd.txt"],
+        ["fit", "text.txt", "--heldout", "odd.txt", "-o", "v.txt", "--epochs", "1", "--sample", "0"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_says_what_it_skips_and_repairs(odd_text, w2vtrain_here, words):
+    code, _, said = w2vtrain_here(words, odd_text)
+    assert code == 0, said
+    assert all(said.count(f"warning     {odd}") == 1 for odd in ODD), said
+
+
+def test_python_warns_of_what_is_skipped_and_repaired_unless_a_callback_takes_it(odd_text):
+    about = {"vector_size": 3, "epochs": 1, "sample": 0, "threads": 1}
+    for read in (partial(w2vtrain.train, **about), w2vtrain.find_phrases):
+        with pytest.warns(UserWarning, match="1 tokens") as found:
+            read(odd_text / "odd.txt")
+        assert [re.split("has |odd.txt: ", str(warning.message))[1] for warning in found] == [
+            "1 tokens over 1,000 bytes skipped", "1 tokens of invalid UTF-8 repaired"
+        ]  # fmt: skip
+    said = []
+    w2vtrain.train(
+        odd_text / "text.txt", heldout=odd_text / "odd.txt", events=w2vtrain.Events(warning=said.append), **about
+    )
+    assert [sentence.rpartition("/")[2] for sentence in said if "odd.txt" in sentence] == list(ODD)

@@ -1,5 +1,9 @@
-"""Labels of curves in pictures."""
+"""Labels of curves in pictures, and the settings that Matplotlib reads."""
 
+import os
+import sys
+
+import forked
 import pytest
 
 from w2vtrain.evaluation.comparison_picture import draw
@@ -34,3 +38,18 @@ def test_a_picture_without_curves_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     draw([], "every run failed", "CPU seconds of training", tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "kind", ["bytes", pytest.param("pipe", marks=pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes"))]
+)
+def test_settings_of_matplotlib_in_the_working_folder_are_not_read(tmp_path, kind):
+    pytest.importorskip("matplotlib")
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "matplotlibrc")
+    else:
+        (tmp_path / "matplotlibrc").write_bytes(b"\xff\xfe: 1\n")
+    (tmp_path / "counts").write_text("the 9\nof 5\na 1\n")
+    words = [sys.executable, "-m", "w2vtrain", "plot", "counts", "counts", "-o", "c.svg"]
+    done = forked.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, (tmp_path / "c.svg").exists()) == (0, True), done.stderr

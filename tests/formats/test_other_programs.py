@@ -1,4 +1,4 @@
-"""Vectors are taken along: the programs that read each format find our words and values, and we read theirs back."""
+"""Vectors are taken along: the programs that read each format find our words and values, and we read their arrays."""
 
 import json
 
@@ -8,25 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from w2vtrain import errors, read_vectors, write_vectors
+from w2vtrain.export.spacy import hash64
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.precision import mean_cosine
-from w2vtrain.formats.vector_formats.spacy import hash64
 
 WORDS = ["the", "königlich", "of", "</s>", "x"]
 MATRIX = np.random.default_rng(3).normal(size=(5, 6)).astype(np.float32)
 COUNTS = np.array([9, 5, 4, 2, 1])
-NAMES = {"npy": "v.npy", "npz": "v.npz", "parquet": "v.parquet", "arrow": "v.arrow", "model2vec": "folder"}
+NAMES = ("v.npy", "v.npz", "v.parquet", "v.arrow")
 LOSS = {"float16": 1e-3, "int8": 1e-2}
 # Their imports and models cause warnings, which are errors elsewhere.
 quiet = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.mark.parametrize(
-    ("dtype", "name"), [("float16", name) for name in NAMES.values()] + [("int8", "v.npz"), ("int8", "folder")]
-)
+@pytest.mark.parametrize(("dtype", "name"), [*(("float16", name) for name in NAMES), ("int8", "v.npz")])
 def test_fewer_bytes_lose_little_and_read_back_as_float32(tmp_path, dtype, name):
-    form = "model2vec" if name == "folder" else None
-    write_vectors(tmp_path / name, WORDS, MATRIX, form, dtype=dtype)
+    write_vectors(tmp_path / name, WORDS, MATRIX, dtype=dtype)
     found = read_vectors(tmp_path / name)
     assert found.words == WORDS
     assert found.matrix.dtype == np.float32
@@ -65,6 +62,52 @@ def test_a_compressed_archive_of_numpy_is_read(tmp_path):
     np.savez(tmp_path / "v.npz", vectors=MATRIX)
     with pytest.raises(errors.DataError, match="the archive has no array words, but vectors"):
         read_vectors(tmp_path / "v.npz")
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u8", ">i4", "f4"])
+def test_an_archive_may_have_strings_and_counts_of_any_type(tmp_path, dtype):
+    np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=MATRIX, counts=COUNTS.astype(dtype))
+    found = read_vectors(tmp_path / "v.npz")
+    assert (found.words, found.matrix.tobytes(), found.counts.tolist()) == (WORDS, MATRIX.tobytes(), COUNTS.tolist())
+    assert found.counts.dtype == np.int64
+
+
+UNCOUNTABLE = {
+    "fraction": ([1, 2.5, 3, 4, 5], "row 1: the count 2.5 is not a whole number"),
+    "NaN": ([1, 2, 3, 4, np.nan], "row 4: the count nan is not a whole number"),
+    "too large": (np.array([1, 2**63, 3, 4, 5], np.uint64), "row 1: the count 9223372036854775808 is not a whole"),
+    "text": (["1", "2", "3", "4", "5"], "counts? .*, expected whole numbers"),
+}
+
+
+@quiet
+@pytest.mark.parametrize(("counts", "message"), UNCOUNTABLE.values(), ids=UNCOUNTABLE)
+def test_counts_that_are_no_whole_numbers_are_refused_by_name(tmp_path, counts, message):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=MATRIX, counts=np.array(counts))
+    table = {"word": WORDS, "vector": MATRIX.tolist(), "count": pa.array(counts)}
+    parquet.write_table(pa.table(table), tmp_path / "v.parquet")
+    for name in ("v.npz", "v.parquet"):
+        with pytest.raises(errors.DataError, match=rf"{name}.*{message}".replace("counts?", "`?counts?`?")):
+            read_vectors(tmp_path / name)
+
+
+@quiet
+def test_counts_of_tables_may_be_floats_and_all_or_none_are_null(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "v.parquet"
+    for counts, expected in (
+        ([9.0, 5.0, 4.0, 2.0, 1.0], COUNTS.tolist()), (pa.array(COUNTS, pa.uint8()), COUNTS.tolist()),
+        (pa.nulls(5), None), (pa.nulls(5, pa.int64()), None),
+    ):  # fmt: skip
+        parquet.write_table(pa.table({"word": WORDS, "vector": MATRIX.tolist(), "count": counts}), path)
+        found = read_vectors(path).counts
+        assert (None if found is None else found.tolist()) == expected
+    for counts, row in (([1, 2, None, 4, 5], 2), ([1, 2, 3, 4, None], 4), ([None, None, 3, 4, 5], 0)):
+        table = pa.table({"word": WORDS, "vector": MATRIX.tolist(), "count": counts})
+        parquet.write_table(table, path, row_group_size=2)
+        with pytest.raises(errors.DataError, match=rf"v\.parquet, row {row}: the count is null, and others are not"):
+            read_vectors(path)
 
 
 @quiet
@@ -106,16 +149,21 @@ def test_tables_of_other_programs_are_read_or_refused(tmp_path):
             read_vectors(tmp_path / "v.parquet")
 
 
+@quiet
+@pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.arrow"])
+def test_negative_counts_are_refused(tmp_path, name):
+    path = tmp_path / name
+    write_vectors(path, ["a", "b"], np.eye(2, 3, dtype=np.float32), counts=np.array([3, -1]))
+    with pytest.raises(errors.DataError, match=f"{name}: the count of 'b' is negative"):
+        read_vectors(path)
+
+
 def test_the_projector_gets_numbers_and_metadata_with_a_header_only_for_two_columns(tmp_path):
     write_vectors(tmp_path / "v.tsv", WORDS, MATRIX)
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "v.tsv", np.float32, delimiter="\t"), MATRIX)
     assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines() == WORDS
     write_vectors(tmp_path / "v.tsv", WORDS, MATRIX, counts=COUNTS, force=True)
     assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines()[:2] == ["word\tcount", "the\t9"]
-    assert read_vectors(tmp_path / "v.tsv").counts.tolist() == COUNTS.tolist()
-    (tmp_path / "v.metadata.tsv").unlink()
-    with pytest.raises(errors.DataError, match=r"v\.tsv has no words, which are expected one per line beside it"):
-        read_vectors(tmp_path / "v.tsv")
 
 
 @quiet
@@ -124,20 +172,11 @@ def test_model2vec_finds_each_word_and_means_of_texts(tmp_path, dtype):
     model2vec = pytest.importorskip("model2vec")
     write_vectors(tmp_path / "folder", WORDS, MATRIX, "model2vec", dtype=dtype)
     model = model2vec.StaticModel.from_pretrained(tmp_path / "folder")
-    kept = read_vectors(tmp_path / "folder").matrix
+    write_vectors(tmp_path / "kept.npz", WORDS, MATRIX, dtype=dtype)
+    kept = read_vectors(tmp_path / "kept.npz").matrix
     atol = 2e-3 if dtype == "float16" else 1e-6  # model2vec computes in the dtype of the file
     np.testing.assert_allclose(model.encode(["The", "königlich"]), kept[:2], atol=atol)
     np.testing.assert_allclose(model.encode("(Königlich), of zyx!"), kept[[1, 2]].mean(axis=0), atol=atol)
-
-
-def test_a_tokenizer_without_a_token_for_unknown_words_names_every_row(tmp_path):
-    write_vectors(tmp_path / "folder", WORDS, MATRIX, "model2vec")
-    file = tmp_path / "folder" / "tokenizer.json"
-    tokenizer = json.loads(file.read_text())
-    for unknown in (None, ["[UNK]"]):
-        tokenizer["model"]["unk_token"] = unknown
-        file.write_text(json.dumps(tokenizer))
-        assert read_vectors(tmp_path / "folder").words == [*WORDS, "[UNK]"]
 
 
 @quiet
@@ -169,8 +208,6 @@ def test_spacy_loads_the_folder_and_finds_the_words_of_a_text(tmp_path):
     np.testing.assert_array_equal(text[2].vector, MATRIX[1])
     assert spacy.load(tmp_path / "folder", config={"nlp": {"lang": "de"}}).lang == "de"
     nlp.to_disk(tmp_path / "theirs")
-    found = read_vectors(tmp_path / "theirs")
-    assert dict(zip(found.words, found.matrix.tolist(), strict=True)) == dict(zip(WORDS, MATRIX.tolist(), strict=True))
     with pytest.raises(errors.OutputError, match="never replaced"):
         write_vectors(tmp_path / "theirs", WORDS, MATRIX, "spacy", force=True)
 
@@ -185,6 +222,14 @@ def test_words_have_the_numbers_that_spacy_gives_them(word):
     assert hash64(data) == strings.hash_string(word)
 
 
+def words_in(folder):
+    """Return the words of a folder of spaCy or model2vec, in the order of their vectors."""
+    if (folder / "vocab").exists():
+        return json.loads((folder / "vocab/strings.json").read_text("utf-8"))
+    vocabulary = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    return sorted(vocabulary.keys() - {"[UNK]"}, key=vocabulary.get)
+
+
 @pytest.mark.parametrize("form", ["spacy", "model2vec"])
 def test_a_folder_is_replaced_only_if_we_wrote_all_of_it(tmp_path, form):
     folder = tmp_path / "folder"
@@ -192,7 +237,7 @@ def test_a_folder_is_replaced_only_if_we_wrote_all_of_it(tmp_path, form):
     with pytest.raises(errors.OutputError, match="use force"):
         write_vectors(folder, WORDS, MATRIX, form)
     write_vectors(folder, WORDS[:2], MATRIX[:2], form, force=True)
-    assert read_vectors(folder).words == WORDS[:2]
+    assert words_in(folder) == WORDS[:2]
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(errors.OutputError, match="never replaced"):
@@ -207,10 +252,10 @@ def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path, monkeypatch)
     def fails(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("w2vtrain.formats.vector_formats.model2vec.orjson.dumps", fails, raising=False)
+    monkeypatch.setattr("w2vtrain.export.model2vec.orjson.dumps", fails, raising=False)
     with pytest.raises((errors.WriteError, AttributeError), match="No space left"):
         write_vectors(folder, WORDS[:2], MATRIX[:2], "model2vec", force=True)
-    assert read_vectors(folder).words == WORDS
+    assert words_in(folder) == WORDS
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
@@ -241,9 +286,29 @@ def test_a_run_writes_a_folder_or_two_files_and_knows_them_as_its_own(tmp_path, 
         code, _, said = w2vtrain_here([*fit, *more], tmp_path)
         assert (code, "exists: use --force" in said) == (73, True), said
         assert w2vtrain_here([*fit, *more, "--force"], tmp_path)[0] == 0
-        assert sorted(read_vectors(tmp_path / more[1]).words) == ["a", "b", "c", "d"]
-    code, out, said = w2vtrain_here(["info", "m", "--json"], tmp_path)
-    assert (code, json.loads(out)["kind"], json.loads(out)["words"]) == (0, "model2vec vectors", 4), said
+    assert sorted(words_in(tmp_path / "m")) == sorted(read_vectors(tmp_path / "v.npy").words) == ["a", "b", "c", "d"]
+
+
+def test_what_is_written_for_other_programs_alone_is_refused_in_one_line(tmp_path, w2vtrain_here):
+    for form in ("spacy", "model2vec"):
+        write_vectors(tmp_path / form, WORDS, MATRIX, form)
+    write_vectors(tmp_path / "v.tsv", WORDS, MATRIX)
+    write_vectors(tmp_path / "one.tsv", WORDS, MATRIX[:, :1])
+    for name, advice in (
+        ("spacy", "spacy is a folder of the format spacy, which is written and not read: name the file of vectors"),
+        ("model2vec", "is a folder of the format model2vec, which is written and not read: name the file of vectors"),
+        ("v.tsv", "v.tsv is a matrix of numbers without words, as numpy.savetxt and TensorBoard write it: save"),
+        ("one.tsv", "save the numbers with numpy.save as X.npy, and beside it their words, one per line, as X.words"),
+    ):
+        for command in (["convert", name, "-o", "w.txt"], ["neighbors", name, "the"]):
+            code, _, said = w2vtrain_here(command, tmp_path)
+            assert (code, advice in said, said.count("\n")) == (65, True, 1), said
+    for name in ("spacy", "model2vec"):
+        code, _, said = w2vtrain_here(["info", name], tmp_path)
+        assert (code, "written and not read" in said, said.count("\n")) == (65, True, 1), said
+    (tmp_path / "spacy" / "meta.json").unlink()
+    code, _, said = w2vtrain_here(["info", "spacy"], tmp_path)
+    assert (code, "spacy is a folder: name a file" in said) == (66, True), said
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
-"""Tests of the registry of vector formats: what each format must do, and adding one with a single new module."""
+"""Tests of the registry of vector formats: what each format must do, and adding one."""
 
+import re
 import subprocess
 import sys
+from types import ModuleType
 
 import click
 import numpy as np
@@ -13,7 +15,8 @@ from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats import vector_formats
 from w2vtrain.formats.describe import describe
-from w2vtrain.formats.sniff import readers, sniff
+from w2vtrain.formats.sniff import MODEL_FILES, sniff
+from w2vtrain.formats.vector_formats import binary, text
 from w2vtrain.formats.vectors import format_of, read_vectors, write_vectors
 
 WORDS = ["the", "königlich", "0.5"]
@@ -25,13 +28,13 @@ TOY = '''
 
 import numpy as np
 
-from w2vtrain.formats.vector_formats.contract import Promise, VectorFormat
+from w2vtrain.formats.vector_formats.contract import Code, Promise
 from w2vtrain.formats.vector_formats._rows import read_rows
 
 
-def sniff(head, whole):
-    line = head.partition(b"\\n")[0]
-    return Promise(int(line.split()[1]), int(line.split()[2]), len(line) + 1) if line.startswith(b"#toy ") else None
+def look(path):
+    line = path.read_bytes().partition(b"\\n")[0]
+    return Promise(int(line.split()[1]), int(line.split()[2]), len(line) + 1)
 
 
 def parse(file, rows, promised, start):
@@ -52,23 +55,33 @@ def write(file, table):
         file.write(word + b"," + ",".join(map(repr, row.tolist())).encode() + b"\\n")
 
 
-FORMAT = VectorFormat(name="toy", suffixes=(".csv",), sniff=sniff, read=read, write=write)
+CODE = {"toy": Code(write, read, look=look)}
 '''
+
+
+def claimed(data):
+    """Return the names of all readers that take data for theirs."""
+    signatures = {name: form.signature for name, form in vector_formats.formats().items() if form.signature}
+    return [
+        *(reader.name for reader in MODEL_FILES if reader.sniff(data, True) is not None),
+        *(name for name, signature in signatures.items() if re.match(signature, data)),
+        *(name for name, found in (("binary", binary), ("text", text)) if found.sniff(data, True) is not None),
+    ]
 
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """Add the toy format for the duration of a test, and yield the test's folder."""
-    folder = tmp_path / "more_formats"
-    folder.mkdir()
-    (folder / "toy.py").write_text(TOY)
-    monkeypatch.setattr(vector_formats, "__path__", [*vector_formats.__path__, str(folder)])
-    yield tmp_path
-    sys.modules.pop("w2vtrain.formats.vector_formats.toy", None)
+    """Add the toy format for the duration of a test, and return the test's folder."""
+    module = ModuleType("toy")
+    exec(TOY, vars(module))
+    monkeypatch.setitem(sys.modules, "w2vtrain.formats.vector_formats.toy", module)
+    row = vector_formats.Format("a toy", (".csv",), "toy", compressible=True, signature=b"#toy ")
+    monkeypatch.setitem(vector_formats.FORMATS, "toy", row)
+    return tmp_path
 
 
-def test_one_module_adds_a_format_to_all_functions(toy):
-    assert vector_formats.names() == ["text", *sorted([*OTHERS, "toy"])]
+def test_a_row_and_a_module_add_a_format_to_all_functions(toy):
+    assert vector_formats.names() == ["text", *OTHERS, "toy"]
     assert format_of("vectors.CSV") == "toy"
     write_vectors(toy / "v.csv", WORDS, MATRIX)
     write_vectors(toy / "w", WORDS, MATRIX, "toy")
@@ -115,13 +128,26 @@ def test_format_names_are_listed_without_importing_numpy():
 
 def test_every_format_fulfills_the_contract():
     known = vector_formats.formats()
-    assert all(found.name == name for name, found in known.items())
+    for name, found in known.items():
+        code = vector_formats.code(name)
+        assert (bool(code.read), bool(code.write_companion)) == (found.is_read, bool(found.companion)), name
     suffixes = [suffix for found in known.values() for suffix in found.suffixes]
     assert len(suffixes) == len(set(suffixes))
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes)
 
 
-@pytest.mark.parametrize("name", vector_formats.names())
+def test_a_format_is_chosen_without_importing_the_modules_of_others():
+    program = r"""if True:
+        import re, sys
+        from w2vtrain.formats.vectors import write_vectors
+        write_vectors("-", ["a"], __import__("numpy").ones((1, 1)), "glove")
+        print([name for name in sys.modules if re.match(r"w2vtrain.(tables|export|.*\.arrays)", name)])
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "a 1.0\n[]\n"
+
+
+@pytest.mark.parametrize("name", [name for name, form in vector_formats.formats().items() if form.is_read])
 def test_every_format_reads_what_it_writes_and_no_other_claims_it(tmp_path, name):
     path = tmp_path / "file"
     write_vectors(path, WORDS, np.pad(MATRIX, ((0, 0), (0, 5)))[:, :3], name)
@@ -129,11 +155,9 @@ def test_every_format_reads_what_it_writes_and_no_other_claims_it(tmp_path, name
     found = read_vectors(path)
     assert (found.words, found.format, found.matrix.tobytes()) == (WORDS, read_as, MATRIX.tobytes())
     assert sniff(path).kind == read_as
-    if path.is_dir():
-        return
     data = path.read_bytes()
-    assert [reader for reader, found in readers().items() if found.sniff(data, True) is not None] == [read_as]
-    size = vector_formats.formats()[name].size([word.encode() for word in WORDS], 3)
+    assert claimed(data) == [read_as]
+    size = vector_formats.code(name).size([word.encode() for word in WORDS], 3)
     assert size in (None, len(data))
 
 
@@ -143,5 +167,5 @@ def test_no_format_claims_a_model_or_keyed_vectors(tmp_path):
     KeyedVectors.of(words, MATRIX, [3, 2, 1]).save(tmp_path / "keyed vectors")
     for path in tmp_path.iterdir():
         data = path.read_bytes()
-        assert [name for name, found in readers().items() if found.sniff(data, True) is not None] == [path.name]
+        assert claimed(data) == [path.name]
         assert read_vectors(path).words == words

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import subprocess
 import sys
@@ -31,7 +32,9 @@ MATRIX = np.array(
     [[0.1, -2.5e-8, 3e30], [1, 2, 3], [1e-45, 3.4028235e38, -0.0], [-1, 0, 1], [7, 8, 9], [1, 1, 1]], "f4"
 )
 ROW = np.array([1, 2], "<f4").tobytes()
-each_format = pytest.mark.parametrize("format", vector_formats.names())
+FORMATS = vector_formats.formats()
+each_format = pytest.mark.parametrize("format", FORMATS)
+each_format_that_is_read = pytest.mark.parametrize("format", [name for name, known in FORMATS.items() if known.is_read])
 word2vec_format = pytest.mark.parametrize("format", ["text", "binary"])
 
 
@@ -44,7 +47,7 @@ def same_bits(a, b):
     return a.dtype == b.dtype == np.float32 and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-@each_format
+@each_format_that_is_read
 def test_written_vectors_are_read_back_unchanged(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     found = read_vectors(tmp_path / "v")
@@ -71,7 +74,7 @@ def tables(draw):
     return names, draw(arrays(np.float32, (len(names), draw(st.integers(1, 5))), elements=floats))
 
 
-@each_format
+@each_format_that_is_read
 @settings(deadline=None, max_examples=100, suppress_health_check=SUPPRESSED)
 @given(table=tables())
 @example(table=(["\ufeff"], np.array([[1.5]], "f4")))
@@ -193,7 +196,62 @@ def test_text_without_a_header_is_read_as_glove(tmp_path):
     assert (found.words, found.header, found.matrix.tolist()) == (["the", "of", ","], False, [[1, 2], [3, 4], [5, 6]])
 
 
-@pytest.mark.parametrize("format", [name for name, known in vector_formats.formats().items() if known.compressible])
+def savetxt(matrix, **options):
+    data = io.BytesIO()
+    np.savetxt(data, matrix, **options)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        savetxt(MATRIX), savetxt(MATRIX, fmt="%.4f", delimiter=","), savetxt(MATRIX[:, :1]), b"1.5 2 3\n.5 1e3 nan",
+        b"1.5\t2.5\n3.5\t4.5\n", b"1.5\t2.5\t\n3.5\t4.5\t\n", b"1\t2\t3\n4\t5\t6\n",
+    ],
+    ids=["savetxt", "commas", "one column", "no newline", "tabs", "tabs at the end", "integers with tabs"],
+)  # fmt: skip
+def test_numbers_without_words_are_refused(tmp_path, content):
+    with pytest.raises(DataError, match=r"file is a matrix of numbers without words.* as X\.words\.txt$"):
+        read_vectors(put(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"2 2\n0.5 1.5 2.5\n0.25 3.5 4.5\n", ["0.5", "0.25"]),
+        (b"0.5 1.5 2.5\n0.25 3.5 4.5\nthe 1.5 2.5\n", ["0.5", "0.25", "the"]),
+        (b"1 1.5 2.5\n2 3.5 4.5\n", ["1", "2"]),
+        (b"2\t2\n1\t1.5\t2.5\n2\t3.5\t4.5\n", ["1", "2"]),
+    ],
+)
+def test_words_may_be_numbers(tmp_path, content, words):
+    assert read_vectors(put(tmp_path, content)).words == words
+
+
+def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
+    """As the message about numbers without words says."""
+    np.save(tmp_path / "X.npy", np.loadtxt(io.BytesIO(savetxt(MATRIX))))
+    put(tmp_path, "\n".join(WORDS).encode(), "X.words.txt")
+    found = read_vectors(tmp_path / "X.npy")
+    assert (found.words, found.matrix.tobytes()) == (WORDS, MATRIX.tobytes())
+
+
+@pytest.mark.parametrize(
+    "first", ["word 0 1 2", "word 1 2 3", "\t0\t1\t2", '"" 0 1 2'], ids=["zero", "one", "tabs", "no name"]
+)
+def test_a_line_that_names_columns_is_refused(tmp_path, first):
+    content = f"{first}\nthe 0.5 1 -2\nof 1 2 3.5\n".replace(" ", "\t" if "\t" in first else " ").encode()
+    with pytest.raises(DataError, match=r"file is a table whose first line names columns \(.*\): delete that line"):
+        read_vectors(put(tmp_path, content))
+    assert read_vectors(put(tmp_path, content.partition(b"\n")[2])).words == ["the", "of"]
+
+
+def test_a_vector_may_count_up_among_integers(tmp_path):
+    for content in (b"the 0 1 2\nof 3 -1 2\n", b"the 1 2\nof 0.5 1\n"):
+        assert read_vectors(put(tmp_path, content)).words == ["the", "of"]
+
+
+@pytest.mark.parametrize("format", [name for name, known in FORMATS.items() if known.compressible])
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
 def test_compressed_vectors_are_read(tmp_path, format, name):
     pack = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}[name]
@@ -205,7 +263,7 @@ def test_compressed_vectors_are_read(tmp_path, format, name):
 
 
 @pytest.mark.parametrize(
-    "format", [name for name, known in vector_formats.formats().items() if not (known.compressible or known.folder)]
+    "format", [name for name, known in FORMATS.items() if known.is_read and not known.compressible]
 )
 def test_compressed_files_of_other_formats_are_refused(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
@@ -234,7 +292,7 @@ def test_reading_a_model_returns_the_vectors_that_fit_writes_and_counts(tmp_path
         assert same_bits(found.matrix, model.vectors()[:4])
 
 
-@each_format
+@each_format_that_is_read
 def test_limit_reads_only_the_first_rows(tmp_path, format):
     write_vectors(tmp_path / "v", WORDS, MATRIX, format)
     for limit in (1, 3, len(WORDS), 100):
@@ -245,7 +303,7 @@ def test_limit_reads_only_the_first_rows(tmp_path, format):
         read_vectors(tmp_path / "v", limit=0)
 
 
-@each_format
+@each_format_that_is_read
 def test_vectors_in_many_blocks_are_read_back_unchanged(tmp_path, format, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 30)
     monkeypatch.setattr(vector_rows, "VALUES_AT_ONCE", 30)
@@ -258,7 +316,7 @@ def test_vectors_in_many_blocks_are_read_back_unchanged(tmp_path, format, monkey
         assert same_bits(found.matrix, np.ascontiguousarray(padded[:limit, :7]))
 
 
-@each_format
+@each_format_that_is_read
 @pytest.mark.parametrize("layout", ["columns of a padded matrix", "fortran", "float64", "big-endian", "reversed"])
 def test_matrices_of_any_memory_layout_are_written(tmp_path, format, layout):
     matrix = {
@@ -316,7 +374,7 @@ def test_the_suffix_selects_the_format(tmp_path):
     for name in ("a.csv", "a", "a.csv.gz"):
         with pytest.raises(UsageError, match=r"\.txt \(text\), \.vec \(text\), .*\.bin \(binary\)"):
             write_vectors(tmp_path / name, WORDS, MATRIX)
-    with pytest.raises(UsageError, match="text or arrow or binary"):
+    with pytest.raises(UsageError, match=r"text or .*binary or glove"):
         write_vectors(tmp_path / "a.txt", WORDS, MATRIX, "json")
 
 
@@ -329,7 +387,7 @@ def test_overwriting_vectors_needs_force(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("format", [name for name, known in vector_formats.formats().items() if not known.folder])
+@pytest.mark.parametrize("format", [name for name, known in FORMATS.items() if not known.files])
 def test_writing_vectors_to_a_full_disk_raises_write_error(format):
     with pytest.raises(WriteError, match="No space left"):
         write_vectors("/dev/full", WORDS, MATRIX, format)
@@ -399,12 +457,12 @@ def test_lenient_reading_skips_and_counts_bad_rows(tmp_path, content, words, ski
 
 @pytest.mark.parametrize("format", ["text", "glove", "binary"])
 def test_lenient_reading_mends_words_and_says_which(tmp_path, format):
-    rows = [b"the", b"caf\xe9", b"new\tyork", b"new_york", b""]
+    rows = [b"the", b"caf\xe9", b"new\tyork", b"new_york", b"", b"the", b"x", b"y"]
     if format == "binary":
-        content = b"6 2\n" + b"".join(row + b" " + ROW for row in [*rows, b"the"])
+        content = b"8 2\n" + b"".join(row + b" " + ROW for row in rows)
         places = [f", row {row}, byte {byte}" for row, byte in ((2, 16), (3, 29), (4, 46), (5, 63), (6, 72))]
     else:
-        content = b"6 2\n" * (format == "text") + b"".join(row + b" 1 2\n" for row in [*rows, b"the"])
+        content = b"8 2\n" * (format == "text") + b"".join(row + b" 1 2\n" for row in rows)
         places = [f":{n + (format == 'text')}" for n in range(2, 7)]
     problems = [
         "the word b'caf\\xe9' is not UTF-8: now 'caf\ufffd'",
@@ -417,9 +475,25 @@ def test_lenient_reading_mends_words_and_says_which(tmp_path, format):
     with pytest.raises(DataError, match="`w2vtrain convert --repair` writes a clean copy"):
         read_vectors(path)
     found = read_vectors(path, lenient=True)
-    assert found.words == ["the", "caf\ufffd", "new_york"]
+    assert found.words == ["the", "caf\ufffd", "new_york", "x", "y"]
     assert (found.skipped, found.mended) == (3, 2)
     assert found.flaws == [f"{path}{place}: {problem}" for place, problem in zip(places, problems, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"3 2\nthe 1 2 3\nof 3 4 5\n, 1 2\n", r"file:2: the word 'the 1' .* now 'the_1'; 2 of 3 rows are invalid"),
+        ("2 2\nкот 1 2\nпёс 1 3\n".encode("koi8-r"), "2 of 2 rows are invalid, too many to repair: check the header"),
+        (b"the 1.5 2.5\nof nan 1\nby inf 2\n", "file:2: a value is not a finite number: left out; 2 of 3 rows"),
+    ],
+    ids=["dimension", "encoding", "values"],
+)
+def test_a_file_with_more_wrong_rows_than_right_ones_is_not_repaired(tmp_path, w2vtrain_here, content, message):
+    with pytest.raises(DataError, match=message):
+        read_vectors(put(tmp_path, content), lenient=True)
+    code, _, said = w2vtrain_here(["convert", "file", "--repair", "-o", "clean.txt"], tmp_path)
+    assert (code, said.count("\n"), (tmp_path / "clean.txt").exists()) == (65, 1, False), said
 
 
 @pytest.mark.parametrize("first", ["new york 1 2\n", ". . . 1 2\n", "1 2 1 2\n", " 1 2\n"])
@@ -455,23 +529,62 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path, content, end, monkeypatch)
 def test_blank_lines_at_the_end_of_other_formats_are_ignored(tmp_path):
     put(tmp_path, b"2 2\nthe " + ROW + b"\nof " + ROW + b"\n\n\n")
     assert read_vectors(tmp_path / "file").words == ["the", "of"]
-    for format, name in (("npy", "words.txt"), ("tensorboard", "metadata.tsv")):
-        file = tmp_path / f"v.{format}"
-        write_vectors(file, WORDS, MATRIX, format)
-        with (tmp_path / f"v.{name}").open("ab") as beside:
-            beside.write(b"\n\n")
-        if format == "tensorboard":
-            with file.open("ab") as values:
-                values.write(b"\n\n")
-        assert read_vectors(file).words == WORDS
+    write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
+    with (tmp_path / "v.words.txt").open("ab") as beside:
+        beside.write(b"\n\n")
+    assert read_vectors(tmp_path / "v.npy").words == WORDS
 
 
-@pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.arrow"])
-def test_negative_counts_are_refused(tmp_path, name):
-    path = tmp_path / name
-    write_vectors(path, ["a", "b"], np.eye(2, 3, dtype=np.float32), counts=np.array([3, -1]))
-    with pytest.raises(DataError, match=f"{name}: the count of 'b' is negative"):
-        read_vectors(path)
+@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize("header", [b"2 2\n", b""], ids=["word2vec", "glove"])
+def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog, monkeypatch, size, header):
+    if size == "large":
+        monkeypatch.setattr(vector_rows, "LARGE_BYTES", 1)
+    path = put(tmp_path, header + b"the 0.25 1.5\nof 0.5 0.")
+    assert read_vectors(path).matrix.tolist() == [[0.25, 1.5], [0.5, 0.0]]
+    problem = "file: the last line has no newline: the file may be cut off, and digits be missing"
+    assert caplog.messages == [str(tmp_path / problem)]
+    assert read_vectors(path, limit=1).words == ["the"]
+    put(tmp_path, header + b"the 0.25 1.5\nof 0.5 0.\n\n")
+    assert read_vectors(path).words == ["the", "of"]
+    assert len(caplog.messages) == 1
+
+
+def test_the_shell_warns_of_a_last_line_without_newline(tmp_path, w2vtrain_here):
+    put(tmp_path, b"the 0.25 1.5\nof 0.5 0.")
+    code, _, said = w2vtrain_here(["neighbors", "file", "the"], tmp_path)
+    assert (code, said.count("\n")) == (0, 1)
+    assert said.startswith("w2vtrain: warning: file: the last line has no newline")
+
+
+def test_bytes_after_an_array_are_refused(tmp_path):
+    write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
+    with (tmp_path / "v.npy").open("ab") as file:
+        file.write(b"\0")
+    with pytest.raises(DataError, match=r"v\.npy: the header promises 200 bytes, but the file has 201: bytes follow"):
+        read_vectors(tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_big_endian_values_are_refused(tmp_path, whole):
+    matrix = np.random.default_rng(1).normal(size=(50, 20))
+    matrix = (np.rint(10 * matrix) if whole else matrix).astype(">f4")
+    rows = b"".join(b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(matrix))
+    with pytest.raises(DataError, match="file: the values are big-endian: write them little-endian"):
+        read_vectors(put(tmp_path, b"%d %d\n" % matrix.shape + rows))
+
+
+@pytest.mark.parametrize("name", ["v.words.txt", "v.metadata.tsv"])
+@pytest.mark.parametrize("first", ["the", "\ufeffthe", "\ufeff", "\ufeff\ufeffthe"])
+def test_a_byte_order_mark_before_words_is_not_part_of_the_first(tmp_path, name, first):
+    """Programs that read UTF-8 remove one mark, such as a browser for the projector; a word may begin with another."""
+    suffix = ".npy" if name == "v.words.txt" else ".tsv"
+    write_vectors(tmp_path / f"v{suffix}", [first, "of"], MATRIX[:2])
+    assert (tmp_path / name).read_text("utf-8-sig").splitlines() == [first, "of"]
+    if suffix == ".npy":
+        assert read_vectors(tmp_path / "v.npy").words == [first, "of"]
+        put(tmp_path, f"\ufeff{first}\nof\n".encode(), name)
+        assert read_vectors(tmp_path / "v.npy").words == [first, "of"]
 
 
 def test_missing_files_and_folders_raise_input_missing(tmp_path):

@@ -79,6 +79,14 @@ class Page(HTMLParser):
             self.row[-1] += data
 
 
+def test_a_damaged_record_is_reported(tmp_path, caplog):
+    rows = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
+    write_vectors(tmp_path / "v.txt", [f"w{i}" for i in range(40)], rows)
+    (tmp_path / "v.txt.json").write_text('{"settings": {')
+    assert subject_of(str(tmp_path / "v.txt")).record == {}
+    assert "v.txt.json is damaged or not the record of a run" in caplog.text
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """Return a folder with a finished run: v.txt and its record, m.safetensors, and its log."""

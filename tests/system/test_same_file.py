@@ -1,17 +1,15 @@
-"""Tests of the comparison of names: links, other spellings, and file systems that ignore case."""
+"""Tests of the comparison of names: links and other spellings."""
 
 import os
-import unicodedata
 from pathlib import Path
 
 import pytest
 
-from w2vtrain.commands.fit_plan import check_apart, check_files
-from w2vtrain.commands.outputs import check_outputs
+from w2vtrain.commands.fit_plan import check_files
 from w2vtrain.commands.request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.errors import UsageError
-from w2vtrain.system.same_file import among, same_file
+from w2vtrain.system.files import among, same_file
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
 
@@ -25,28 +23,6 @@ def folder(tmp_path, monkeypatch):
     os.link("a.txt", "second.txt")
     Path("sub").mkdir()
     return tmp_path
-
-
-def normalized(name):
-    return unicodedata.normalize("NFC", name).casefold()
-
-
-@pytest.fixture
-def case_insensitive(folder, monkeypatch):
-    """Let `exists` and `stat` find files as APFS does: by names in any case and composition."""
-    real = os.stat
-
-    def stat(path, *rest, **options):
-        try:
-            return real(path, *rest, **options)
-        except FileNotFoundError:
-            for other in Path(path).parent.iterdir():
-                if normalized(other.name) == normalized(Path(path).name):
-                    return real(other, *rest, **options)
-            raise
-
-    monkeypatch.setattr(os, "stat", stat)
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -71,21 +47,7 @@ def test_names_of_one_file_are_the_same(folder, one, other, same):
     assert same_file(one, other) is same
     assert same_file(other, one) is same
     assert among(other, ["b", one]) is same
-    assert sorted(os.listdir()) == ["a.txt", "b.txt", "link", "second.txt", "sub"]  # noqa: PTH208 - no probe is left
-
-
-@pytest.mark.parametrize(("one", "other"), [("new.bin", "NEW.bin"), ("é", "e\u0301"), ("a.txt", "A.TXT")])
-def test_names_that_differ_in_case_or_composition_are_the_same_where_the_file_system_says_so(
-    case_insensitive, one, other
-):
-    assert same_file(one, other)
-    assert not same_file(one, other + "x")
     assert sorted(os.listdir()) == ["a.txt", "b.txt", "link", "second.txt", "sub"]  # noqa: PTH208
-
-
-def test_names_that_only_python_folds_to_one_are_different_files(folder):
-    """NTFS tells ß from ss: the names are tried in the folder."""
-    assert not same_file("straße", "STRASSE")
 
 
 def test_files_of_a_file_system_without_inodes_are_compared_by_name(folder, monkeypatch):
@@ -105,28 +67,10 @@ def asked(**more):
     return FitRequest(["a.txt"], {}, more.pop("output", "v.bin"), **more)
 
 
-def test_outputs_that_differ_only_in_case_are_refused_before_training(case_insensitive):
-    with pytest.raises(UsageError, match=r"^V.bin: given for two outputs$"):
-        check_files(asked(save_model="V.bin"), Plan(Inputs(["a.txt"]), Settings()))
-
-
-def test_outputs_that_differ_only_in_case_are_two_files_on_linux(folder):
-    request = asked(save_model="V.bin")
-    check_files(request, Plan(Inputs(["a.txt"]), Settings()))
-    check_outputs(request, lambda file: False)
-    assert request.results == ["v.bin", "V.bin", "v.bin.json"]
-
-
-@pytest.mark.parametrize("output", ["A.TXT", "./a.txt", "second.txt"])
-def test_an_output_that_is_the_corpus_under_another_name_is_refused(case_insensitive, output):
+@pytest.mark.parametrize("output", ["./a.txt", "second.txt"])
+def test_an_output_that_is_the_corpus_under_another_name_is_refused(folder, output):
     with pytest.raises(UsageError, match="is both input and output"):
         check_files(asked(output=output, force=True), Plan(Inputs(["a.txt"]), Settings()))
-
-
-def test_an_output_in_the_run_folder_is_refused_in_any_case(case_insensitive):
-    Path("v.bin.run").mkdir()
-    with pytest.raises(UsageError, match=r"is inside v\.bin\.run"):
-        check_apart(asked(save_model="V.BIN.RUN/model"))
 
 
 @pytest.mark.parametrize(

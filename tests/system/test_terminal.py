@@ -22,7 +22,7 @@ from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.evaluation import comparison
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
-from w2vtrain.training.perplexity import PerplexityScore
+from w2vtrain.training.state import PerplexityScore
 
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent

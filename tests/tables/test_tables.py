@@ -19,11 +19,13 @@ from signaled import signaled
 from simulated import run_ranks
 
 import w2vtrain
+from w2vtrain import doors
 from w2vtrain.config import Settings
 from w2vtrain.distributed.encoding import encode_together
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import CorpusChanged, DataError, InputMissing, Stopped, TokenError, UsageError, W2VError
 from w2vtrain.tables import columns
+from w2vtrain.tables.formats import FORMATS
 from w2vtrain.tables.source import Tables
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.sentences import Sentences
@@ -127,9 +129,10 @@ def column_of(data, column=None):
 def test_several_parts_patterns_and_folders_are_one_corpus(tmp_path, text_file):
     found, parts = table(), tmp_path / "parts"
     parts.mkdir()
-    for i, name in enumerate(["1.parquet", "2.jsonl.gz", "3.csv"]):
+    for i, name in enumerate(["1.parquet", "2.json", "3.csv"]):
         write(found.slice(100 * i, 100), parts / name)
     (parts / "README.md").write_text("not a table")
+    (parts / "dataset_info.json").write_text("{}")
     expected = read(Corpus([text_file]))
     assert read(Tables([str(parts)], "text"), 2) == expected
     assert read(Tables([str(parts / "[123].*")], "text")) == expected
@@ -182,6 +185,8 @@ FRAMES = {
     "pyarrow": lambda: pa.table({"text": TEXTS, "id": range(len(TEXTS))}),
     "batch": lambda: pa.record_batch({"text": TEXTS, "id": range(len(TEXTS))}),
     "category": lambda: pandas.DataFrame({"text": pandas.Series(TEXTS, dtype="category")}),
+    "polars category": lambda: polars.DataFrame({"text": polars.Series(TEXTS, dtype=polars.Categorical)}),
+    "polars enum": lambda: polars.DataFrame({"text": polars.Series(TEXTS, dtype=polars.Enum(sorted({*TEXTS})))}),
     "dictionary": lambda: pa.table({"text": pa.array(TEXTS).dictionary_encode()}),
     "sliced": lambda: pa.table({"text": ["x", *TEXTS, "y"]}).slice(1, len(TEXTS)),
 }
@@ -289,8 +294,11 @@ MALFORMED = [
         ":1: the row that begins here",
     ),
     ("t.csv", "id,text\n1,a\n".encode("utf-16"), ": UTF-16 or UTF-32, expected UTF-8"),
+    ("t.csv", b"id;text\n1;a\n", ": the columns seem to be separated by ;: convert the file, for example with csvf"),
+    ("t.csv", b"id\ttext\n1\ta\n", ": the columns seem to be separated by tabs: name the file .tsv"),
+    ("t.tsv", b"id,text\n1,a\n", ": the columns seem to be separated by commas: name the file .csv"),
     ("t.csv", b"text,text\n1,a\n", ": two columns are named 'text'"),
-    ("t.csv", b"", ": empty CSV file"),
+    ("t.csv", b"", ": empty file: its first line must have the names"),
     ("t.parquet", b"PAR1" + bytes(50), ": damaged or unsupported Parquet data"),
     ("t.arrow", b"\xff\xff\xff\xff\x10\x00\x00\x7fabc", ": damaged or unsupported Arrow data"),
     ("t.arrow", b"ARROW1" + bytes(50), ": damaged or unsupported Arrow data"),
@@ -439,6 +447,27 @@ def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_fil
     on_text = w2vtrain_here(["perplexity", "m", "text.txt"], tmp_path)
     assert on_text[0] == 0
     assert w2vtrain_here(["perplexity", "m", "t.parquet", "--column", "a.b"], tmp_path)[1] == on_text[1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_table_is_not_read_as_text(tmp_path, name):
+    path = write(table(), tmp_path / name)
+    (tmp_path / "a.txt").write_text("a b\n" * 9)
+    for source in (tmp_path, path):
+        with pytest.raises(UsageError, match=f"{name}: a table, not text: name the column.* columns are: 'id', 'text'"):
+            column_of(str(source))
+
+
+def test_the_suffixes_of_tables_are_those_of_their_formats():
+    assert set(doors.TABLES) == {suffix for form in FORMATS for suffix in form.suffixes}
+
+
+def test_words_with_spaces_are_refused_by_fit_with_what_to_do(tmp_path, w2vtrain_here):
+    (tmp_path / "t.jsonl").write_text('{"words": ["new york", "a", "b"]}\n' * 9)
+    code, _, said = w2vtrain_here(["fit", "t.jsonl", "--column", "words", *FIT[2:], "--sample", "0"], tmp_path)
+    assert (code, "'new york' contains white space" in said, "as in new_york, or train in Python" in said) == (
+        65, True, True
+    ), said  # fmt: skip
 
 
 class StopsSoon(RunFolder):

@@ -25,7 +25,7 @@ from w2vtrain.errors import DataError, InputMissing, UsageError
 from w2vtrain.system.compression import MAX_PIECE_BYTES
 from w2vtrain.text import text_files as module
 from w2vtrain.text.source import MAX_TOKEN_BYTES
-from w2vtrain.text.text_files import REWRITING, SPACES, Corpus, blocks
+from w2vtrain.text.text_files import REWRITING, SPACES, Corpus, blocks, would_read
 
 TEXT = b"one two\nthree \xc3\xa9\n" * 20_000
 COMPRESS = {
@@ -391,3 +391,35 @@ def test_strict_decoding_reports_the_file_and_the_byte(tmp_path, data, byte, pac
     for block in (1, 1 << 22):
         with pytest.raises(DataError, match=rf"^{re.escape(str(path))}: not UTF-8 at byte {byte} of the text"):
             list(Corpus([str(good), str(path)], tokenizer, block, errors="strict").read())
+
+
+@pytest.mark.parametrize(
+    "source, file, is_read",
+    [
+        ("d", "d/v.txt", True), ("d", "d/sub/v.run", True), ("d", "e/v.txt", False), ("d/a.txt", "d/v.txt", False),
+        ("d/*", "d/v.txt", True), ("d/*.txt", "d/v.txt", True), ("d/*.txt", "d/v.bin", False), ("*", "d/v.txt", True),
+        ("d/*", "d/sub/v.txt", True), ("d/*.txt", "d/sub/v.txt", False), ("d/**/*.txt", "d/v.txt", True),
+        ("d/**/*.txt", "d/sub/v.txt", True), ("d/**/*.txt", "e/v.txt", False), ("?/[abv].[st]xt", "d/v.txt", True),
+        ("link/*", "d/v.txt", True),
+    ],
+)  # fmt: skip
+def test_a_file_that_a_source_would_read_is_known_before_it_exists(tmp_path, monkeypatch, source, file, is_read):
+    monkeypatch.chdir(tmp_path)
+    for name in ("d/sub/b.txt", "d/a.txt", "e/sub/b.txt"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("a")
+    Path("link").symlink_to("d")
+    assert would_read(source, file) == is_read
+    before = len(Corpus([source]).files)
+    Path(file).write_text("b")
+    assert (len(Corpus([source]).files) > before) == is_read
+
+
+def test_counts_and_phrases_are_written_outside_of_the_corpus(tmp_path, w2vtrain_here):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/a.txt").write_text("a b\n" * 9)
+    for words in (["vocab", "d/*", "-o", "d/v"], ["phrases", "d/*", "--save-table", "d/v"]):
+        code, _, said = w2vtrain_here(words, tmp_path)
+        assert (code, "d/v: matches d/*, whose files are the corpus; choose another folder" in said) == (2, True), said
+    assert w2vtrain_here(["vocab", "d", "-o", "d/v"], tmp_path)[0] == 2
+    assert w2vtrain_here(["vocab", "d/*", "-o", "v"], tmp_path)[0] == 0

@@ -158,7 +158,7 @@ def test_a_checkpoint_never_replaces_another_file(tmp_path):
 
 def test_leftovers_of_killed_runs_are_deleted(tmp_path):
     for name in ("config.json", "vocab.txt", "ckpt-000017.safetensors"):
-        (tmp_path / f".{name}.tmp-123-0123abcd").write_text("half")
+        (tmp_path / f".{name}.tmp-123-0123abcd4567cdef").write_text("half")
     for name in (".tmp-mine", "ckpt-000004.safetensors", "notes"):
         (tmp_path / name).write_text("x")
     write_config(tmp_path, Config.new(".", {}, {}))

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -394,6 +395,22 @@ def test_scoring_time_is_estimated_once_and_early(models, texts, case, threads):
     assert 0 < seen[estimates[0]] < 600
     if threads == 1:  # a thread that has to wait for a processor delays the estimate
         assert estimates[0] <= 2 * scoring_units.UNITS_TO_ESTIMATE < len(seen) - 1
+
+
+def test_compiling_does_not_count_in_the_estimated_time(models, texts):
+    scorer, *rest = parts_of(models("softmax"), texts)
+
+    class Compiled(RowScorer):
+        ready = threading.local()
+
+        def scores(self, H, targets):
+            time.sleep(0.02 if hasattr(self.ready, "value") else 1.0)  # every thread waits for the compiler
+            self.ready.value = True
+            return super().scores(H, targets)
+
+    seconds = []
+    scored(Compiled(scorer.output), *rest, 2, Watch(on_estimate=seconds.append))
+    assert 0 < seconds[0] < 4  # the 16 units would take 8 s, if each took a second
 
 
 def test_error_in_a_scorer_is_raised(models, texts):

@@ -24,9 +24,10 @@ from w2vtrain.probability.trees import huffman
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, select
+from w2vtrain.training.parts import architecture_of, make_engine, windows_of
+from w2vtrain.training.parts import problem_of as problem_for
 from w2vtrain.training.plan import effective
-from w2vtrain.training.predictor import architecture_of, make_engine, model_predictor, windows_of
-from w2vtrain.training.predictor import problem_of as problem_for
+from w2vtrain.training.predictor import model_predictor
 
 SIZE, DIM, WINDOW = 11, 5, 3
 

@@ -410,7 +410,7 @@ def test_a_run_that_never_began_is_told_from_other_folders(tmp_path, w2vtrain_he
     begun, other = tmp_path / "begun.run", tmp_path / "other"
     begun.mkdir()
     (begun / "lock").write_text("process 1 on here\n")
-    (begun / ".config.json.tmp-17-0123abcd").touch()
+    (begun / ".config.json.tmp-17-0123abcd4567cdef").touch()
     other.mkdir()
     (other / "notes.txt").touch()
     (tmp_path / "file").touch()

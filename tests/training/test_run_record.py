@@ -22,7 +22,7 @@ from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock, run_of
-from w2vtrain.training import early_stopping, record
+from w2vtrain.training import early_stopping, perplexity, record
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.folder import locked, run_config
@@ -394,14 +394,14 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
 def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     place, seen = folder / "run", []
-    score = early_stopping.score
+    score = perplexity.score
 
     def scored(*about):
         held.settle()
         seen.append(newest_checkpoint(place).saved.state.epoch)
         return score(*about)
 
-    monkeypatch.setattr(early_stopping, "score", scored)
+    monkeypatch.setattr(perplexity, "score", scored)
     with locked(place):
         held = RunFolder(place, every=1e9)
         begin(held, settings)
@@ -413,14 +413,14 @@ def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
     text, settings = settings_with_heldout(folder)
     warnings = []
     monkeypatch.setattr(early_stopping, "LONG_SCORING_SECONDS", 0.0)
-    score = early_stopping.score
+    score = perplexity.score
 
     def slow(*about):
         *about, watch = about
         watch.on_estimate(12345.0)
         return score(*about, watch._replace(on_estimate=lambda seconds: None))
 
-    monkeypatch.setattr(early_stopping, "score", slow)
+    monkeypatch.setattr(perplexity, "score", slow)
     train(Plan.of(Inputs(text, text), settings), events=Events(warning=warnings.append))
     (warning,) = [line for line in warnings if "scoring the held-out text" in line]
     assert "12,345 s after each epoch" in warning

@@ -93,6 +93,9 @@ JSON = {
     "spaces": lines(lambda i: f'{{"id": {i}, "text": "{sentence()}, {sentence()}", "tags": ["a", "b"]}}'),
     "compact": lines(lambda i: f'{{"id":{i},"text":"{sentence()}","stars":5}}'),
     "few": lines(lambda i: f'{{"text": "{sentence()}"}}', 3),
+    "one": '{"text": "a b c"}\n',
+    "an array": '[{"text": "a b c"}, {"text": "d"}]\n',
+    "an array in lines": '[\n  {\n    "text": "a b c"\n  }\n]\n',
 }
 TEXTS = {
     "English with Chinese names": ENGLISH * 20,
@@ -144,7 +147,7 @@ def test_table_warning_gives_the_columns_and_the_separator():
 @pytest.mark.parametrize("text", JSON.values(), ids=JSON)
 def test_json_lines_warn_to_extract_the_text_field(text):
     (warning,) = suspicions(text.encode())
-    assert "JSON lines" in warning
+    assert ("JSON array" if text.startswith("[") else "JSON lines") in warning
     assert "name the field with the text with" in warning
 
 
@@ -184,6 +187,12 @@ def test_sample_may_end_inside_a_character_or_a_line():
         for end in range(len(data) - 9, len(data)):
             (warning,) = suspicions(data[:end])
             assert word in warning
+
+
+def test_lines_that_end_with_cr_alone_are_named():
+    (warning,) = suspicions((POEM * 9).replace("\n", "\r").encode() + b"\n")
+    assert "looks like text whose lines end with CR (old Macintosh), which makes one line of it: convert it" in warning
+    assert suspicions(POEM.replace("\n", "\r\n").encode()) == []
 
 
 PIECES = [b'"', b",", b"\t", b"|", b"\n", b"\r", b" ", b"{", b"}", b"[", b"a", b"1", b"-1", b"1.5", b"nan", b"1e999"]

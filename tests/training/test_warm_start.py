@@ -12,8 +12,8 @@ from w2vtrain.objectives import objectives
 from w2vtrain.text.encoded import read
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.training.parts import architecture_of, engine_for
 from w2vtrain.training.plan import effective
-from w2vtrain.training.predictor import architecture_of, engine_for
 from w2vtrain.training.warm_start import WarmStart, union
 
 WORDS = ["ab", "ba", "abb", "baa", "aab", "bab", "bba", "aa", "bb", "b", "a", "abab"]

@@ -14,9 +14,9 @@ from w2vtrain.text.sentences import Sentences
 from w2vtrain.training import space, trainer
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, longest_sentence
+from w2vtrain.training.parts import window_size
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.predictor import window_size
 from w2vtrain.training.space import position_rows
 
 SMALL = {"vector_size": 8, "min_count": 1, "sample": 0, "threads": 1, "epochs": 1}
@@ -70,7 +70,7 @@ FULL = """
 from w2vtrain.architectures.cbow_sum import CbowSum
 
 class FullPace(CbowSum):
-    def pace(self, n):
+    def rate_scale(self, n):
         return 1.0
 
 ARCHITECTURE = FullPace
@@ -80,7 +80,7 @@ ARCHITECTURE = FullPace
 @pytest.fixture(scope="module")
 def full_pace(tmp_path_factory):
     """Return the file of an architecture without the lower rate; it is one file, so that its kernels compile once."""
-    path = tmp_path_factory.mktemp("pace") / "full.py"
+    path = tmp_path_factory.mktemp("rate_scale") / "full.py"
     path.write_text(FULL)
     return str(path)
 

@@ -42,8 +42,8 @@ class CbowSum(NamedTuple):
     def hot_rows(self, rows: int) -> range:
         return range(min(HOT_INPUTS, rows))
 
-    def pace(self, n):
-        return pace_of_sum(self.window, n)
+    def rate_scale(self, n):
+        return rate_scale_of_sum(self.window, n)
 
     def forward(self, w_in, window, example, hidden):
         sum_rows(hidden, w_in, window.context, window.n, float32(1))
@@ -53,7 +53,7 @@ class CbowSum(NamedTuple):
 
 
 @inline
-def pace_of_sum(window, n):
+def rate_scale_of_sum(window, n):
     """Return FULL_RATE_WORDS / n, but at most 1, or 1 if the window is not wide.
 
     An update with error g changes the score of an output row o by lr g (|h|² + n |o|²), so that it overshoots in wide

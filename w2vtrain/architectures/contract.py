@@ -119,7 +119,7 @@ class Architecture(Protocol):
         """
         return {}
 
-    def pace(self, n):
+    def rate_scale(self, n):
         """Compiled. Return the fraction of the learning rate that trains on a window with n context words: 0 to 1.
 
         The block engine uses that of the widest window of a block. It does not apply if `in_place` returns True.
@@ -149,7 +149,7 @@ def composes(architecture: Any) -> bool:
     return bool(getattr(architecture.vectors, "__func__", architecture.vectors) is not Architecture.vectors)
 
 
-COMPILED = ("pace", "forward", "backward")
+COMPILED = ("rate_scale", "forward", "backward")
 CONTRACT = Contract(Architecture, ("build", "forward", "backward"), COMPILED, named_tuple=True)
 compile_methods(Architecture, COMPILED)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32
 
-from w2vtrain.architectures.cbow_sum import pace_of_sum
+from w2vtrain.architectures.cbow_sum import rate_scale_of_sum
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import HOT_INPUTS, padded_rows
@@ -50,8 +50,8 @@ class Vlbl(NamedTuple):
     def hot_rows(self, rows: int) -> range:
         return range(min(HOT_INPUTS, rows))
 
-    def pace(self, n):
-        return pace_of_sum(self.window, n)
+    def rate_scale(self, n):
+        return rate_scale_of_sum(self.window, n)
 
     def forward(self, w_in, window, example, hidden):
         hidden[0, :] = float32(0)

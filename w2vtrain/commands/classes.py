@@ -1,6 +1,6 @@
 """The classes of commands and groups: the sections of their help, and commands that are imported when they are used.
 
-Commands, and their options, are declared in the modules beside this. What no section names is listed last.
+Commands, and their options, are declared in the modules beside this.
 """
 
 import os
@@ -14,32 +14,15 @@ from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 from w2vtrain.commands.spelling import answer, missing_output, options_of
+from w2vtrain.config import MODEL, TRAINING, WORDS
 from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
-SECTIONS: Mapping[str, Sequence[str]] = {
-    "Input": ("read_vocab", "init_from", "grow_vocabulary", "freeze", "heldout", "cache_dir"),
-    "Output": (
-        "output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "force",
-    ),
-    "Model (settings)": (
-        "architecture", "objective", "options", "negative", "ns_exponent", "learn_z", "tree", "vector_size", "window",
-        "shrink_windows", "context", "sentence_end", "bias", "subwords", "minn", "maxn", "bucket",
-    ),
-    "Words (settings)": (
-        "column", "tokenizer", "phrases", "min_count", "max_vocab", "max_sentence", "encoding_errors", "allow_nul",
-    ),
-    "Training (settings)": (
-        "epochs", "seconds", "patience", "alpha", "min_alpha", "sample", "weight_decay", "init", "block", "shuffle",
-        "seed", "threads",
-    ),
-    "Run": ("dry_run", "run", "checkpoint_every", "allow_changed"),
-    "Several machines": ("distributed", "sync_words", "sync_timeout"),
-    "Configuration and messages": (
-        "config", "print_config", "log_json", "progress_every", "quiet", "as_json", "debug", "_click_default_help",
-    ),
-}  # fmt: skip
-"""Names of parameters by section. The settings are those of config.py, and short forms of options of objectives."""
+INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
+OWN = "Options"
+"""The section of options that are declared without one, those of a single command."""
+SECTIONS = (OWN, INPUT, OUTPUTS, MODEL, WORDS, TRAINING, RUN, RANKS, MESSAGES)
+"""The sections of a help in their order."""
 FOR_FILES = ("info", "all", "map")
 """Commands of groups, to which a message refers if a file is named in place of a command."""
 MIN_OPTIONS_FOR_SECTIONS = 20
@@ -50,18 +33,24 @@ NOT_FILES = ("words", "command", "name", "commands")
 """Arguments that are no files."""
 
 
+class Option(click.Option):
+    """An option that the help lists in a section."""
+
+    def __init__(self, *args: Any, section: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section
+
+
 def sections(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[click.Option]]]:
     """Yield the title of each section that has options, and these, in the order of SECTIONS."""
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
     if len(options) < MIN_OPTIONS_FOR_SECTIONS:
-        yield "Options", options
+        yield OWN, options
         return
-    by_name = {option.name: option for option in options}
-    for title, names in SECTIONS.items():
-        if listed := [by_name.pop(name) for name in names if name in by_name]:
-            yield title, listed
-    if by_name:
-        yield "Other options", list(by_name.values())
+    listed: dict[str, list[click.Option]] = {title: [] for title in SECTIONS}
+    for option in options:  # --help, which click declares, is eager
+        listed[getattr(option, "section", MESSAGES if option.is_eager else OWN)].append(option)
+    yield from ((title, options) for title, options in listed.items() if options)
 
 
 class FileName(StringParamType):
@@ -87,7 +76,7 @@ class WithDebug(click.Command):
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         text = "Print a traceback with an error."
-        self.params.append(click.Option(["--debug"], is_flag=True, expose_value=False, help=text))
+        self.params.append(Option(["--debug"], is_flag=True, expose_value=False, help=text, section=MESSAGES))
         complete_files(self.params)
 
 

@@ -23,8 +23,7 @@ from w2vtrain.system.parallel import held_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
-from w2vtrain.training.perplexity import PerplexityScore
-from w2vtrain.training.state import Epoch, Progress, State
+from w2vtrain.training.state import Epoch, PerplexityScore, Progress, State
 
 LONG_EPOCH_SECONDS = 5.0
 """Minimum duration in seconds of an epoch whose end is printed; shorter ones appear only in the log and the record."""
@@ -246,8 +245,8 @@ class Console:
         if not self.quiet and self.shown.due():
             self._draw("scoring", "scoring", done, total, [], f"scoring {done / total:.0%}")
 
-    def summary(self, model: Model, outputs: list[str], writing: float) -> None:
-        """Report what was done, how long each phase took and where the results are."""
+    def summary(self, model: Model, vectors: str, outputs: list[str], writing: float) -> None:
+        """Report what was done, how long each phase took and where the results are. vectors: which were written."""
         record, settings = model.record, model.settings
         self._log("done", exit_code=0, settings=settings, record=record, outputs=outputs)
         unit = "pair" if architecture_class(settings["architecture"]).pairs() else "window"
@@ -258,6 +257,8 @@ class Console:
         self.say(f"training    {record['words_per_second']:,.0f} words/s; loss {losses} (mean per {unit}, by epoch)")
         if record.get("best_epoch") not in (None, record["epochs"][-1]["epoch"]):
             self.say(f"vectors     of epoch {record['best_epoch']}, which predicts the held-out text best")
+        if vectors == "blend":
+            self.say("vectors     blends of input and output vectors: see --export")
         if ranks := record.get("distributed"):
             speeds = ", ".join(f"{speed:,}" for speed in ranks["words_per_second"])
             self.say(

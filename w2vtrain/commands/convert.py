@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from w2vtrain.commands.input_files import check_different, with_vectors
-from w2vtrain.commands.options import CODES, COUNT_OR_NONE, code_options, command, restrict_option, writing_options
-from w2vtrain.commands.request import Export
+from w2vtrain.commands.options import (
+    CODES,
+    COUNT_OR_NONE,
+    Export,
+    code_options,
+    command,
+    restrict_option,
+    writing_options,
+)
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError
 from w2vtrain.registry import is_code

@@ -11,7 +11,7 @@ from typing import Any
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.outputs import check_outputs
-from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.request import DECIDING, FitRequest
 from w2vtrain.commands.run import headline, recorded
 from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
@@ -44,14 +44,14 @@ def dry_run(request: FitRequest, as_json: bool) -> None:
 
 
 def refuse(planned: FitPlan) -> list[str]:
-    """Raise the errors of `run.lead` for the run folder, the outputs and their locks, but leave nothing behind.
+    """Raise the errors of `run.carry_out` for the run folder, the outputs and their locks, but leave nothing behind.
 
     Return a warning for each output that exists and that `fit` would not overwrite.
     """
     request, run = planned.request, planned.run()
     is_there = run.folder is not None and check_lockable(run.folder)
     if is_there:
-        run.read(planned.settings, recorded(request), anew=request.force)
+        run.read(planned.settings, recorded(request), DECIDING, anew=request.force)
     check_outputs(request, lambda file: True)
     for file, path in request.locks.items():
         check_lock(path, file)

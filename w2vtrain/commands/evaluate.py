@@ -25,7 +25,7 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.embeddings.bundled import Kind
-from w2vtrain.embeddings.protocols import ANALOGY_WORDS
+from w2vtrain.embeddings.scores import ANALOGY_WORDS
 from w2vtrain.errors import BelowThreshold
 from w2vtrain.parsers import Whole
 from w2vtrain.system.terminal import echo
@@ -86,7 +86,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
     """
     with imports():
         from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
-        from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
+        from w2vtrain.embeddings.scores import PLAIN, PROTOCOLS
         from w2vtrain.embeddings.table import evaluate_all
     sets = [] if no_bundled else bundled_sets()
     for kind in KINDS:
@@ -252,7 +252,7 @@ def _print_score(
     """
     with imports():
         from w2vtrain.embeddings.bundled import located
-        from w2vtrain.embeddings.protocols import PLAIN, PROTOCOLS
+        from w2vtrain.embeddings.scores import PLAIN, PROTOCOLS
         from w2vtrain.embeddings.table import EVALUATIONS
     if unseen and protocol:
         raise click.UsageError("--unseen and --protocol: give only one of them, because these programs know no n-grams")

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.options import Export
 from w2vtrain.commands.outputs import results_bytes
-from w2vtrain.commands.request import Export, FitRequest, encoding_folder, is_stream
+from w2vtrain.commands.request import STATED, FitRequest, encoding_folder, is_stream
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
@@ -23,12 +24,10 @@ from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import STDOUT, among
 from w2vtrain.system.machine import threads_of
-from w2vtrain.system.same_file import among
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.folder import DECIDING_FIELDS
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
@@ -37,9 +36,6 @@ from w2vtrain.training.trainer import Alone
 
 if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart
-
-WRITTEN = ("output", "format_", "dtype", "export", "save_output_vectors", "save_model", "save_vocab", "log_json")
-"""Fields of the request that must be equal on all ranks, although only rank 0 writes."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +64,8 @@ class FitPlan(Plan):
         return RunFolder(folder, request.checkpoint_every * 60, cache, request.allow_changed, results=results)
 
 
-def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Alone) -> FitPlan:
-    """Return what a request asks for, the same on all processes of a team.
+def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) -> FitPlan:
+    """Return what a request asks for, the same on all ranks.
 
     Raise ConfigError, UsageError, OutputError, InputMissing or DataError, which names the first mistake of each kind in
     settings; if there are none, in results; and if there are none, in files. With --print-config, only settings are
@@ -93,15 +89,15 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], team: Alone) -
     )
     settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
-        if team.size > 1:
+        if ranks.size > 1:
             check_ranks(request, start)
-        if team.leads:
+        if ranks.leads:
             check_results(request, settings)
             check_files(request, planned)
         folder = encoding_folder(request.cache_dir, request.output)
         inputs = replace(inputs, vocabulary=vocabulary_to_use(request, settings), folder=folder)
-        shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in (*DECIDING_FIELDS, *WRITTEN)}
-        settings, threads_reason = team.agree(settings, threads_reason, shared, asked.threads == "auto")
+        shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in STATED}
+        settings, threads_reason = ranks.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
     return FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
@@ -134,7 +130,7 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
     It names the settings that are not defaults, and the files that decide what is learned and written.
     """
     words = [NAME, "fit", *request.sources, "-o", request.output]
-    for name in (*DECIDING_FIELDS, *WRITTEN):
+    for name in STATED:
         if name in ("sources", "output"):
             continue
         value, flag = getattr(request, name), f"--{option(name.rstrip('_'))}"

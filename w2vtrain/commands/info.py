@@ -3,6 +3,7 @@
 The facts come from formats/describe.py and training/status.py; this module only formats them.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,20 @@ LABELS = {"seconds": "time", "seconds_left": "time left"}
 """What people read in place of a fact's name."""
 
 
+OTHERS = {
+    rb"# w2vtrain phrases ": ("table of phrases", "`w2vtrain fit --phrases` joins them"),
+    rb'\{"event":"': ("log of a run", "`w2vtrain plot curves` draws it"),
+    rb'\[?\s*\{\s*"job":': ("results of a comparison", "`w2vtrain compare` wrote them; `info` describes their folder"),
+}
+"""Other files that commands write, by how they begin: their kind, and what they are for."""
+
+
 @command()
 @click.argument("file")
 @json_option
 def info(file: str, as_json: bool) -> None:
-    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, a run folder or record, or
-    the folder of a comparison.
+    """Print what FILE is: vectors, a vocabulary, a model and how it was trained, a run folder or record, a log, a
+    table of phrases, or the folder of a comparison.
 
     For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
     it.
@@ -41,7 +50,7 @@ def facts_of(path: str) -> dict[str, Any]:
     """Return the description of a file, a run folder or a folder of `compare`."""
     with imports():
         from w2vtrain.formats.describe import describe
-        from w2vtrain.formats.sniff import vector_folder
+        from w2vtrain.formats.sniff import read_head, vector_folder
     if path != STDOUT and Path(path).is_dir() and not vector_folder(Path(path)):
         from w2vtrain.training.status import describe_run, is_run_folder
 
@@ -56,6 +65,10 @@ def facts_of(path: str) -> dict[str, Any]:
 
             if record := describe_record(name):
                 return {**record, "path": path}
+            head = read_head(name)[0]
+            for start, (kind, note) in OTHERS.items():
+                if re.match(start, head):
+                    facts |= {"kind": kind, "note": note}
     return facts
 
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,7 @@ import click
 
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
-from w2vtrain.system.files import STDOUT
-from w2vtrain.system.same_file import among
+from w2vtrain.system.files import STDOUT, among
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
@@ -112,13 +112,23 @@ def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
 def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
     """Raise UsageError if two outputs, or an output and an input, are the same file; `-` may be an input and an output.
 
-    What is the same file is defined in same_file.py.
+    What is the same file is defined in files.py.
     """
     for number, file in enumerate(outputs):
         if among(file, outputs[:number]):
             raise UsageError(f"{file}: given for two outputs")
         if file != STDOUT and among(file, inputs):
             raise UsageError(f"{file}: is both input and output; choose another name")
+
+
+def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
+    """Raise UsageError for an output file or folder that the next command would read as a part of the corpus."""
+    from w2vtrain.text.text_files import would_read  # not needed for queries
+
+    for file, source in product(outputs, sources):
+        if file != STDOUT and would_read(source, file):
+            place = "is inside" if os.path.isdir(source) else "matches"  # noqa: PTH112 - any length
+            raise UsageError(f"{file}: {place} {source}, whose files are the corpus; choose another folder")
 
 
 def refuse_stdin_twice(*paths: str) -> None:

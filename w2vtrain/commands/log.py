@@ -16,9 +16,8 @@ from w2vtrain.commands.console import Log
 from w2vtrain.commands.request import FitRequest, is_stream
 from w2vtrain.commands.shell import explained
 from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
-from w2vtrain.system.files import STDOUT, atomic_write
+from w2vtrain.system.files import STDOUT, answering, atomic_write
 from w2vtrain.system.json_text import json_text
-from w2vtrain.system.storage import answering
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.run import Run
 

@@ -4,13 +4,13 @@ Options of one command are declared beside it.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import click
 
-from w2vtrain.commands.classes import Command
-from w2vtrain.commands.request import Export
+from w2vtrain.commands.classes import INPUT, MESSAGES, OUTPUTS, RUN, Command, Option
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
@@ -20,6 +20,9 @@ CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in E
 """The end of the help of commands with several exit codes."""
 command: Any = partial(click.command, cls=Command)
 """Decorator that declares a command; parameters: those of `click.command`."""
+
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
 
 COUNTING = ("min_count", "max_vocab", "column", "tokenizer", "encoding_errors", "allow_nul", "phrases", "threads")
 TRAINING = tuple(name for name in FIELDS if name != "options")
@@ -42,28 +45,57 @@ class Within(click.ParamType):  # type: ignore[type-arg]
 
 COUNT, COUNT_OR_NONE = Within(Whole(1, MAX_WORDS)), Within(Whole(0, MAX_WORDS))
 
-Function = Callable[..., Any]
-Decorator = Callable[[Function], Function]
+Export = Literal["auto", "in", "out", "in+out", "blend"]
+"""Which vectors of a model to write: see formats.transforms.exported."""
 
-allow_changed_option: Any = click.option(
-    "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
+
+@dataclass(frozen=True)
+class Declared:
+    """The declaration of an option, and a decorator that gives the option to a command.
+
+    names: as click takes them; default: of its parameter, which the help shows unless it is empty; attributes: further
+    ones of the option.
+    """
+
+    names: tuple[str, ...]
+    default: Any
+    attributes: dict[str, Any]
+
+    def __call__(self, function: Function) -> Function:
+        """Return a decorated function."""
+        shown = bool(self.default)
+        return click.option(*self.names, default=self.default, show_default=shown, **self.attributes)(function)
+
+
+def declared(section: str, *names: str, **attributes: Any) -> Declared:
+    """Return the declaration of an option that the help lists in this section; attributes: those of `click.option`."""
+    empty = False if attributes.get("is_flag") else () if attributes.get("multiple") else None
+    default = attributes.pop("default", empty)
+    return Declared(names, default, {**attributes, "cls": Option, "section": section})
+
+
+allow_changed_option = declared(
+    RUN, "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
 )
-cache_option: Any = click.option(
-    "--cache-dir", metavar="DIR", help="Folder for the encoded corpus during training.  [default: the output's folder]"
-)
-config_option: Any = click.option(
-    "--config", metavar="FILE", help="TOML file of settings; options and W2VTRAIN_* variables override it."
-)
-force_option: Any = click.option(
-    "--force", is_flag=True, help="Overwrite output files; `fit` also discards an unfinished run with other settings."
-)
+cache_option = declared(
+    INPUT, "--cache-dir", metavar="DIR",
+    help="Folder for the encoded corpus during training.  [default: the output's folder]",
+)  # fmt: skip
+config_option = declared(
+    MESSAGES, "--config", metavar="FILE",
+    help="TOML file of settings; options and W2VTRAIN_* variables override it.",
+)  # fmt: skip
+force_option = declared(
+    OUTPUTS, "--force", is_flag=True,
+    help="Overwrite output files; `fit` also discards an unfinished run with other settings.",
+)  # fmt: skip
 OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"
     " .arrow, .feather, or .tsv for TensorBoard; with --format spacy or model2vec, a folder; - for stdout. After text"
     " and binary, .gz, .bz2, .xz or .zst compresses."
 )
-json_option: Any = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-quiet_option: Any = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+json_option = declared(MESSAGES, "--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+quiet_option = declared(MESSAGES, "-q", "--quiet", is_flag=True, help="Print only errors.")
 
 
 def all_of(*options: Decorator) -> Decorator:
@@ -97,11 +129,11 @@ def setting_option(name: str) -> Decorator:
     if isinstance(row.parser, Truth):
         if default is not None:
             text += f"  [default: {'on' if default else 'off'}]"
-        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
+        return declared(row.section, f"{flag}/--no-{flag[2:]}", name, help=text)
     if default is not None:
         text += f"  [default: {default:,}]" if isinstance(default, int) else f"  [default: {default}]"
-    return click.option(
-        flag, *(f"--{option(other)}" for other in row.names), name, default=None, metavar=row.parser.metavar, help=text,
+    return declared(
+        row.section, flag, *(f"--{option(other)}" for other in row.names), name, metavar=row.parser.metavar, help=text,
         shell_complete=lambda context, parameter, start: [word for word in row.parser.words if word.startswith(start)],
     )  # fmt: skip
 
@@ -139,25 +171,25 @@ scored_options = all_of(
     click.option("--pairs", multiple=True, metavar="FILE", help="Word pairs to score the vectors on; repeatable."),
 )
 """Options of commands that score what they train."""
-vectors_options: Any = all_of(
-    click.option(
-        "--format", "format_", type=click.Choice([*vector_formats.names(), *vector_formats.MODELS]),
-        help="Format of the vectors.  [default: by the file suffix]",
-    ),
-    click.option(
-        "--dtype", type=click.Choice(vector_formats.DTYPES), default="float32", show_default=True,
-        help="Write values in fewer bytes: float16 or int8, with one scale per word, in the formats that have them.",
-    ),
-    click.option(
-        "--export", type=click.Choice(get_args(Export)), default="auto", show_default=True,
-        help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus"
-        " a share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
-        " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for"
-        " a model or a run folder, it is what `fit` chose.",
-    ),
+format_option = declared(
+    OUTPUTS, "--format", "format_", type=click.Choice([*vector_formats.names(), *vector_formats.MODELS]),
+    help="Format of the vectors.  [default: by the file suffix]",
 )  # fmt: skip
-"""Options that choose the vectors to write, and their format."""
-writing_options = all_of(click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), vectors_options)
+dtype_option = declared(
+    OUTPUTS, "--dtype", type=click.Choice(vector_formats.DTYPES), default="float32",
+    help="Write values in fewer bytes: float16 or int8, with one scale per word, in the formats that have them.",
+)  # fmt: skip
+export_option = declared(
+    OUTPUTS, "--export", type=click.Choice(get_args(Export)), default="auto",
+    help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus"
+    " a share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
+    " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for"
+    " a model or a run folder, it is what `fit` chose.",
+)  # fmt: skip
+writing_options = all_of(
+    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, dtype_option,
+    export_option,
+)  # fmt: skip
 """Options of commands that write vectors."""
 case_option: Any = click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case.")
 method_option: Any = click.option(

@@ -18,9 +18,8 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
-from w2vtrain.system.files import STDOUT, check_writable, sweep, write_json
+from w2vtrain.system.files import STDOUT, answering, check_writable, sweep, write_json
 from w2vtrain.system.locks import Lock
-from w2vtrain.system.storage import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
@@ -89,8 +88,10 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
 
 def write_results(
     request: FitRequest, model: Model, run: Run, warnings: Sequence[str] = (), kept: "WarmStart | None" = None
-) -> None:
+) -> str:
     """Write the vectors first, then the other requested outputs; standard output last, as its reader may close it.
+
+    Return which vectors of the model were written: see formats.transforms.exported.
 
     warnings: that were reported, for the record; kept: what has other words to write.
     """
@@ -131,6 +132,7 @@ def write_results(
     for file in sorted(filter(None, writers), key=lambda file: file == STDOUT):
         writers[file](file, owned(file))
     run.end_outputs()
+    return export
 
 
 def results_bytes(

@@ -46,7 +46,7 @@ def perplexity(
     require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
     with closing(Console(quiet)) as console:
         threads, watch = threads_of(settings.threads)[0], Watch(console.events().scoring)
-        score, _, coverage = score_text(loaded, heldout, threads, watch, settings.phrases)
+        score, _, coverage = score_text(loaded, heldout, threads, watch, settings.phrases, console.note_warning)
     if as_json:
         echo_json({**asdict(score), "coverage": coverage})
         return

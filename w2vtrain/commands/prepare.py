@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import (
     CODES,
     COUNTING,
@@ -48,7 +48,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, COUNTING))
     text = corpus_of(corpus, settings)
-    _check([output], [file.path for file in text.files], force)
+    _check([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     vocabulary, stats = counted(text, settings, console)
     vocabulary.save(output, force)
@@ -58,9 +58,10 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     )
 
 
-def _check(outputs: list[str], inputs: list[str], force: bool) -> None:
+def _check(outputs: list[str], corpus: tuple[str, ...], inputs: list[str], force: bool) -> None:
     """Raise UsageError or OutputError for an output that cannot be written, or not with its suffix's compression."""
     check_different(outputs, inputs)
+    check_outside(outputs, corpus)
     for file in outputs:
         check_suffix(file)
         check_writable(file, force)
@@ -71,13 +72,16 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
     with imports():
         from w2vtrain.text.encoded import count
     with closing(console):
-        return count(
+        vocabulary, stats = count(
             text,
             min_count=settings.min_count,
             max_vocab=settings.max_vocab,
             threads=threads_of(settings.threads)[0],
             progress=console.events().reading,
         )
+    for oddity in stats.oddities():
+        console.note_warning(f"{text.name}: {oddity}")
+    return vocabulary, stats
 
 
 @command(epilog=CODES)
@@ -137,11 +141,12 @@ def phrases(
         raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
     scoring, text = Scoring(**how), corpus_of(corpus, settings)
     outputs = [file for file in (output, save_table) if file]
-    _check(outputs, [*(file.path for file in text.files), *filter(None, [settings.phrases])], force)
+    _check(outputs, corpus, [*(file.path for file in text.files), *filter(None, [settings.phrases])], force)
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
     folder = encoding_folder(cache_dir, outputs[0])
     with closing(console):
-        lines = read_text(text, threads=threads, folder=folder, progress=console.events().reading)
+        progress, warn = console.events().reading, console.note_warning
+        lines = read_text(text, threads=threads, folder=folder, progress=progress, warn=warn)
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)

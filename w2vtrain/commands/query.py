@@ -129,6 +129,9 @@ def similarity(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool
         raise click.UsageError(f"expected two words, got {len(words)}")
 
     def cosine(keyed: KeyedVectors, words: list[str]) -> float:
+        for word in words:
+            if not keyed[word].any():
+                warning(f"the vector of {word!r} is zero: its cosine is 0 with every word")
         return float(keyed.similarity(*words))
 
     def line(words: list[str], cosine: float) -> str:

@@ -1,35 +1,59 @@
-"""The arguments of a `fit` command, and the files that follow from them: results, lock files, folders.
+"""The arguments of a `fit` command, with their options, and the files that follow from them: results, locks, folders.
 
-Nothing is opened or created here.
+A field of FitRequest is the only place in which an argument is declared: its option, and what it affects. Nothing is
+opened or created here.
 """
 
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from w2vtrain.commands.classes import INPUT, MESSAGES, OUTPUTS, RANKS, RUN
+from w2vtrain.commands.options import (
+    OUTPUT,
+    Declared,
+    Export,
+    Within,
+    all_of,
+    allow_changed_option,
+    cache_option,
+    config_option,
+    declared,
+    dtype_option,
+    export_option,
+    force_option,
+    format_option,
+    quiet_option,
+)
 from w2vtrain.formats.vector_formats import MODELS
-from w2vtrain.parsers import MAX_SECONDS, MAX_WORDS, Number, Real, Whole
+from w2vtrain.parsers import MAX_SECONDS, MAX_WORDS, Real, Whole
 from w2vtrain.system.files import STDOUT
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Output
 
-Export = Literal["auto", "in", "out", "in+out", "blend"]
-"""Which vectors of a model to write: see formats.transforms.exported."""
 MAX_LOCK_NAME_BYTES = 200
 """Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
-RANGES: dict[str, Number] = {
-    "progress_every": Real(0.0, MAX_SECONDS),
-    "checkpoint_every": Real(0.0, 1e7),
-    "sync_words": Whole(1, MAX_WORDS),
-    "sync_timeout": Real(1.0, MAX_SECONDS),
-}
-"""The ranges of the numbers in a request, on the command line and in a run folder."""
+
+class Role(Enum):
+    """What an argument affects, besides the settings."""
+
+    LEARNED = "what is learned"
+    FILE = "what is written: it names a file"
+    FORM = "what is written: it says how"
+
+
+def argument(option: Declared, affects: Role | None = None) -> Any:
+    """Return a field of FitRequest with its option."""
+    return field(default=option.default, metadata={"option": option, "affects": affects})
 
 
 @dataclass(frozen=True)
@@ -41,33 +65,129 @@ class FitRequest:
     repeats the run in the same working directory.
     """
 
-    sources: Sequence[str]
+    sources: Sequence[str] = field(metadata={"affects": Role.LEARNED})
     flags: dict[str, Any]
-    output: str
-    format_: str | None = None
-    dtype: str = "float32"
-    export: Export = "auto"
-    save_output_vectors: str | None = None
-    save_model: str | None = None
-    save_vocab: str | None = None
-    read_vocab: str | None = None
-    init_from: str | None = None
-    grow_vocabulary: bool | None = None
-    freeze: bool = False
-    heldout: Sequence[str] = ()
-    log_json: str | None = None
-    config: str | None = None
-    cache_dir: str | None = None
-    force: bool = False
-    print_config: bool = False
-    quiet: bool = False
-    progress_every: float = 30
-    run: str | None = None
-    checkpoint_every: float = 10
-    allow_changed: bool = False
-    distributed: str | None = None
-    sync_words: int | None = None
-    sync_timeout: float = 300
+    output: str = argument(
+        declared(
+            OUTPUTS, "-o", "--output", default="", metavar="FILE",
+            help=f"{OUTPUT}  [required, except by --dry-run]",
+        ),
+        Role.FILE,
+    )  # fmt: skip
+    format_: str | None = argument(format_option, Role.FORM)
+    dtype: str = argument(dtype_option, Role.FORM)
+    export: Export = argument(export_option, Role.FORM)  # noqa: RUF009 - it is a field
+    save_output_vectors: str | None = argument(
+        declared(OUTPUTS, "--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE."),
+        Role.FILE,
+    )
+    save_model: str | None = argument(
+        declared(
+            OUTPUTS, "--save-model", metavar="FILE",
+            help="Also write the model: vectors, counts, settings, record, tree or noise.",
+        ),
+        Role.FILE,
+    )  # fmt: skip
+    save_vocab: str | None = argument(
+        declared(
+            OUTPUTS, "--save-vocab", metavar="FILE", help="Also write the vocabulary, one `word count` per line."
+        ),
+        Role.FILE,
+    )  # fmt: skip
+    read_vocab: str | None = argument(
+        declared(
+            INPUT, "--read-vocab", metavar="FILE",
+            help="Read the vocabulary from a file of `word count` lines instead of counting the corpus; --min-count and"
+            " --max-vocab reduce it only if given.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    init_from: str | None = argument(
+        declared(
+            INPUT, "--init-from", metavar="FILE",
+            help="Start from a model, as --save-model writes it: train its words further, with its settings unless"
+            " given. From vectors in any format, take only the input vectors.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    grow_vocabulary: bool | None = argument(
+        declared(
+            INPUT, "--grow-vocabulary/--no-grow-vocabulary",
+            help="With --init-from: keep all its words, and train new words that occur --min-count times in the corpus."
+            " A model's counts grow by those of the corpus; vectors, which have no counts, are written unchanged, after"
+            " the others, if the corpus lacks their words.  [default: off]",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    freeze: bool = argument(
+        declared(
+            INPUT, "--freeze", is_flag=True,
+            help="With --init-from: leave the vectors of its words as they are, and train new words.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    heldout: Sequence[str] = argument(
+        declared(
+            INPUT, "--heldout", multiple=True, metavar="FILE",
+            help="Score this text after each epoch and keep the vectors of the best epoch; repeatable.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    log_json: str | None = argument(
+        declared(
+            MESSAGES, "--log-json", metavar="FILE",
+            help="Also write a log, one JSON object per line: progress, epochs, warnings and the result; - is stdout.",
+        ),
+        Role.FILE,
+    )  # fmt: skip
+    config: str | None = argument(config_option)
+    cache_dir: str | None = argument(cache_option)
+    force: bool = argument(force_option)
+    print_config: bool = argument(
+        declared(
+            MESSAGES, "--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit."
+        )
+    )
+    quiet: bool = argument(quiet_option)
+    progress_every: float = argument(
+        declared(
+            MESSAGES, "--progress-every", type=Within(Real(0.0, MAX_SECONDS)), metavar="SECONDS", default=30,
+            help="Time between progress lines on stderr and in --log-json.",
+        )
+    )  # fmt: skip
+    run: str | None = argument(
+        declared(
+            RUN, "--run", metavar="DIR",
+            help="Folder for checkpoints.  [default: output name + .run; none for stdout]",
+        )
+    )  # fmt: skip
+    checkpoint_every: float = argument(
+        declared(
+            RUN, "--checkpoint-every", type=Within(Real(0.0, 1e7)), metavar="MINUTES", default=10,
+            help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP, Ctrl-C or, on Windows,"
+            " Ctrl-Break saves one and stops.",
+        )
+    )  # fmt: skip
+    allow_changed: bool = argument(allow_changed_option)
+    distributed: str | None = argument(
+        declared(
+            RANKS, "--distributed", type=click.Choice(["mpi"]),
+            help="Train on all ranks of an MPI job, such as `mpiexec -n 4 w2vtrain fit ...`; needs w2vtrain[mpich] or"
+            " [mpi].",
+        )
+    )  # fmt: skip
+    sync_words: int | None = argument(
+        declared(
+            RANKS, "--sync-words", type=Within(Whole(1, MAX_WORDS)), metavar="N",
+            help="With --distributed: words per rank between two synchronizations.  [default: adapted to the network]",
+        )
+    )  # fmt: skip
+    sync_timeout: float = argument(
+        declared(
+            RANKS, "--sync-timeout", type=Within(Real(1.0, MAX_SECONDS)), metavar="SECONDS", default=300,
+            help="With --distributed: end the run, which the same command continues, if a rank does not answer.",
+        )
+    )  # fmt: skip
     origins: dict[str, Any] = field(default_factory=dict)
     command: str = ""
 
@@ -116,6 +236,23 @@ class FitRequest:
         if self.run:
             return Path(self.run)
         return None if is_stream(self.output) else Path(f"{self.output}.run")
+
+
+OPTIONS: dict[str, Declared] = {
+    row.name: row.metadata["option"] for row in fields(FitRequest) if "option" in row.metadata
+}
+"""The options of the fields of a request."""
+request_options = all_of(*OPTIONS.values())
+
+
+def _affecting(*what: Role) -> tuple[str, ...]:
+    return tuple(row.name for row in fields(FitRequest) if row.metadata.get("affects") in what)
+
+
+DECIDING, FILES, STATED = _affecting(Role.LEARNED), _affecting(Role.FILE), _affecting(*Role)
+"""Names of fields: those that affect what is learned, those that name files to write, and those with any effect, which
+must be equal on all ranks.
+"""
 
 
 def encoding_folder(cache_dir: str | None, output: str) -> Path | None:

@@ -13,6 +13,7 @@ import click
 
 from w2vtrain.commands.options import (
     CODES,
+    Within,
     allow_changed_option,
     cache_option,
     code_options,
@@ -20,7 +21,7 @@ from w2vtrain.commands.options import (
     force_option,
     quiet_option,
 )
-from w2vtrain.commands.request import RANGES, FitRequest
+from w2vtrain.commands.request import FILES, OPTIONS, FitRequest
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
@@ -30,9 +31,6 @@ from w2vtrain.system.spinner import SPINNER
 
 if TYPE_CHECKING:
     from w2vtrain.training.folder import Config
-
-OUTPUTS = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
-"""The fields of a request that name files to write."""
 
 
 @command(epilog=CODES)
@@ -103,7 +101,7 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
 
 def named_files(request: FitRequest) -> dict[str, str]:
     """Return the files to write, by the name of the field; standard output is none."""
-    return {name: file for name in OUTPUTS if (file := getattr(request, name)) and file != STDOUT}
+    return {name: file for name in FILES if (file := getattr(request, name)) and file != STDOUT}
 
 
 def asked_before(run: Path, config: "Config") -> FitRequest:
@@ -138,8 +136,9 @@ def asked_before(run: Path, config: "Config") -> FitRequest:
 def _is_possible(name: str, value: Any) -> bool:
     """Return whether the command line would accept a number in a request, and all strings can be file names."""
     texts = value if isinstance(value, list) else [value]
+    kind = OPTIONS[name].attributes.get("type") if name in OPTIONS else None
     try:
-        if name in RANGES and value is not None and RANGES[name].parse(value) != value:
+        if isinstance(kind, Within) and value is not None and kind.parser.parse(value) != value:
             return False
         return not any(b"\0" in os.fsencode(text) for text in texts if isinstance(text, str))
     except ValueError:

@@ -17,7 +17,7 @@ from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
-from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.request import DECIDING, FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.doors import leaf
@@ -40,19 +40,32 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
 
     resumed: the request comes from a run folder, which has all settings, not from the command line.
     """
-    with team_for(request) as team:
-        planned = plan_fit(request, {} if resumed else os.environ, team)
+    with ranks_for(request) as ranks:
+        planned = plan_fit(request, {} if resumed else os.environ, ranks)
         if request.print_config:
             print_settings(planned)
-        elif team.leads:
-            lead(planned, team, resumed)
-        else:
-            follow(planned, team)
+            return
+        if not ranks.leads:
+            follow(planned, ranks)
+            return
+        run = planned.run()
+        with run.held():  # from here on, signals stop or save a run that has a folder
+            complete = take_over(planned, run, resumed)
+            with locked_outputs(request, run, complete), reporting(planned, run, ranks, complete) as console:
+                if not ranks.begin(None if complete else run):
+                    console.complete(request.results)
+                    return
+                model = train(planned, run, events=console.events(), ranks=ranks)
+                started = time.monotonic()
+                run.enter(Phase.WRITING)
+                with run.rescued():  # if they cannot be written, what was learned is saved
+                    written = write_results(request, model, run, console.warnings, planned.kept)
+                console.summary(model, written, request.results, time.monotonic() - started)
 
 
 @contextmanager
-def team_for(request: FitRequest) -> Iterator[Alone]:
-    """Yield the team of this process: alone, or one of the ranks of an MPI job, which is joined and ended here.
+def ranks_for(request: FitRequest) -> Iterator[Alone]:
+    """Yield the processes that train together: this one, or the ranks of an MPI job, which is joined and ended here.
 
     If an exception ends the block on any rank, all ranks end with its exit code.
     """
@@ -85,56 +98,41 @@ def team_for(request: FitRequest) -> Iterator[Alone]:
             job.finish()
 
 
-def follow(planned: FitPlan, team: Alone) -> None:
+def follow(planned: FitPlan, ranks: Alone) -> None:
     """Train as a rank other than 0: without held-out text, outputs and console."""
     inputs = replace(planned.inputs, heldout=(), folder=None)
     mine = Plan.of(inputs, replace(planned.settings, patience=None))
-    if team.begin(team.run):
-        train(mine, ranks=team)
+    if ranks.begin(ranks.run):
+        train(mine, ranks=ranks)
 
 
-def lead(planned: FitPlan, team: Alone, resumed: bool) -> None:
-    """Lock the run folder and the outputs, train with a log, and write the results."""
-    request, run = planned.request, planned.run()
-    with run.held():  # from here on, signals stop or save a run that has a folder
-        run.read(planned.settings, recorded(request) if run.folder else {}, anew=request.force)
-        if resumed:
-            check_begun(request, run)
-        check_outputs(request, run.owns)
-        complete = run.is_complete(request.results)
-        log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
-        with (
-            locked_outputs(request, run, complete),
-            json_lines(log_file, partial(open_log, request, run)) as log,
-            closing(Console(request.quiet, request.progress_every, log, team.note)) as console,
-            reported(log),
-        ):
-            start(planned, run, console)
-            if team.begin(None if complete else run):
-                train_and_write(planned, run, team, console)
-            else:
-                console.complete(request.results)
+def take_over(planned: FitPlan, run: Run, resumed: bool) -> bool:
+    """Load what the run folder has, and check the outputs. Return whether all results are written already."""
+    request = planned.request
+    run.read(planned.settings, recorded(request) if run.folder else {}, DECIDING, anew=request.force)
+    if resumed:
+        check_begun(request, run)
+    check_outputs(request, run.owns)
+    return run.is_complete(request.results)
 
 
-def start(planned: FitPlan, run: Run, console: Console) -> None:
-    """Report what will be done, and what is odd about it."""
-    settings = planned.settings
-    run.warn = console.note_warning
-    console.start(settings, headline(settings, planned.reason), planned.request.files, run.id)
-    if warning := crowded(settings.threads):
-        console.say(warning)
-    for why in run.checkpoint.skipped if run.checkpoint else []:
-        console.say(f"warning     {why}; resuming from the checkpoint before it")
-
-
-def train_and_write(planned: FitPlan, run: Run, team: Alone, console: Console) -> None:
-    """Train, write the results and report them. If they cannot be written, what was learned is saved."""
-    model = train(planned, run, events=console.events(), ranks=team)
-    started = time.monotonic()
-    run.enter(Phase.WRITING)
-    with run.rescued():
-        write_results(planned.request, model, run, console.warnings, planned.kept)
-    console.summary(model, planned.request.results, time.monotonic() - started)
+@contextmanager
+def reporting(planned: FitPlan, run: Run, ranks: Alone, complete: bool) -> Iterator[Console]:
+    """Yield a console that has reported what will be done, and what is odd about it; log how the block ends."""
+    request, settings = planned.request, planned.settings
+    log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
+    with (
+        json_lines(log_file, partial(open_log, request, run)) as log,
+        closing(Console(request.quiet, request.progress_every, log, ranks.note)) as console,
+        reported(log),
+    ):
+        run.warn = console.note_warning
+        console.start(settings, headline(settings, planned.reason), request.files, run.id)
+        for warning in filter(None, (crowded(settings.threads), lost_ngrams(request, settings))):
+            console.say(f"warning     {warning}")
+        for why in run.checkpoint.skipped if run.checkpoint else []:
+            console.say(f"warning     {why}; resuming from the checkpoint before it")
+        yield console
 
 
 def recorded(request: FitRequest) -> dict[str, Any]:
@@ -167,7 +165,14 @@ def crowded(threads: int | str) -> str | None:
     cores, why = automatic_threads()
     if int(threads) <= cores:
         return None
-    return f"warning     {threads} threads on {cores} core{'s' * (cores != 1)} ({why}) will slow each other down"
+    return f"{threads} threads on {cores} core{'s' * (cores != 1)} ({why}) will slow each other down"
+
+
+def lost_ngrams(request: FitRequest, settings: Settings) -> str | None:
+    """Return a warning if no output will have the vectors of n-grams, which give vectors to unknown words."""
+    if not settings.subwords or request.save_model or request.vectors[0].is_model:
+        return None
+    return f"{request.output} has no vectors of n-grams, for words that are not in it: add --save-model FILE"
 
 
 def print_settings(planned: FitPlan) -> None:

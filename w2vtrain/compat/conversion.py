@@ -1,22 +1,55 @@
-"""Take over a model of gensim: its words, counts, vectors, output vectors, tree and settings.
+"""Conversions: vectors to and from gensim's classes, and a model of gensim with all that it has learned.
 
-gensim is not imported: its objects are only read.
+Only the conversion to gensim imports it: its objects are read as they are.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import check
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import InvalidType, InvalidValue, shown
-from w2vtrain.formats.subwords import NgramVectors
+from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.vocabulary import by_count
 
+K = TypeVar("K", bound=KeyedVectors)
+NEEDS_GENSIM = "this needs gensim, which has no release for Python 3.14 or later: pip install 'gensim>=4.4,<5'"
 INTERNAL = ("code", "point", "sample_int")
 """The attributes of words that gensim keeps for its own use."""
+
+
+def vectors_to_gensim(keyed: KeyedVectors) -> Any:
+    """Return gensim's vectors over the same matrix: see `KeyedVectors.to_gensim`."""
+    try:
+        from gensim.models import KeyedVectors as Theirs
+        from gensim.models.fasttext import FastTextKeyedVectors as Composing
+    except ImportError as error:
+        raise ImportError(NEEDS_GENSIM) from error
+    ngrams = keyed.ngrams
+    kind, sizes = (Composing, ngrams.ngrams) if ngrams else (Theirs, ())
+    made = kind(keyed.vector_size, *sizes, dtype=keyed.vectors.dtype)
+    made.index_to_key, made.key_to_index = list(keyed.index_to_key), dict(keyed.key_to_index)
+    made.vectors, made.expandos, made.next_index = keyed.vectors, dict(keyed.expandos), keyed.next_index
+    if ngrams:
+        made.vectors_ngrams = np.zeros((ngrams.ngrams.bucket, keyed.vector_size), np.float32)
+        made.vectors_ngrams[ngrams.row_buckets] = ngrams.matrix
+        made.vectors_vocab = np.array([keyed.get_ngram_vectors(key)[1][0] for key in keyed.index_to_key])
+        made.recalc_char_ngram_buckets()
+    return made
+
+
+def vectors_from_gensim(cls: type[K], theirs: Any) -> K:
+    """Return our vectors over the matrix of gensim's: see `KeyedVectors.from_gensim`."""
+    ngrams = None
+    if getattr(theirs, "vectors_ngrams", None) is not None:
+        ngrams = NgramVectors(Ngrams(theirs.min_n, theirs.max_n, theirs.bucket), theirs.vectors_ngrams)
+    made = cls.of(theirs.index_to_key, theirs.vectors, ngrams=ngrams)
+    made.expandos.update(theirs.expandos)
+    return made
 
 
 def take_over(model: Any, theirs: Any) -> None:

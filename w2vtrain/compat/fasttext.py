@@ -12,11 +12,11 @@ import numpy as np
 from w2vtrain.compat import saving
 from w2vtrain.compat.building import Path
 from w2vtrain.compat.claim import claiming
+from w2vtrain.compat.fasttext_vectors import FastTextKeyedVectors
 from w2vtrain.compat.matrices import initial_vectors
 from w2vtrain.compat.parameters import PARAMETERS, SEED_COUNT, checked
 from w2vtrain.compat.word2vec import Word2Vec
 from w2vtrain.compat.word_choice import Rule, WordChoice
-from w2vtrain.embeddings.fasttext_vectors import FastTextKeyedVectors
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.successors import refuse_arguments
 

@@ -16,7 +16,7 @@ from w2vtrain.compat.learning import ARCHITECTURES, OBJECTIVES, settings_for
 from w2vtrain.compat.matrices import Matrices
 from w2vtrain.compat.parameters import PARAMETERS, check
 from w2vtrain.config import validated
-from w2vtrain.embeddings.keyed_vectors import builtin_errors
+from w2vtrain.embeddings.keyed_rows import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
 from w2vtrain.formats.fasttext_file import Unsupported

@@ -14,7 +14,6 @@ from w2vtrain.distributed.agreement import Gathering, together
 from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.storage import remove_file
 
 T = TypeVar("T")
 
@@ -42,7 +41,7 @@ def check_shared(comm: Communicator, folder: Path) -> None:
     finally:
         if comm.rank == 0:
             with suppress(OSError):
-                remove_file(path)
+                path.unlink(missing_ok=True)
 
 
 def await_shared(gathering: Gathering, attempt: Callable[[], T], folder: Path) -> T:

@@ -18,9 +18,8 @@ from w2vtrain.distributed.communicator import Communicator, broadcast_bytes
 from w2vtrain.distributed.shared_folder import await_shared, not_shared
 from w2vtrain.distributed.word_counts import packed, unpacked
 from w2vtrain.errors import DataError, OutputError, WriteError, reason
-from w2vtrain.system.files import atomic_write
+from w2vtrain.system.files import atomic_write, open_regular, sync
 from w2vtrain.system.json_text import json_object, json_text, typed
-from w2vtrain.system.storage import open_regular, remove_file, sync
 from w2vtrain.text.counting import CorpusStats, append
 from w2vtrain.text.encoded import EncodedCorpus, make_room, naming
 from w2vtrain.text.vocabulary import Vocabulary
@@ -113,8 +112,8 @@ class SharedIds:
     def _create(self, words: bytes) -> None:
         """Create an empty file under the name of an older one, which processes that use it keep; write the words."""
         try:
-            remove_file(self._manifest)
-            remove_file(self._path)
+            self._manifest.unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
             self._path.touch(exist_ok=False)
         except OSError as error:
             raise OutputError(f"{self._path} cannot be created: {reason(error)}") from error

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.datasets import case_folding, fields_of, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.datasets import fields_of, rows_of
 from w2vtrain.embeddings.intervals import wilson_interval
-from w2vtrain.embeddings.reports import Report
+from w2vtrain.embeddings.scores import Report, case_folding, first_indices, frequent_words
 from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
@@ -54,13 +54,11 @@ class CategoryReport(Report):
 
 
 def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
-    """Yield the word and the category of each line that does not begin with "#", except for a header "word, category".
+    """Yield the word and the category of each line of `datasets.rows_of`, except for a header "word, category".
 
     Raise the errors of `datasets.text_lines`, and DataError, naming the line, for any other line.
     """
-    for count, (number, line) in enumerate(text_lines(path)):
-        if line.startswith("#"):
-            continue
+    for count, (number, line) in enumerate(rows_of(path)):
         fields = fields_of(line)
         if count == 0 and [field.lower() for field in fields] in HEADERS:
             continue

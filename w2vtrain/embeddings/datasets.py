@@ -1,17 +1,17 @@
-"""Read the questions and word pairs of evaluation sets, within size limits, and map words to vocabulary indices.
+"""Read the questions and word pairs of evaluation sets, within size limits.
 
 analogies.py and similarity.py score them.
 """
 
 import csv
 import logging
-import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 
 from w2vtrain.errors import DataError, UsageError, spelled
+from w2vtrain.parsers import file_number
 from w2vtrain.system.reading import read_lines
 
 logger = logging.getLogger(__name__)
@@ -43,6 +43,11 @@ def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -
             yield number, text
 
 
+def rows_of(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield what `text_lines` does, without comments, which are lines at the beginning that start with "# "."""
+    return dropwhile(lambda line: line[1].split()[0] == "#", text_lines(path))
+
+
 def fields_of(line: str) -> list[str]:
     """Return the fields of a line, which are separated by tabs or, without any, by white space."""
     return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
@@ -63,6 +68,11 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
             yield name, None
             continue
         words = line.split()
+        if name is None and len(words) == 2:
+            raise DataError(
+                f"{path}:{number}: a pair of words, as in BATS: combine each two pairs of a file into a question of 4"
+                " words, with one answer, under a line ': NAME'"
+            )
         if name is None:
             raise DataError(f"{path}:{number}: a question before the first section; a section begins with ': NAME'")
         if len(words) == 4:
@@ -76,14 +86,15 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
 def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[str, str, float]]:
     """Yield the two words and the score of each line, in the layouts in which evaluation sets are published.
 
-    Lines that begin with "#" are left out. The words are in the columns that a header names as in WORD_COLUMNS,
-    otherwise in the first two; the score is in the one whose name is among SCORES, otherwise in the only one after the
-    words that has a number, or, without a header, in the first.
+    The lines are those of `rows_of`, of which the first may be a header; one without a known name is logged. The words
+    are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two; the score is in the one whose
+    name is among SCORES, otherwise in the only one after the words that has a number, or, without a header, in the
+    first.
 
     columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
     naming the line, for any other line, and UsageError for columns that do not exist or are not clear.
     """
-    lines = ((number, line, _cells(line)) for number, line in text_lines(path) if not line.startswith("#"))
+    lines = ((number, line, _cells(line)) for number, line in rows_of(path))
     start = list(islice(lines, 2))
     if not start:
         return
@@ -97,7 +108,7 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
             problem = (
                 f"a decimal comma, or a cell too many, in {line[:60]!r}: write a point, or add {spelled('columns')}"
             )
-        elif left and right and (rating := _number(score)) is not None and math.isfinite(rating):
+        elif left and right and (rating := file_number(score)) is not None:
             yield left, right, rating
             continue
         else:
@@ -145,33 +156,34 @@ def _layout(first: list[str], second: list[str], columns: str | None, path: str 
                 f" {spelled('columns')} WORD,WORD,SCORE; the columns are {', '.join(first)[:200]}"
             )
     name = first[places[2]] if places[2] < len(first) else ""
-    return places, name[:1].isalpha() and not _is_number(name)
+    has_header = name[:1].isalpha() and not _is_number(name)
+    if has_header and not columns and not set(names) & {*SCORES, *chain(*WORD_COLUMNS)}:
+        logger.warning("%s: the line %r is taken for the names of columns: it has no score", path, " ".join(first)[:60])
+    return places, has_header
 
 
 def _is_number(cell: str) -> bool:
-    return DECIMAL_COMMA.fullmatch(cell) is not None or _number(cell) is not None
-
-
-def _number(cell: str) -> float | None:
-    """Return a number, None for anything else."""
+    """Return whether a cell has a number, also one that will be refused."""
     try:
-        return float(cell)
+        float(cell.replace(",", "."))
     except ValueError:
-        return None
+        return False
+    return True
 
 
 def read_translations(path: str | Path) -> list[tuple[str, str]]:
-    """Return the first two words of each line, separated by tabs or, without any, by white space.
+    """Return the two words of each line, separated by white space, or the first two cells if there are tabs.
 
-    Lines that begin with "#" are left out. Raise the errors of `text_lines`, and DataError for a line of one word.
+    The lines are those of `rows_of`. Raise the errors of `text_lines`, and DataError for any other line.
     """
     pairs = []
-    for number, line in text_lines(path):
-        if not line.startswith("#"):
-            words = fields_of(line)[:2]
-            if len(words) < 2 or not all(words):
-                raise DataError(f"{path}:{number}: expected two words, got {line[:60]!r}")
-            pairs.append((words[0], words[1]))
+    for number, line in rows_of(path):
+        words = fields_of(line)
+        if len(words) < 2 or not all(words[:2]) or (len(words) > 2 and "\t" not in line):
+            raise DataError(
+                f"{path}:{number}: expected two words, got {line[:60]!r}; a tab separates words that have spaces"
+            )
+        pairs.append((words[0], words[1]))
     return pairs
 
 
@@ -182,25 +194,8 @@ def read_plain_pairs(path: str | Path, delimiter: str | None, encoding: str) -> 
     """
     for number, line in text_lines(path, encoding):
         fields = line.split(delimiter)
-        rating = _number(fields[2]) if len(fields) == 3 else None
-        if rating is not None and not math.isnan(rating) and not line.startswith("#"):
+        rating = file_number(fields[2]) if len(fields) == 3 else None
+        if rating is not None and not line.startswith("#"):
             yield fields[0], fields[1], rating
         elif not line.startswith("#"):
             logger.info("%s:%d: skipped, because it is not two words and a number", path, number)
-
-
-def frequent_words(words: list[str], restrict_vocab: int | None) -> list[str]:
-    """Return the first `restrict_vocab` words, or all if it is None. Raise UsageError if it is below 1."""
-    if restrict_vocab is not None and restrict_vocab < 1:
-        raise UsageError(f"restrict_vocab must be 1 or more, not {restrict_vocab}")
-    return words[:restrict_vocab]
-
-
-def case_folding(case_insensitive: bool) -> Callable[[str], str]:
-    """Return the function that maps all forms of a word to one string: to upper case, as gensim does, or unchanged."""
-    return str.upper if case_insensitive else str
-
-
-def first_indices(words: Sequence[str], fold: Callable[[str], str]) -> dict[str, int]:
-    """Return the index of each folded word; if several are equal, that of the first, which is the most frequent."""
-    return {fold(word): index for index, word in reversed(list(enumerate(words)))}

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, text_lines
+from w2vtrain.embeddings.datasets import text_lines
 from w2vtrain.embeddings.intervals import grouped_interval
-from w2vtrain.embeddings.reports import Report
+from w2vtrain.embeddings.scores import Report, case_folding, first_indices, frequent_words
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
@@ -56,13 +56,17 @@ class OutlierReport(Report):
 
 
 def read_topics(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the words and the outliers of each topic, in the order of files: of one, or of all .txt files of a folder.
+    """Yield the words and the outliers of each topic, in the order of files: of one, or of all .txt files of a folder,
+    except for hidden ones.
 
     Blank lines after the outliers are ignored. Raise InputMissing if nothing can be read, and DataError, naming the
-    line, if a line is not UTF-8 or too long, and for a topic with fewer than 2 words or without outliers.
+    line, if a line is not UTF-8 or too long, for a topic with fewer than 2 words or without outliers, and for a second
+    topic in a file.
     """
     folder = Path(path)
-    files = sorted(folder.glob("*.txt")) if folder.is_dir() else [folder]
+    files = [folder]
+    if folder.is_dir():
+        files = sorted(file for file in folder.glob("*.txt") if not file.name.startswith("."))
     if not files:
         raise InputMissing(f"{path}: the folder has no .txt file")
     for file in files:
@@ -71,12 +75,14 @@ def read_topics(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
 
 def _topic(path: Path) -> tuple[list[str], list[str]]:
     parts: tuple[list[str], list[str]] = [], []
-    part, number = 0, 0
+    part, number, ended = 0, 0, False
     for number, word in text_lines(path, blank=True):
+        if word and ended:
+            raise DataError(f"{path}:{number}: a word after the outliers: write one file per topic, all in one folder")
         if word:
             parts[part].append(word)
         elif parts[0]:
-            part = 1
+            part, ended = 1, bool(parts[1])
         if len(parts[part]) > MAX_PART_WORDS:
             raise DataError(f"{path}:{number}: more than {MAX_PART_WORDS:,} words in one part of a topic")
     words, outliers = parts

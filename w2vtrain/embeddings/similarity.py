@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.datasets import case_folding, first_indices, frequent_words, read_pairs
+from w2vtrain.embeddings.datasets import read_pairs
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.embeddings.protocols import PLAIN, Rules
-from w2vtrain.embeddings.reports import Report
+from w2vtrain.embeddings.scores import PLAIN, Report, Rules, case_folding, first_indices, frequent_words
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 

@@ -10,7 +10,7 @@ from w2vtrain.embeddings.analogies import Method, evaluate_analogies
 from w2vtrain.embeddings.bundled import EvaluationSet, Kind
 from w2vtrain.embeddings.categories import evaluate_categories
 from w2vtrain.embeddings.outliers import evaluate_outliers
-from w2vtrain.embeddings.protocols import ANALOGY_WORDS, PLAIN, Rules
+from w2vtrain.embeddings.scores import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
@@ -54,7 +54,7 @@ def evaluate_all(
     """Return one row per set, in their order.
 
     restrict_vocab: how many of the most frequent words count (None: all); analogy_words: the same for analogies;
-    method, protocol: see analogies.py and protocols.py. Raise the errors of the evaluations, except NoKnownWords and
+    method, protocol: see analogies.py and scores.py. Raise the errors of the evaluations, except NoKnownWords and
     UndefinedScore.
     """
     common = {"restrict_vocab": restrict_vocab, "case_insensitive": case_insensitive}

@@ -13,7 +13,7 @@ from numba import float32, int64, types
 from numba.extending import overload
 
 from w2vtrain.engines.contract import Array, Engine, Role, read_only
-from w2vtrain.engines.stage import Stage, enter, make_stage, settle
+from w2vtrain.engines.row_cache import RowCache, enter, make_row_cache, settle
 from w2vtrain.engines.weights import initial_input
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
 from w2vtrain.kernels.jit import FORCED, inline, kernel
@@ -57,7 +57,7 @@ class Examples(NamedTuple):
 class InputLayer(NamedTuple):
     """The part of a model that computes hidden vectors: an architecture and the input rows.
 
-    rows (input rows, dim or more columns) float32; bias: whether a hidden vector ends with a 1; stage: None, or the
+    rows (input rows, dim or more columns) float32; bias: whether a hidden vector ends with a 1; cache: None, or the
     slots in which words with subwords are kept from `hidden` until `update`.
     """
 
@@ -65,7 +65,7 @@ class InputLayer(NamedTuple):
     rows: np.ndarray
     dim: int
     bias: bool
-    stage: Stage | None = None
+    cache: RowCache | None = None
 
     @property
     def width(self) -> int:
@@ -75,7 +75,7 @@ class InputLayer(NamedTuple):
     @property
     def _trained(self) -> np.ndarray:
         """What windows train: the rows, or the slots."""
-        return self.rows if self.stage is None else self.stage.vectors
+        return self.rows if self.cache is None else self.cache.vectors
 
     def hidden(self, examples: Examples, first: int, H: np.ndarray) -> None:
         """Write the hidden vectors of B examples, starting with example `first`, to H (B, width)."""
@@ -151,20 +151,20 @@ def window_of(examples, e):
 
 
 def located(layer, window):
-    """Return a window of rows, or of the slots of its words, which enter the stage."""
+    """Return a window of rows, or of the slots of its words, which enter the cache."""
 
 
 @overload(located, jit_options=FORCED)
 def _located(layer, window):
-    stage = layer.types[layer.fields.index("stage")]
-    return (lambda layer, window: window) if isinstance(stage, types.NoneType) else _slots
+    cache = layer.types[layer.fields.index("cache")]
+    return (lambda layer, window: window) if isinstance(cache, types.NoneType) else _slots
 
 
 @inline
 def _slots(layer, window):
-    inputs = layer.stage.inputs
+    inputs = layer.cache.inputs
     for i in range(window.n):
-        inputs[i] = enter(layer.stage, layer.rows, window.context[i])
+        inputs[i] = enter(layer.cache, layer.rows, window.context[i])
     return Window(inputs, window.n, window.left)
 
 
@@ -172,7 +172,7 @@ def _slots(layer, window):
 def _forward(layer, trained, examples, first, H, hidden):
     """Write hidden vectors to H (B, width), starting with example `first`; hidden (1, columns) is working memory.
 
-    trained: the input rows, or the slots of the stage.
+    trained: the input rows, or the slots of the cache.
     """
     for b in range(len(H)):
         e = first + b
@@ -193,7 +193,7 @@ def _backward(layer, trained, examples, first, dH, lr, gradient):
             gradient[0, c] = dH[b, c]
         window = located(layer, window_of(examples, e))
         layer.architecture.backward(trained, window, int64(examples.indices[e]), gradient, lr)
-    settle(layer.stage, layer.rows)
+    settle(layer.cache, layer.rows)
 
 
 @kernel()
@@ -214,8 +214,8 @@ class BlockEngine(Engine):
         """Return the input layer of one thread."""
         contexts = 2 * self.windows.reach(self.text.longest_sentence) + ROW
         words = self.schedule.block * contexts
-        stage = make_stage(self.subwords, words, self.w_in.shape[1], contexts, -1)
-        return InputLayer(self.architecture, self.w_in, self.problem.dim, self.problem.bias, stage)
+        cache = make_row_cache(self.subwords, words, self.w_in.shape[1], contexts, -1)
+        return InputLayer(self.architecture, self.w_in, self.problem.dim, self.problem.bias, cache)
 
     def compile(self) -> None:
         """Compile the kernels, or load them from disk, and try one step of the objective at a learning rate of 0."""
@@ -267,7 +267,7 @@ class BlockEngine(Engine):
         H = work.array("hidden", (len(targets), self.problem.width))
         layer.hidden(examples, at, H)
         work.previous = examples.previous[block]
-        lr *= self.architecture.pace(int(examples.sizes[block].max()))
+        lr *= self.architecture.rate_scale(int(examples.sizes[block].max()))
         loss, dH = self.objective.step(H, targets, lr, work)
         layer.update(examples, at, dH, lr)
         return float(loss)

@@ -18,7 +18,7 @@ from w2vtrain.probability.sampling import keep_thresholds
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to train on the corpus: settings of these names, see `training.predictor.schedule_of`.
+    """How to train on the corpus: settings of these names, see `training.parts.schedule_of`.
 
     sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha
     over all epochs. weight_decay: each word and sentence end of the text shrinks all vectors, but not biases, by

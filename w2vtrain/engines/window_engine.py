@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.contract import Array, Engine, Role
-from w2vtrain.engines.stage import TARGETS_PER_STAGE, Stage, make_stage
+from w2vtrain.engines.row_cache import TARGETS_PER_CACHE, RowCache, make_row_cache
 from w2vtrain.engines.weights import initial_input, initial_output
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
@@ -53,7 +53,7 @@ class Scratch(NamedTuple):
     hot_outputs: HotRange
     replicas: tuple[Replicas, ...]
     sync_every: int  # the number of chunks between synchronizations of the replicas
-    stage: Stage | None  # the slots of words with subwords
+    cache: RowCache | None  # the slots of words with subwords
     trained: np.ndarray  # (rows or slots, columns) float32: what windows train, the input rows or the slots
 
 
@@ -88,14 +88,14 @@ def make_scratch(
     width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
     context = apart_zeros((contexts,), np.int32)
     # The words of these targets, and of a window before and after them.
-    slots = TARGETS_PER_STAGE + 2 * (extent.window + 1) + 1
-    stage = make_stage(extent.subwords, slots, w_in.shape[1], contexts, bias)
+    slots = TARGETS_PER_CACHE + 2 * (extent.window + 1) + 1
+    cache = make_row_cache(extent.subwords, slots, w_in.shape[1], contexts, bias)
     examples = extent.examples or extent.words_at_once or contexts
     return Scratch(
         rng=apart_zeros((2,), np.uint64),
         sentence=apart_zeros((extent.sentence + extent.window + ROW,), np.int32),
         context=context,
-        places=apart_zeros((contexts,), np.int32) if hot.inputs or stage else context,
+        places=apart_zeros((contexts,), np.int32) if hot.inputs or cache else context,
         rows=apart_zeros((2, width), np.int32),
         outputs=apart_zeros((width,), np.int32),
         labels=apart_zeros((2, width), np.float32),
@@ -113,8 +113,8 @@ def make_scratch(
         hot_outputs=hot_outputs,
         replicas=(inputs, outputs, *more),
         sync_every=max(1, SYNC_CHUNKS // threads),
-        stage=stage,
-        trained=w_in if stage is None else stage.vectors,
+        cache=cache,
+        trained=w_in if cache is None else cache.vectors,
     )
 
 

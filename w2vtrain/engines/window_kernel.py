@@ -22,7 +22,7 @@ import numpy as np
 from numba import float32, int64, types, uint32, uint64
 from numba.extending import overload
 
-from w2vtrain.engines.stage import bring, locate, settle
+from w2vtrain.engines.row_cache import bring, locate, settle
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import (
     copy_indices,
@@ -193,7 +193,7 @@ def train_chunks(
             sentence_loss, count = train_sentence(architecture, objective, matrices, length, windows, lr, scratch)
             loss += sentence_loss
             examples += count
-        settle(scratch.stage, matrices.input)
+        settle(scratch.cache, matrices.input)
         if (k + 1) % scratch.sync_every == 0 or k == len(order) - 1:
             synchronize(scratch.replicas)
     return loss, examples
@@ -209,10 +209,10 @@ def train_sentence(architecture, objective, matrices, length, windows, lr, scrat
     for position in range(windows.pads, length):
         k, m, first = position & 1, m_next, position == windows.pads
         m_next = next_candidates(objective, matrices.output, scratch, length, position + 1)
-        bring(scratch.stage, matrices.input, hot, sentence, length, position, windows.size, first)
+        bring(scratch.cache, matrices.input, hot, sentence, length, position, windows.size, first)
         reach = reach_of(windows, scratch.rng)
         n, left = gather_context(sentence, length, position, reach, windows, context)
-        locate(scratch.stage, hot, context, n, scratch.places)
+        locate(scratch.cache, hot, context, n, scratch.places)
         if n > 0 and m > 0:
             candidates = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
             loss += train_window(architecture, objective, trained, Window(context, n, left), candidates, lr, scratch)
@@ -309,7 +309,7 @@ def train_hidden(architecture, objective, matrices, window, candidates, lr, scra
     """Train on a window whose hidden vectors the architecture computes, one example at a time."""
     loss, count = 0.0, examples_of(architecture, window.n)
     rows = Window(scratch.places, window.n, window.left)
-    lr = float32(lr * architecture.pace(window.n))
+    lr = float32(lr * architecture.rate_scale(window.n))
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)
         own_window = window_of_example(architecture, window, example)

@@ -7,6 +7,7 @@ and comparison_picture.py plots them.
 
 import math
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -26,7 +27,6 @@ from w2vtrain.system.children import ChildEnded, each, run_child
 from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
-from w2vtrain.system.storage import remove_tree
 from w2vtrain.training.plan import effective
 
 MAX_RESULT_BYTES = 16 << 20
@@ -189,7 +189,7 @@ def forget(path: Path) -> None:
     """Delete what a trial has kept beside its result, once that is written."""
     run, curve = kept_beside(path)
     if run.exists():
-        remove_tree(run)
+        shutil.rmtree(run, ignore_errors=True)
     curve.unlink(missing_ok=True)
 
 

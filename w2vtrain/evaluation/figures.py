@@ -3,7 +3,10 @@
 The callers decide what is drawn.
 """
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -37,9 +40,25 @@ def check_picture(path: str, option: str) -> None:
 
 def new_figure(**options: Any) -> Any:
     """Return an empty figure that needs no screen; options: those of `matplotlib.figure.Figure`."""
-    from matplotlib.figure import Figure  # takes most of a second to import
+    with _no_settings_here():
+        from matplotlib.figure import Figure  # takes most of a second to import
 
     return Figure(**options)
+
+
+@contextmanager
+def _no_settings_here() -> Iterator[None]:
+    """Hide a file matplotlibrc in the working folder from the first import of Matplotlib, which reads it then.
+
+    Anyone may have put it there, and a pipe of this name would hang. Other settings of the user apply.
+    """
+    exists = os.path.exists
+    if "matplotlib" not in sys.modules:
+        os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
+    try:
+        yield
+    finally:
+        os.path.exists = exists
 
 
 def plain_numbers(axis: Any) -> None:

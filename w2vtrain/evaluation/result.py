@@ -33,7 +33,7 @@ class Phases(TypedDict):
 
 
 class ScoredText(TypedDict):
-    """The score of the test text: see training.perplexity.PerplexityScore.
+    """The score of the test text: see training.state.PerplexityScore.
 
     coverage: the share of its words that the vocabulary has; parts: the predictions and the loss of each part of it.
     """

@@ -30,14 +30,14 @@ from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, heldout_text
-from w2vtrain.training.perplexity import PerplexityScore, paces, perplexity, score
+from w2vtrain.training.perplexity import paces, perplexity, score
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.record import bounded
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.scoring_units import Interrupted, Watch
-from w2vtrain.training.state import Epoch, State
+from w2vtrain.training.state import Epoch, PerplexityScore, State
 from w2vtrain.training.trainer import train as train_as_planned
 
 MAX_CURVE_BYTES = 1 << 20
@@ -177,7 +177,7 @@ def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Pa
     run.warn = lambda text: say(f"warning: {text}")
     request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():
-        run.read(settings, {"cwd": str(Path.cwd()), "request": request}, anew=True)
+        run.read(settings, {"cwd": str(Path.cwd()), "request": request}, ("sources", "heldout"), anew=True)
         run.begin_outputs(complete=False)
         result = _train(trial, settings, Curve(settings, trial, say, curve), run)
         write_json(path, result)

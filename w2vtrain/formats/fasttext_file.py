@@ -252,7 +252,7 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
     return Vectors(words, vectors, NAME, counts=model.counts[:limit], ngrams=ngrams)
 
 
-READER = VectorReader(NAME, _sniff, _read_vectors, compressible=False)
+READER = VectorReader(NAME, _sniff, _read_vectors)
 
 
 def read_parts(path: str | Path) -> ModelParts:

@@ -294,7 +294,7 @@ def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | Non
     return Vectors(keys[:limit], matrix[:limit], KIND, counts=integers, ngrams=ngrams)
 
 
-MODEL = VectorReader("model", _sniff, _read_vectors, compressible=False)
+MODEL = VectorReader("model", _sniff, _read_vectors)
 """Reads the vectors of models. It has no writer, because vectors alone do not make a model."""
-KEYED = VectorReader(KIND, _sniff_keys, _read_keys, compressible=False)
+KEYED = VectorReader(KIND, _sniff_keys, _read_keys)
 """Reads files of KeyedVectors, which `save_keys` writes."""

@@ -7,12 +7,13 @@ import os
 import re
 from pathlib import Path
 
+from w2vtrain.errors import DataError
 from w2vtrain.formats.fasttext_file import READER as FASTTEXT
 from w2vtrain.formats.fasttext_file import read_parts
 from w2vtrain.formats.model_file import KEYED, MODEL, read_model
-from w2vtrain.formats.vector_formats import formats
-from w2vtrain.formats.vector_formats._word2vec import HEADER, SPARSE
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorFormat, VectorReader
+from w2vtrain.formats.vector_formats import binary, code, formats, text
+from w2vtrain.formats.vector_formats._word2vec import HEADER, SPARSE, is_matrix, names_columns
+from w2vtrain.formats.vector_formats.contract import Promise, Read, Sniff
 from w2vtrain.system.compression import archive
 from w2vtrain.system.reading import open_input, regular_size
 
@@ -26,36 +27,47 @@ STRANGERS = {
     "w2vtrain.Word2Vec.from_gensim"
     for protocol in range(2, 6)
 }
+MATRIX = (
+    "a matrix of numbers without words, as numpy.savetxt and TensorBoard write it: save the numbers with numpy.save as"
+    " X.npy, and beside it their words, one per line, as X.words.txt"
+)
+MODEL_FILES = (MODEL, KEYED, FASTTEXT)
+"""The kinds of files that have more than vectors, in the order in which they are tried."""
 MODEL_READERS = {MODEL.name: read_model, FASTTEXT.name: read_parts}
 """What reads a whole model, by the kind that `sniff` returns."""
 
 
-def readers() -> dict[str, VectorReader]:
-    """Return the readers of everything that contains vectors, by name, in the order in which `sniff` tries them.
+def readers() -> list[str]:
+    """Return the kinds of files that contain vectors, as `sniff` returns them."""
+    return [*(reader.name for reader in MODEL_FILES), *(name for name, form in formats().items() if form.is_read)]
 
-    Text is last, because GloVe text has no signature: the first line of another format may look like a word and two
-    numbers, too.
-    """
-    return {reader.name: reader for reader in (MODEL, KEYED, FASTTEXT)} | dict(reversed(formats().items()))
+
+def reader_of(kind: str) -> Read | None:
+    """Return what reads the vectors of a kind of file, whose module is imported; None if it has no vectors."""
+    own = next((reader.read for reader in MODEL_FILES if reader.name == kind), None)
+    return own or (code(kind).read if kind in formats() else None)
 
 
 def sniff(path: str | Path) -> Sniff:
     """Return what a file is, judged by its first 64 KiB; the cost does not depend on the file's size.
 
-    The errors are those of `read_head`.
+    Raise the errors of `read_head`, and DataError for a folder that w2vtrain writes and does not read.
     """
     is_folder = os.path.isdir(path)  # noqa: PTH112 - unlike Path.is_dir, it accepts names that are too long
-    if is_folder and (known := vector_folder(Path(path))) and known.folder:
-        size = sum(file.stat().st_size for inner in known.folder.files if (file := Path(path, inner)).is_file())
-        return Sniff(known.name, *(known.look(path) if known.look else Promise()), size, None)
+    if is_folder and (name := vector_folder(Path(path))):
+        raise DataError(
+            f"{path} is a folder of the format {name}, which is written and not read: name the file of vectors that it"
+            " was made from"
+        )
     sniffed = sniff_head(*read_head(path))  # raises InputMissing for other folders
-    file_format = formats().get(sniffed.kind)
-    return sniffed._replace(**file_format.look(path)._asdict()) if file_format and file_format.look else sniffed
+    look = code(sniffed.kind).look if sniffed.kind in formats() else None
+    return sniffed._replace(**look(path)._asdict()) if look else sniffed
 
 
-def vector_folder(path: Path) -> VectorFormat | None:
-    """Return the format of a folder of vectors, or None if it has none."""
-    return next((known for known in formats().values() if known.folder and known.folder.claims(path)), None)
+def vector_folder(path: Path) -> str | None:
+    """Return the format of a folder of vectors, whoever wrote it; None for any other folder."""
+    folders = {name: form.files for name, form in formats().items() if form.files}
+    return next((name for name, files in folders.items() if all((path / file).is_file() for file in files)), None)
 
 
 def read_head(path: str | Path) -> tuple[bytes, int, str | None]:
@@ -74,12 +86,15 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     size: the size of the file in bytes; compression: the name of its compression or None. Both go into the result.
     """
     whole = len(head) < SNIFFED_BYTES
-    for name, reader in readers().items():
-        promise = reader.sniff(head, whole)
-        if promise is not None:
-            if compression and not reader.compressible:
-                return _unknown(size, compression, f"a compressed {name} file: decompress it first")
-            return Sniff(name, *promise, size, compression)
+    if is_matrix(head, whole):
+        return _unknown(size, compression, MATRIX)
+    if names_columns(head, whole):
+        return _unknown(size, compression, "a table whose first line names columns (0, 1, 2, ...): delete that line")
+    if found := _recognized(head, whole):
+        name, promise = found
+        if compression and not (name in formats() and formats()[name].compressible):
+            return _unknown(size, compression, f"a compressed {name} file: decompress it first")
+        return Sniff(name, *promise, size, compression)
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     lines = head[start:].split(b"\n", 5)[:5]
     if len(lines) > 1 and all(VOCABULARY_LINE.fullmatch(line) for line in lines if line):
@@ -94,6 +109,24 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return _unknown(size, compression, "text with sparse rows (index:value): write every value of each row")
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     return _unknown(size, compression, note)
+
+
+def _recognized(head: bytes, whole: bool) -> tuple[str, Promise] | None:
+    """Return the name of the reader of data that start with `head`, and what they promise; None if there is none.
+
+    Text is last, because GloVe text has no signature: the first line of another format may look like a word and two
+    numbers, too.
+    """
+    for reader in MODEL_FILES:
+        if (promise := reader.sniff(head, whole)) is not None:
+            return reader.name, promise
+    for name, form in formats().items():
+        if form.signature and re.match(form.signature, head):
+            return name, Promise()
+    for name, sniffs in (("binary", binary.sniff), ("text", text.sniff)):
+        if (promise := sniffs(head, whole)) is not None:
+            return name, promise
+    return None
 
 
 def _unknown(size: int, compression: str | None, note: str) -> Sniff:

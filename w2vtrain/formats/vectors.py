@@ -1,10 +1,11 @@
 """Read and write files of word vectors: any format, recognized by content, or word2vec's with gensim's options.
 
-The formats themselves are modules of vector_formats. Other parts of a model, such as output vectors and settings, are
-read by model_file.py.
+The formats themselves are in vector_formats, whose table lists them. Other parts of a model, such as output vectors and
+settings, are read by model_file.py.
 """
 
 import io
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,12 +21,12 @@ from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError,
 from w2vtrain.formats.model_file import KIND, KeyedArrays, read_keyed
 from w2vtrain.formats.precision import check_range
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
-from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, readers, sniff
+from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, reader_of, sniff
 from w2vtrain.formats.transforms import LazyRows
-from w2vtrain.formats.vector_formats import DEFAULT, MODELS, binary, formats, names, text
+from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
 from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES, collect_rows
 from w2vtrain.formats.vector_formats._word2vec import promise_of
-from w2vtrain.formats.vector_formats.contract import MARK, Coding, Sniff, Table
+from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
@@ -33,6 +34,7 @@ from w2vtrain.system.folders import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
 
+log = logging.getLogger(__name__)
 SAMPLED_ROWS = 1000
 """Rows that `Output.estimated_size` writes in memory."""
 ENTRY_BYTES = 64
@@ -112,17 +114,16 @@ class Output:
                 f"{path}: the format {form} has no {dtype} values, but {' or '.join(chosen.dtypes)}"
                 + (f": {dtype} needs {spelled('format')} {' or '.join(able)}" if able else "")
             )
-        if (chosen.folder or chosen.companion) and path == STDOUT:
+        if (chosen.files or chosen.companion) and path == STDOUT:
             raise UsageError(f"-: {form} writes more than one file, which standard output cannot hold: name a file")
         if chosen.companion and Path(path) == chosen.companion.beside(path):
             raise UsageError(f"{path}: this is the name of the file beside the vectors; choose another name")
-        chosen.check()
+        code(form).check()
 
     def check_writable(self, overwrite: Callable[[str], bool]) -> None:
         """Raise OutputError if the files cannot be written now. overwrite: whether one may be overwritten."""
-        folder = None if self.is_model else formats()[self.form].folder
-        if folder:
-            check_folder(self.path, overwrite(self.path), folder.is_ours)
+        if not self.is_model and (form := formats()[self.form]).files:
+            check_folder(self.path, overwrite(self.path), form.is_ours)
             return
         for file in self.names:
             check_writable(file, overwrite(file))
@@ -132,21 +133,22 @@ class Output:
         claim: Claim | None = None, counts: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
         """Write vectors as `write_vectors` does. overwrite: see `check_writable`. Call `check` first."""
-        path, chosen, table = self.path, formats()[self.form], self._table(words, matrix, counts)
-        if chosen.folder:
-            with atomic_folder(path, overwrite(path), chosen.folder.is_ours, claim) as folder:
-                chosen.write(folder, table)
+        path, chosen, does = self.path, formats()[self.form], code(self.form)
+        table = self._table(words, matrix, counts)
+        if chosen.files:
+            with atomic_folder(path, overwrite(path), chosen.is_ours, claim) as folder:
+                does.write(folder, table)
                 with atomic_write(folder / MARK) as file:
                     file.write(json_text({"w2vtrain": __version__, "format": self.form}).encode())
             return
         with ExitStack() as stack:  # both files are written before either gets its name, so that they belong together
-            if chosen.companion:
+            if chosen.companion and does.write_companion:
                 beside = chosen.companion.beside(path)
                 file = stack.enter_context(atomic_write(beside, overwrite(str(beside)), claim=claim))
-                chosen.companion.write(file, table)
+                does.write_companion(file, table)
                 file.flush()
-            size = chosen.size(table.words, matrix.shape[1])
-            chosen.write(stack.enter_context(packed_write(path, overwrite(path), size, claim)), table)
+            size = does.size(table.words, matrix.shape[1])
+            does.write(stack.enter_context(packed_write(path, overwrite(path), size, claim)), table)
 
     def _table(self, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None) -> Table:
         """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""
@@ -170,18 +172,18 @@ class Output:
 
         Rows at equal distances are written in memory; those of a format that is a folder are only counted.
         """
-        chosen = formats()[self.form]
+        does = code(self.form)
         places = np.linspace(0, len(words) - 1, min(SAMPLED_ROWS, len(words))).astype(np.int64)
         names = [words[i].encode("utf-8", "surrogatepass") for i in places.tolist()]
-        if chosen.folder:
+        if formats()[self.form].files:
             values = matrix.shape[1] * len(names) * np.dtype(self.dtype).itemsize
             size = sum(len(name) + ENTRY_BYTES for name in names) + values
         else:
             table, files = Table(names, matrix[places], np.ones(len(names), np.int64), self.dtype), io.BytesIO()
             with packed(files, self.path) as stream:
-                chosen.write(stream, table)
-            if chosen.companion:
-                chosen.companion.write(files, table)
+                does.write(stream, table)
+            if does.write_companion:
+                does.write_companion(files, table)
             size = len(files.getbuffer())
         return int(size * len(words) / len(names))
 
@@ -246,7 +248,7 @@ def write_vectors(
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:
-    """Read vectors in any format that `write_vectors` writes, or from a model saved by w2vtrain.
+    """Read vectors in word2vec's formats, GloVe's, npy, npz, Parquet or Arrow, or those of a model.
 
     The format and any compression are recognized by content. The file must have as many rows as its header says, each
     with d finite values, and distinct UTF-8 words. Memory is allocated only after the sizes in the header have been
@@ -290,12 +292,12 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
     if limit is not None and limit < 1:
         raise UsageError(f"limit must be 1 or more, not {limit}")
     sniffed = sniff(path)
-    reader = readers().get(sniffed.kind)
-    if reader is None:
+    read = reader_of(sniffed.kind)
+    if read is None:
         note = sniffed.note or "a vocabulary (lines of a word and its count): it has no vectors"
         raise DataError(f"{path} is {note}")
     try:
-        vectors = reader.read(path, sniffed, lenient, limit)
+        vectors = read(path, sniffed, lenient, limit)
     except MemoryError as error:
         raise ResourceError(
             f"{path}: not enough memory for its vectors; in Python, limit=N reads the first N"
@@ -309,10 +311,14 @@ def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:
     """Return the keys, vectors, attributes and n-grams of a file of KeyedVectors, or of any that `read_vectors` reads.
 
     mmap: None, or the mode in which the vectors of a file of KeyedVectors are mapped instead of read ("r", "r+", "c").
-    The errors are those of `read_vectors`.
+    The errors are those of `read_vectors`, but for a value that is not finite in a file of KeyedVectors, which may have
+    any: unless mapped, that is a warning.
     """
     if sniff(path).kind == KIND:
-        return read_keyed(path, mmap)
+        keys, matrix, attributes, ngrams = read_keyed(path, mmap)
+        if mmap is None and matrix.size and (bad := first_not_finite(matrix)) is not None:
+            log.warning("%s: the vector of %r (row %d) has a value that is NaN or too large", path, keys[bad], bad)
+        return keys, matrix, attributes, ngrams
     if mmap is not None:
         raise DataError(f"{path}: only files written by KeyedVectors.save can be mapped: leave out mmap")
     vectors = read_vectors(path)

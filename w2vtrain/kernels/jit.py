@@ -30,7 +30,6 @@ from numba.extending import overload_method, register_jitable
 
 from w2vtrain.errors import reason
 from w2vtrain.system.spinner import SPINNER
-from w2vtrain.system.storage import patiently, remove_file
 from w2vtrain.system.trust import open_trusted, trust
 
 log = logging.getLogger(__name__)
@@ -290,7 +289,8 @@ class KernelCache(FunctionCache):
 
     def _stored(self, path: Path) -> bytes:
         try:
-            with os.fdopen(open_trusted(path, trust(self._folder)), "rb") as file:
+            trust(self._folder)
+            with os.fdopen(open_trusted(path), "rb") as file:
                 return file.read()
         except PermissionError as error:
             _refuse(path, error)
@@ -304,11 +304,11 @@ class KernelCache(FunctionCache):
         try:
             with os.fdopen(handle, "wb") as f:
                 f.write(hashlib.sha256(code).digest() + code)
-            patiently(lambda: Path(temporary).replace(path))
+            Path(temporary).replace(path)
             self._forget(path.stat().st_mtime - UNUSED_SECONDS)
         except OSError:  # with a full disk, the run continues without the cache
             with suppress(OSError):
-                remove_file(Path(temporary))
+                Path(temporary).unlink()
 
     def _forget(self, since: float) -> None:
         """Delete files that were last loaded or saved before this time: kernels of other versions."""

@@ -94,6 +94,11 @@ class BlockNegative(SharedNoise):
 
     discard = True
 
+    @staticmethod
+    def is_language_model() -> bool:
+        """Return False: see neg."""
+        return False
+
     @classmethod
     def build(
         cls, problem: Problem, *, samples: int = 64, negative: int = 5, ns_exponent: float = 0.75

@@ -103,6 +103,11 @@ class Objective(Protocol):
         """
         return False
 
+    @staticmethod
+    def is_language_model() -> bool:
+        """Return whether it learns probabilities: its scores are their logarithms, up to log Z. Default: True."""
+        return True
+
     @classmethod
     def build(cls, problem: Problem, **options: Any) -> Any:
         """Return an instance for a problem. Raise ConfigError for an option that is out of range."""

@@ -66,6 +66,11 @@ class Negative(NamedTuple):
         """Return True: with large texts, blends score higher on analogies and word similarity."""
         return True
 
+    @staticmethod
+    def is_language_model() -> bool:
+        """Return False: it learns log P(w|h) - log Q(w) - log k, so that rare words score too high."""
+        return False
+
     @classmethod
     def build(
         cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75, pool: int = AUTOMATIC

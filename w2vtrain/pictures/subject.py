@@ -4,6 +4,7 @@ The facts may come from any file. Nothing is changed, and no code of a user is r
 """
 
 import json
+import logging
 import math
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,6 +23,8 @@ from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
 from w2vtrain.training.folder import run_config
 from w2vtrain.training.status import describe_record, describe_run, is_run_folder
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ def subject_of(path: str, log: str | None = None) -> Subject:
     facts, vectors = describe(file), read_vectors(file)
     if record is None and Path(f"{file}.json").is_file():
         record = describe_record(f"{file}.json")
+        if record is None:
+            logger.warning("%s.json is damaged or not the record of a run, so the report says nothing of it", file)
     source = record or facts
     kind = f"{facts['kind']}, with the record of its run" if record else str(facts["kind"])
     return Subject(

@@ -8,11 +8,10 @@ import importlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, Any, TypeVar
@@ -28,10 +27,11 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 sys.path = {path!r}
 from w2vtrain.system.children import follow, serve
 serve(follow(), {module!r}, {name!r})"""
+"""The program of a child. Ctrl-C in a terminal also reaches it, and then ends it without a traceback, unless its
+function handles signals, as a run with checkpoints does."""
 GRACE_SECONDS = 5.0
 """Time that a child gets to end, after its result or an error here, before it is killed."""
-MARK = b"\0w2vtrain\0"
-"""Begins a message of a child, before which other code may have printed on the same line."""
+_parent: IO[bytes]
 
 
 class ChildEnded(W2VError):
@@ -65,7 +65,10 @@ def run_child(
             with suppress(BrokenPipeError):  # the exit code says why
                 child.stdin.write(json_text(arguments).encode() + b"\n")
                 child.stdin.flush()
-            for kind, content in _messages(child.stdout):
+            for line in child.stdout:
+                if not line.endswith(b"\n"):  # the child was killed while it wrote
+                    break
+                kind, content = json.loads(line)
                 if kind != "told":
                     result = kind, content
                     break
@@ -85,16 +88,6 @@ def run_child(
     if kind == "failed":
         raise Relayed(*content)
     return content
-
-
-def _messages(output: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yield the messages of a child, without what other code prints, and without those that are damaged by it."""
-    for line in output:
-        _, mark, message = line.partition(MARK)
-        if mark:
-            with suppress(ValueError):  # incomplete, or other code printed into it
-                kind, content = json.loads(message)
-                yield kind, content
 
 
 def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R]:
@@ -133,10 +126,11 @@ def each(function: Callable[[T], R], items: Sequence[T], at_once: int) -> list[R
 def follow() -> bytes:
     """Return this process's arguments, and end the process when its parent ends; only for processes of `run_child`.
 
-    Ctrl-C in a terminal also reaches this process, and then ends it without a traceback, unless its function handles
-    signals, as a run with checkpoints does.
+    Only `_send` writes to the parent: what other code prints is lost, and programs that it starts do not keep the pipe.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    global _parent
+    _parent = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     arguments = b""
     while not arguments.endswith(b"\n"):
         if not (block := os.read(0, 1 << 16)):
@@ -162,9 +156,9 @@ def tell(message: Any) -> None:
 
 
 def _send(kind: str, content: Any) -> None:
-    """Write a line to standard output, in UTF-8 in every locale; kind: "told", "returned" or "failed"."""
-    sys.stdout.buffer.write(MARK + json_text([kind, content]).encode() + b"\n")
-    sys.stdout.buffer.flush()
+    """Write a line to the parent; kind: "told", "returned" or "failed"."""
+    _parent.write(json_text([kind, content]).encode() + b"\n")
+    _parent.flush()
 
 
 def _watch() -> None:

@@ -35,64 +35,50 @@ OWN_SUFFIXES = {"arrow": (".arrow", ".feather"), "npy": (".npy",), "npz": (".npz
 """Those among them that the formats of vectors have."""
 
 
-class _Gzip:
-    """A member of a gzip file, with the interface of bz2.BZ2Decompressor."""
-
-    def __init__(self) -> None:
-        self._decoder = zlib.decompressobj(31)  # 31: expect a gzip header and verify its checksum
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._decoder.unconsumed_tail
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._decoder, name)  # eof, unused_data
-
-
-class _Zstd:
-    """A frame of a zstd file, with the same interface."""
-
-    needs_input = True
-
-    def __init__(self) -> None:
-        import zstandard  # the only decoder outside the standard library, so imported only when it is needed
-
-        self._error = zstandard.ZstdError
-        self._decoder = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj()
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        try:
-            text: bytes = self._decoder.decompress(data)
-        except self._error as error:
-            raise ValueError(str(error)) from error
-        return text
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._decoder, name)
-
-
-def _zstd_compressor() -> Any:
-    import zstandard  # imported only when needed, like the decoder
-
-    return zstandard.ZstdCompressor().compressobj()
-
-
 class Compression(NamedTuple):
     """A compression format.
 
-    suffix: of the names of its files; magic: its possible first bytes; decoder, compressor: create one; the compressor
-    has its program's default level; feed_bytes: how much the decoder gets at a time.
+    suffix: of the names of its files; magic: its possible first bytes; decoder: creates a decoder of one member, with
+    the attributes `eof` and `unused_data`; texts(decoder, data): yields what data decode to; compressor: creates one
+    with its program's default level; feed_bytes: how much the decoder gets at a time.
     """
 
     name: str
     suffix: str
     magic: tuple[bytes, ...]
     decoder: Callable[[], Any]
+    texts: Callable[[Any, bytes], Iterator[bytes]]
     compressor: Callable[[], Any]
-    feed_bytes: int = 1 << 16
+    feed_bytes: int
+
+
+def _limited(decoder: Any, data: bytes) -> Iterator[bytes]:
+    """Yield pieces from a decoder that can limit them, as those of bz2 and lzma do."""
+    while not decoder.eof:
+        if text := decoder.decompress(data, MAX_PIECE_BYTES):
+            yield text
+        if decoder.needs_input:
+            break
+        data = b""
+
+
+def _cut(decoder: Any, data: bytes) -> Iterator[bytes]:
+    """Yield pieces from a decoder that returns all text at once, and so gets few bytes."""
+    text = decoder.decompress(data)
+    for start in range(0, len(text), MAX_PIECE_BYTES):
+        yield text[start : start + MAX_PIECE_BYTES]
+
+
+def _zstd_decoder() -> Any:
+    import zstandard  # the only one outside the standard library, so imported only when it is needed
+
+    return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj()
+
+
+def _zstd_compressor() -> Any:
+    import zstandard
+
+    return zstandard.ZstdCompressor().compressobj()
 
 
 COMPRESSIONS = (
@@ -100,8 +86,10 @@ COMPRESSIONS = (
         "gzip",
         ".gz",
         (b"\x1f\x8b\x08",),  # 8 (deflate) is the only method that gzip has ever had
-        _Gzip,
+        lambda: zlib.decompressobj(31),  # 31: expect a gzip header and verify its checksum
+        _cut,
         lambda: zlib.compressobj(wbits=31),  # 31: with a gzip header, whose time of compression is 0
+        1 << 12,  # 4 KiB expand to at most 4 MiB
     ),
     # "BZh" alone could be text. The bytes after it are digits of pi (a block) or of its square root (an empty file).
     Compression(
@@ -109,18 +97,28 @@ COMPRESSIONS = (
         ".bz2",
         tuple(b"BZh%d" % n + m for n in range(1, 10) for m in (b"1AY&SY", b"\x17rE8P\x90")),
         bz2.BZ2Decompressor,
+        _limited,
         bz2.BZ2Compressor,
+        1 << 16,
     ),
-    Compression("xz", ".xz", (b"\xfd7zXZ\x00",), lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), lzma.LZMACompressor),
-    # The decoder cannot limit its output, so it gets small pieces: 1 KiB expands to at most 32 MiB. The second group
-    # of magic numbers starts a skippable frame, which pzstd writes.
+    Compression(
+        "xz",
+        ".xz",
+        (b"\xfd7zXZ\x00",),
+        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
+        _limited,
+        lzma.LZMACompressor,
+        1 << 16,
+    ),
+    # The second group of magic numbers starts a skippable frame, which pzstd writes.
     Compression(
         "zstd",
         ".zst",
         (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))),
-        _Zstd,
+        _zstd_decoder,
+        _cut,
         _zstd_compressor,
-        1 << 10,
+        1 << 10,  # 1 KiB expands to at most 32 MiB
     ),
 )
 COMPRESSORS = {kind.suffix: kind.compressor for kind in COMPRESSIONS}
@@ -176,18 +174,18 @@ def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[
         for start in range(0, len(piece), kind.feed_bytes):
             data = piece[start : start + kind.feed_bytes]
             position, offset = offset, offset + len(data)
-            while data or (decoder and not decoder.needs_input):
+            while data:
                 if decoder is None:
                     data = data.lstrip(b"\0")
                     if not data:
                         break
                     decoder = kind.decoder()
                 try:
-                    text = decoder.decompress(data, MAX_PIECE_BYTES)
-                except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+                    yield from kind.texts(decoder, data)
+                except MemoryError:
+                    raise
+                except Exception as error:  # each library has its own class
                     raise DataError(f"{name}: damaged {kind.name} data near byte {position}: {error}") from error
-                for cut in range(0, len(text), MAX_PIECE_BYTES):
-                    yield text[cut : cut + MAX_PIECE_BYTES]
                 data = b""
                 if decoder.eof:
                     data, decoder = decoder.unused_data, None

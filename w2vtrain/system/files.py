@@ -1,7 +1,7 @@
-"""Atomic writing: a file is written completely or not at all, and can be tested for writability in advance.
+"""Write files completely or not at all, open them without surprises, make them durable, and compare their names.
 
-This module does not interpret the bytes; reading is in reading.py, and syncing and renaming in storage.py. Write arrays
-with `f.write(memoryview)`, never with `ndarray.tofile`, which raises an OSError without an errno on a full disk.
+This module does not interpret the bytes; reading.py reads inputs. Write arrays with `f.write(memoryview)`, never with
+`ndarray.tofile`, which raises an OSError without an errno on a full disk.
 """
 
 import errno
@@ -10,31 +10,37 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
-from w2vtrain.system.machine import process_exists, process_space
-from w2vtrain.system.storage import FILE_MODE, is_held, patiently, remove_file, remove_tree, sync, sync_folder
+from w2vtrain.errors import OutputError, ReadError, W2VError, WriteError, reason, spelled
+from w2vtrain.system.machine import process_exists
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 
 STDOUT = "-"
 LASTING_ERRORS = (
     None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,
-    errno.EINVAL, errno.ENXIO, errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EROFS,
+    errno.EINVAL, errno.ENXIO, errno.EFBIG, errno.EROFS,
 )  # fmt: skip
 """Error numbers that will occur again if a file is created again; None is that of errors without one. Others, such as
-ESTALE and EIO of a network disk, may be temporary."""
+ENOSPC of a full disk, and ESTALE and EIO of a network disk, may be temporary."""
+UNSUPPORTED_ERRORS = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY)
+"""Error numbers of a file system that does not support a kind of syncing."""
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+FILE_MODE = 0o664
+"""Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""
 Claim = Callable[[Path, Path], None]
 """A function called with the target and the temporary file that is about to be renamed to it."""
 MIN_SWEEP_SECONDS = 3600.0
-"""Minimum age at which a temporary file is removed whose process may have run on another host or in another container:
-although no process here has its number, it may still be in use. Those of dead processes of this host go at once."""
+"""Minimum age at which a temporary file of another host is removed: although no process here has its number, it may
+still be in use. Those of dead processes of this host go at once."""
 
 
 @contextmanager
@@ -81,7 +87,7 @@ def atomic_write(
             _take_name(temporary, target, force, path)
         except BaseException:
             with suppress(OSError):
-                remove_file(temporary)
+                temporary.unlink(missing_ok=True)
             raise
 
 
@@ -110,7 +116,7 @@ def check_writable(path: str | Path, force: bool = False) -> None:
     temporary = temporary_name(target)
     _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None).close()
     with suppress(OSError):  # an empty file that another program has open does no harm
-        remove_file(temporary)
+        temporary.unlink()
 
 
 def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:
@@ -144,12 +150,17 @@ def temporary_name(target: Path) -> Path:
     # Names may have up to 255 bytes. A long name is cut, between characters, so that the temporary name fits, too.
     encoded = os.fsencode(target.name)
     name = encoded[:200].decode("utf-8", "ignore") if len(encoded) > 200 else target.name
-    return target.with_name(f".{name}.tmp-{os.getpid()}-{process_space()}{secrets.token_hex(4)}")
+    return target.with_name(f".{name}.tmp-{os.getpid()}-{_host()}{secrets.token_hex(4)}")
 
 
 def temporary_pattern(name: str) -> str:
-    """Return a pattern of all names that `temporary_name` gives for a name; group 1: the process, 2: its space."""
-    return rf"\.{re.escape(name)}\.tmp-(\d{{1,9}})-([0-9a-f]{{8}})?[0-9a-f]{{8}}"
+    """Return a pattern of all names that `temporary_name` gives for a name; group 1: the process, 2: its host."""
+    return rf"\.{re.escape(name)}\.tmp-(\d{{1,9}})-([0-9a-f]{{8}})[0-9a-f]{{8}}"
+
+
+def _host() -> str:
+    """Return 8 hexadecimal digits for this host: only the numbers of its own processes mean anything here."""
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def sweep(target: Path) -> None:
@@ -163,16 +174,15 @@ def sweep(target: Path) -> None:
             parts = pattern.fullmatch(entry.name)
             if not parts or entry.is_symlink() or process_exists(int(parts[1])):
                 continue
-            is_ours = parts[2] == process_space()
-            if is_ours or time.time() - entry.stat(follow_symlinks=False).st_mtime > MIN_SWEEP_SECONDS:
-                remove_tree(Path(entry.path)) if entry.is_dir() else Path(entry.path).unlink()
+            if parts[2] == _host() or time.time() - entry.stat(follow_symlinks=False).st_mtime > MIN_SWEEP_SECONDS:
+                shutil.rmtree(entry.path, ignore_errors=True) if entry.is_dir() else Path(entry.path).unlink()
 
 
 def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) -> None:
     """Rename the temporary file to the target and make sure that the new name survives a power failure."""
     try:
         if force:
-            patiently(lambda: temporary.replace(target))
+            temporary.replace(target)
         else:
             _rename_new(temporary, target)
     except FileExistsError:
@@ -189,18 +199,8 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
 
 def _not_created(path: str | Path, error: Exception) -> W2VError:
     """Return the error for a file that cannot be created: WriteError if that may succeed later, else OutputError."""
-    later = _disk_is_full(error) or getattr(error, "errno", None) not in LASTING_ERRORS
-    held = "; it is open in another program, or mapped into memory" if is_held(error) else ""
-    return (WriteError if later else OutputError)(f"{path} cannot be created: {reason(error)}{held}")
-
-
-def _disk_is_full(error: BaseException | None) -> bool:
-    """Return whether an error, or any of its causes, is a full disk or an exhausted quota."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return True
-        error = error.__cause__
-    return False
+    kind = OutputError if getattr(error, "errno", None) in LASTING_ERRORS else WriteError
+    return kind(f"{path} cannot be created: {reason(error)}")
 
 
 def _rename_new(temporary: Path, target: Path) -> None:
@@ -212,10 +212,10 @@ def _rename_new(temporary: Path, target: Path) -> None:
     except OSError:  # a file system without hard links: a race of a few microseconds remains
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
-        patiently(lambda: temporary.replace(target))
+        temporary.replace(target)
     else:
         with suppress(OSError):  # the target is complete: a second name does no harm
-            remove_file(temporary)
+            temporary.unlink()
 
 
 @contextmanager
@@ -271,3 +271,93 @@ class _Checked(io.FileIO):
             with suppress(OSError):
                 message += f"; {self._size:,} are needed and {shutil.disk_usage(self._folder).free:,} more are free"
         return WriteError(message)
+
+
+@contextmanager
+def answering(path: Path) -> Iterator[None]:
+    """Raise ReadError if a block that reads at `path` raises an OSError that says nothing about what is there.
+
+    A network disk that does not answer for a moment must not pass for one without the file, or with a damaged one.
+    FileNotFoundError, NotADirectoryError, PermissionError and a name that is too long are left to the caller.
+    """
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        raise
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise
+        raise ReadError(f"{path} cannot be used at the moment: {reason(error)}: nothing is lost; try again") from error
+
+
+def open_regular(path: Path, flags: int) -> int:
+    """Open a regular file, never through a symbolic link and without waiting, and return its descriptor.
+
+    Raise PermissionError with the reason for anything else, and OSError if it cannot be opened.
+    """
+    if not NO_FOLLOW and path.is_symlink():
+        raise PermissionError("it is a symbolic link")
+    try:  # O_NONBLOCK: opening a pipe must not wait for its writer
+        handle = os.open(path, flags | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), FILE_MODE)
+    except OSError as error:
+        if path.is_symlink():
+            raise PermissionError("it is a symbolic link") from error
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise PermissionError("it is not a regular file")
+    return handle
+
+
+def sync(handle: int) -> None:
+    """Wait until the bytes of an open file, or the names in an open folder, would survive a power failure.
+
+    Raise OSError if that fails. On macOS, fsync leaves the bytes in the disk's own cache, which F_FULLFSYNC empties;
+    network and foreign file systems may not support it.
+    """
+    if sys.platform != "win32":
+        import fcntl
+
+        command = getattr(fcntl, "F_FULLFSYNC", None)
+        if command is not None:
+            try:
+                fcntl.fcntl(handle, command)
+                return
+            except OSError as error:
+                if error.errno not in UNSUPPORTED_ERRORS:
+                    raise
+    os.fsync(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, if its file system supports that; raise OSError if it fails."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            sync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        # Windows cannot open a folder, and some network file systems cannot sync one. A real disk failure has a
+        # different errno.
+        if error.errno not in (*UNSUPPORTED_ERRORS, errno.EACCES, errno.EBADF):
+            raise
+
+
+def same_file(one: str | Path, other: str | Path) -> bool:
+    """Return whether two names are the same file, or will be once it is created. `-` is the same only as itself.
+
+    Files that exist are compared by device and inode, so links and other spellings of a name count.
+    """
+    if STDOUT in (one, other):
+        return one == other
+    with suppress(OSError):
+        status = os.stat(one)  # noqa: PTH116 - a Path per file takes longer, and a corpus may have many
+        if status.st_ino:  # 0: a file system without inodes
+            return os.path.samestat(status, os.stat(other))  # noqa: PTH116
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def among(file: str | Path, others: Iterable[str | Path]) -> bool:
+    """Return whether a file is the same as any of some others."""
+    return any(same_file(file, other) for other in others)

@@ -3,13 +3,13 @@
 files.py does the same for single files.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from w2vtrain.errors import OutputError, WriteError, reason, spelled
-from w2vtrain.system.files import STDOUT, Claim, sweep, temporary_name
-from w2vtrain.system.storage import patiently, remove_tree, sync_folder
+from w2vtrain.system.files import STDOUT, Claim, sweep, sync_folder, temporary_name
 
 Ours = Callable[[Path], bool]
 """A function that returns whether a folder is an output that may be replaced."""
@@ -65,9 +65,9 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
         check_folder(path, force, ours)
         replaces = target.exists()
         if replaces:
-            patiently(lambda: target.rename(old))
+            target.rename(old)
         try:
-            patiently(lambda: temporary.rename(target))
+            temporary.rename(target)
         except OSError:
             if replaces:
                 old.rename(target)
@@ -77,6 +77,4 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
         raise WriteError(f"{path} cannot be written: {reason(error)}") from error
     finally:
         for leftover in (temporary, old):
-            with suppress(OSError):
-                if leftover.exists():
-                    remove_tree(leftover)
+            shutil.rmtree(leftover, ignore_errors=True)

@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import socket
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,9 +15,8 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from w2vtrain.errors import OutputError, reason, spelled
-from w2vtrain.system.files import temporary_name
+from w2vtrain.system.files import answering, open_regular
 from w2vtrain.system.machine import process_exists
-from w2vtrain.system.storage import answering, is_held, open_regular, remove_file
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 OWNER_PREFIX = "process "
@@ -30,17 +30,18 @@ MAX_READ_BYTES = 500
 class Lock:
     """A lock file that this process holds from construction until `release` or the end of the process.
 
-    protected: what the lock protects, for messages; run: the id of the run that holds it. Raises OutputError if another
-    process holds the lock or the file cannot be opened.
+    protected: what the lock protects, for messages; run: the id of the run that holds it, or None to write nothing.
+    Raises OutputError if another process holds the lock or the file cannot be opened.
     """
 
-    def __init__(self, path: Path, protected: str, run: str = "") -> None:
+    def __init__(self, path: Path, protected: str, run: str | None = "") -> None:
         self.path, self._protected = path, protected
         self._handle = self._take()
         while not self._has_name():  # the previous holder deleted the file in the meantime: lock the new one instead
             os.close(self._handle)
             self._handle = self._take()
-        self.write(run)
+        if run is not None:
+            self.write(run)
 
     def write(self, run: str) -> None:
         """Write the process, and the run that it belongs to, into the lock file."""
@@ -56,28 +57,47 @@ class Lock:
         """Release the lock. The file stays, unless `remove` is set: then it is deleted.
 
         It is deleted while the lock is held, so that no other process can take a lock whose file is about to disappear.
-        On Windows, it must be closed first; if another process opens it in between, it cannot be deleted and stays.
+        Windows deletes only closed files, so another process that opens it in between keeps it.
         """
-        close_first = False
+        if sys.platform == "win32":
+            os.close(self._handle)
+            if remove:
+                with suppress(OSError):
+                    self.path.unlink()
+            return
         for _ in range(2 if remove else 0):  # storage that fails once must not leave the lock of a finished run
-            try:
+            with suppress(OSError):  # a leftover lock file does no harm
                 if self._has_name():
                     self.path.unlink()
                     break
-            except OSError as error:  # a leftover lock file does no harm
-                close_first = is_held(error)
         os.close(self._handle)
-        if close_first:
-            with suppress(OSError):
-                remove_file(self.path)
 
     def _take(self) -> int:
         try:
             with answering(self.path):
                 handle = open_regular(self.path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise _unusable(self.path, self._protected, error) from error
-        return _taken(handle, self.path, self._protected)
+            raise OutputError(
+                f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing"
+                f" {self._protected}, or choose another output"
+            ) from error
+        try:
+            self._check(handle)
+        except OutputError:
+            os.close(handle)
+            raise
+        return handle
+
+    def _check(self, handle: int) -> None:
+        """Lock an open lock file; raise OutputError if that is not possible."""
+        if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
+            raise OutputError(f"{self.path}: this name is needed for a lock file, but the file is not one: rename it")
+        if not _locked(handle, self.path):
+            owner = _owner(handle) or "another process"
+            raise OutputError(
+                f"{self._protected}: in use by {owner}; wait for it, or choose another output or"
+                f" {spelled('run')} folder"
+            )
 
     def _has_name(self) -> bool:
         try:
@@ -87,43 +107,9 @@ class Lock:
 
 
 def check_lock(path: Path, protected: str) -> None:
-    """Raise the OutputError that `Lock` would, but neither create nor change the lock file."""
+    """Raise the OutputError that `Lock` would, but leave the lock file as it is, or delete a new one."""
     is_new = not path.exists()
-    flags, name = (os.O_CREAT | os.O_EXCL, temporary_name(path)) if is_new else (0, path)
-    try:
-        with answering(name):
-            handle = open_regular(name, os.O_RDWR | flags)
-        if is_new:
-            os.close(handle)
-            remove_file(name)
-    except OSError as error:
-        raise _unusable(path, protected, error) from error
-    if not is_new:
-        os.close(_taken(handle, path, protected))
-
-
-def _unusable(path: Path, protected: str, error: OSError) -> OutputError:
-    """Return the error for a lock file that cannot be opened."""
-    return OutputError(
-        f"{path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing {protected}, or choose"
-        " another output"
-    )
-
-
-def _taken(handle: int, path: Path, protected: str) -> int:
-    """Lock an open lock file and return its handle. Close it and raise OutputError if that is not possible."""
-    try:
-        if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
-            raise OutputError(f"{path}: this name is needed for a lock file, but the file is not one: rename it")
-        if not _locked(handle, path):
-            owner = _owner(handle) or "another process"
-            raise OutputError(
-                f"{protected}: in use by {owner}; wait for it, or choose another output or {spelled('run')} folder"
-            )
-    except OutputError:
-        os.close(handle)
-        raise
-    return handle
+    Lock(path, protected, None).release(remove=is_new)
 
 
 def run_of(path: Path) -> str | None:

@@ -3,12 +3,9 @@
 Callers decide how to use them.
 """
 
-import hashlib
 import os
 import platform
 import re
-import secrets
-import socket
 import sys
 from contextlib import suppress
 from functools import cache
@@ -108,21 +105,6 @@ def process_exists(pid: int) -> bool:
         return False
     except OSError:  # without /proc, for example
         return True
-
-
-@cache
-def process_space(proc: Path = Path("/proc")) -> str:
-    """Return 8 hexadecimal digits that only processes have in common whose numbers `process_exists` can tell apart.
-
-    On Linux, these are the processes of one boot of a host that are in one namespace of process numbers, so not those
-    of another container. Where the system does not tell, every process is alone.
-    """
-    try:
-        boot = (proc / "sys/kernel/random/boot_id").read_text()
-        identity = f"{socket.gethostname()} {boot} {(proc / 'self/ns/pid').readlink()}"
-    except OSError:
-        identity = secrets.token_hex()
-    return hashlib.sha256(identity.encode()).hexdigest()[:8]
 
 
 def check_address_space() -> None:

@@ -11,8 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from w2vtrain.system.stopping import ENDING, handled_by, numbers
 
@@ -47,8 +46,7 @@ def held_signals() -> Iterator[None]:
         signal.raise_signal(number)
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(NamedTuple):
     """The last message of a thread. error: the exception that ended it, if any."""
 
     error: BaseException | None
@@ -71,17 +69,15 @@ def parallel(work: Work[T], threads: int, name: str, tick: float = TICK_SECONDS)
     ended = threading.Event()
 
     def follow(number: int) -> None:
-        error = None
         try:
             for report in work(number, ended):
                 messages.put(report)
                 if ended.is_set():
                     break
-        except BaseException as failure:
-            error = failure
-        messages.put(_End(error))
-        if error is not None:  # after the message, so that errors of other threads that this causes come later
-            ended.set()
+            messages.put(_End(None))
+        except BaseException as error:
+            messages.put(_End(error))
+            ended.set()  # after the message, so that errors of other threads that this causes come later
 
     started: list[threading.Thread] = []
     try:

@@ -5,8 +5,8 @@ sentence each, as sentences.py writes them. This module opens no files. Messages
 the number of a row into its place in a file.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,8 +18,9 @@ Array: TypeAlias = Any
 Place = Callable[[int], str]
 """From the index of a row in a batch to its place in messages."""
 
-PIECE_BYTES, PIECE_ROWS = 1 << 20, 1 << 12
-"""Approximate size of the pieces into which text is cut, and rows of the pieces of an array."""
+PIECE_SIZE, PIECE_ROWS = 1 << 20, 1 << 12
+"""Approximate size of the pieces into which rows from Python are cut, and rows of the pieces of an array."""
+Row = TypeVar("Row")
 
 LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 TEXTS = ("string", "large_string", "binary", "large_binary", "string_view", "binary_view")
@@ -49,6 +50,19 @@ def is_list(kind: Any) -> bool | None:
     if _is_any(kind, LISTS):
         return True if is_list(kind.value_type) is False else None
     return False if _is_any(kind, TEXTS) else None
+
+
+def batches(values: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[Row]]:
+    """Yield values in lists of about PIECE_SIZE in total, by the size of each; none for no values."""
+    batch, total = list[Row](), 0
+    for value in values:
+        batch.append(value)
+        total += size(value)
+        if total >= PIECE_SIZE:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 def rows(before: str, first: int, after: str = "") -> Place:
@@ -160,8 +174,8 @@ def _flat(array: Array) -> Array:
     """Return an array of strings as large_binary, which is a view of most types."""
     import pyarrow
 
-    if pyarrow.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    if pyarrow.types.is_dictionary(array.type):  # dictionary_decode() does not know the string_view of Polars
+        return _flat(array.dictionary).take(array.indices)
     if pyarrow.types.is_string_view(array.type):
         array = array.cast(pyarrow.large_string())
     return array.cast(pyarrow.large_binary())

@@ -33,13 +33,12 @@ class Opened(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A format of tables. open: start to read a column.
+    """A format of tables. open: start to read a column; names: return the names of the columns of a file.
 
-    suffixes: of its files, before that of a compression; names: return the names of the columns of a file that is not
-    text; None for a format that is.
+    suffixes: of its files, before that of a compression.
     """
 
     name: str
     suffixes: tuple[str, ...]
     open: Callable[[File, str, Raw], Opened]
-    names: Callable[[File, Raw], list[str]] | None = None
+    names: Callable[[File, Raw], list[str]]

@@ -8,12 +8,20 @@ from typing import cast
 
 from w2vtrain.errors import DataError, shown
 from w2vtrain.system.reading import stream_of
-from w2vtrain.tables.columns import PIECE_BYTES, column_of
+from w2vtrain.tables.columns import batches, column_of
 from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.source import File
 
 MAX_CELL_CHARACTERS = 1 << 28
 """A cell that is longer begins with a quote that is not closed."""
+
+
+REMEDIES = {
+    ";": ";: convert the file, for example with csvformat -d ';' of csvkit",
+    "\t": "tabs: name the file .tsv",
+    ",": "commas: name the file .csv",
+}
+"""What to do about a first line of one cell that contains another separator."""
 
 
 def _rows(file: File, raw: Raw, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -36,33 +44,40 @@ def _rows(file: File, raw: Raw, delimiter: str) -> Iterator[tuple[int, list[str]
         ) from None
 
 
-def _open(file: File, column: str, raw: Raw, name: str, delimiter: str) -> Opened:
-    rows = _rows(file, raw, delimiter)
+def _header(file: File, rows: Iterator[tuple[int, list[str]]], column: str = "") -> list[str]:
+    """Take the names of the columns from the rows. Raise DataError if they are not separated as they should be."""
     _, names = next(rows, (1, None))
     if names is None:
-        raise DataError(f"{file.path}: empty {name} file: its first line must have the names of the columns")
+        raise DataError(f"{file.path}: empty file: its first line must have the names of the columns")
+    if len(names) == 1 and names != [column] and (mark := next((mark for mark in REMEDIES if mark in names[0]), "")):
+        raise DataError(f"{file.path}: the columns seem to be separated by {REMEDIES[mark]}")
+    return names
+
+
+def _names(file: File, raw: Raw, delimiter: str) -> list[str]:
+    return _header(file, _rows(file, raw, delimiter))
+
+
+def _open(file: File, column: str, raw: Raw, delimiter: str) -> Opened:
+    rows = _rows(file, raw, delimiter)
+    names = _header(file, rows, column)
     if names.count(column) != 1:
         problem = "two columns are named" if column in names else "no column"
         raise DataError(f"{file.path}: {problem} {shown(column)}; the columns are: {column_of(names)}")
-    return Opened(False, _pieces(rows, names.index(column), len(names), file.path))
+    cells = batches(_cells(rows, names.index(column), len(names), file.path), len)
+    return Opened(False, (Piece("\n".join([*batch, ""]).encode("utf-8", "surrogateescape")) for batch in cells))
 
 
-def _pieces(rows: Iterator[tuple[int, list[str]]], column: int, columns: int, path: str) -> Iterator[Piece]:
-    """Yield the cells of a column, each followed by a newline. Raise DataError for a row with more or fewer cells."""
-    cells, size = list[str](), 0
+def _cells(rows: Iterator[tuple[int, list[str]]], column: int, columns: int, path: str) -> Iterator[str]:
+    """Yield the cells of a column. Raise DataError for a row with more or fewer cells."""
     for number, (line, row) in enumerate(rows, 1):
         if len(row) != columns:
             raise DataError(
                 f"{path}:{line}: row {number:,} has {len(row):,} cells, and the header {columns:,}: put cells that"
                 " contain a delimiter, a newline or a quote in quotes, and double the quotes in them"
             )
-        cells.append(row[column])
-        size += len(row[column])
-        if size >= PIECE_BYTES:
-            yield Piece("\n".join([*cells, ""]).encode("utf-8", "surrogateescape"))
-            cells, size = [], 0
-    yield Piece("\n".join([*cells, ""]).encode("utf-8", "surrogateescape"))
+        yield row[column]
 
 
-CSV = Format("CSV", (".csv",), partial(_open, name="CSV", delimiter=","))
-TSV = Format("TSV", (".tsv",), partial(_open, name="TSV", delimiter="\t"))
+CSV = Format("CSV", (".csv",), partial(_open, delimiter=","), partial(_names, delimiter=","))
+TSV = Format("TSV", (".tsv",), partial(_open, delimiter="\t"), partial(_names, delimiter="\t"))

@@ -10,8 +10,8 @@ import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
 from w2vtrain.tables.columns import (
-    PIECE_BYTES,
     Place,
+    batches,
     bytes_of,
     column_in,
     column_of,
@@ -144,17 +144,17 @@ def _texts(data: Any, column: str, name: str) -> Iterable[Any] | None:
 
 def _joined(texts: Iterable[Any], place: Place) -> Iterator[bytes]:
     """Yield texts as bytes, each with a newline after it. Raise TokenError for a row that is no text."""
-    piece, size = [], 0
-    for i, text in enumerate(texts):
+
+    def encoded(row: tuple[int, Any]) -> bytes:
+        number, text = row
         if not isinstance(text, str | bytes):
-            raise TokenError(f"{place(i)}: {shown(text)}, and there must be text: drop such rows, or fill them with ''")
-        piece.append(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-        size += len(piece[-1])
-        if size >= PIECE_BYTES:
-            yield b"\n".join([*piece, b""])
-            piece, size = [], 0
-    if piece:
-        yield b"\n".join([*piece, b""])
+            raise TokenError(
+                f"{place(number)}: {shown(text)}, and there must be text: drop such rows, or fill them with ''"
+            )
+        return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+    for batch in batches(map(encoded, enumerate(texts)), len):
+        yield b"\n".join([*batch, b""])
 
 
 def _narrowed(data: Any, column: str, name: str) -> Any:

@@ -8,7 +8,7 @@ import orjson
 
 from w2vtrain.errors import DataError, shown
 from w2vtrain.system.reading import stream_of
-from w2vtrain.tables.columns import PIECE_BYTES, column_of, first_part, null_at
+from w2vtrain.tables.columns import batches, column_of, first_part, null_at
 from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.text.sentences import encoded
 from w2vtrain.text.source import File
@@ -77,11 +77,12 @@ def _open(file: File, column: str, raw: Raw) -> Opened:
         return Opened(None, iter(()))
     keys = _keys(first[1], column, file.path)
     lists = isinstance(_value(first[1], keys, first[0]), list)
-    return Opened(lists, _pieces(chain([first], records), keys, lists))
+    values = batches(_values(chain([first], records), keys, lists), _characters if lists else len)
+    return Opened(lists, (_piece(batch, lists) for batch in values))
 
 
-def _pieces(records: Iterator[tuple[str, dict[str, Any]]], keys: list[str], lists: bool) -> Iterator[Piece]:
-    values, size = list[Any](), 0
+def _values(records: Iterator[tuple[str, dict[str, Any]]], keys: list[str], lists: bool) -> Iterator[Any]:
+    """Yield the value of each record. Raise DataError for a list among texts or a text among lists."""
     for place, record in records:
         value = _value(record, keys, place)
         if isinstance(value, list) != lists:
@@ -89,16 +90,20 @@ def _pieces(records: Iterator[tuple[str, dict[str, Any]]], keys: list[str], list
             raise DataError(
                 f"{place}: column {shown('.'.join(keys))} is {shown(value)}, and {kinds} in the first record"
             )
-        values.append(value)
-        size += sum(map(len, value)) if lists else len(value)
-        if size >= PIECE_BYTES:
-            yield _piece(values, lists)
-            values, size = [], 0
-    yield _piece(values, lists)
+        yield value
+
+
+def _characters(words: list[str]) -> int:
+    return sum(map(len, words))
 
 
 def _piece(values: list[Any], lists: bool) -> Piece:
     return Piece(encoded(values) if lists else "\n".join([*values, ""]).encode())
 
 
-JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson", ".json"), _open)
+def _names(file: File, raw: Raw) -> list[str]:
+    """Return the keys of the first record."""
+    return list(next(_records(file, raw), ("", {}))[1])
+
+
+JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson", ".json"), _open, _names)

@@ -12,7 +12,7 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, shown, spelled
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
-from w2vtrain.tables.arrow import PARQUET, group_starts
+from w2vtrain.tables.arrow import ARROW, PARQUET, group_starts
 from w2vtrain.tables.columns import column_of
 from w2vtrain.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.tables.formats import FORMATS, by_suffix, format_of
@@ -23,6 +23,8 @@ from w2vtrain.text.text_files import Corpus, Reader, line_ends
 
 MAX_STATE_BYTES = 1 << 26
 FORMAT_NAMES = ", ".join(known.name for known in FORMATS)
+DESCRIPTIONS = ("dataset_info.json", "dataset_infos.json")
+"""Files that Hugging Face's `datasets` puts beside tables."""
 _WORDS = Sentences(())
 
 
@@ -70,8 +72,7 @@ class Tables(Corpus):
         state = Path(folder, "state.json")
         if state.is_file():
             return _listed(state)
-        paths = super()._below(folder)
-        paths = [path for path in paths if by_suffix(path) and unpacked(path)[0].suffix.lower() != ".json"]
+        paths = [path for path in super()._below(folder) if by_suffix(path) and Path(path).name not in DESCRIPTIONS]
         if not paths:
             raise InputMissing(f"{folder}: no tables ({FORMAT_NAMES}) in this directory")
         return paths
@@ -158,13 +159,14 @@ def _form(file: File) -> Format:
 
 
 def column_needed(corpus: Corpus) -> None:
-    """Raise UsageError, which lists the columns, if a file of the corpus is a table that cannot be text."""
+    """Raise UsageError, which lists the columns, if a file of the corpus is a table by its suffix."""
     for file in corpus.files:
-        if (form := by_suffix(file.path)) and form.names:
+        if (form := by_suffix(file.path)) and file.size is not None:
             names = form.names(file, Reader(corpus).raw)
+            rename = "" if form in (ARROW, PARQUET) else "; if the file is text, rename it"
             raise UsageError(
                 f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"
-                f" {column_of(names)}"
+                f" {column_of(names)}{rename}"
             )
 
 

@@ -47,6 +47,16 @@ class CorpusStats:
     cut: int  # cuts made in lines of more than max_sentence tokens
     sentences: int  # with at least one word of the vocabulary
 
+    def oddities(self) -> list[str]:
+        """Return what was skipped, replaced or not read, in a few words for each kind."""
+        counts = {
+            "tokens over 1,000 bytes skipped": self.overlong,
+            "tokens of invalid UTF-8 repaired": self.invalid,
+            "NUL bytes treated as white space": self.nul,
+            "files grew during reading: read up to their initial size": self.grown,
+        }
+        return [f"{count:,} {what}" for what, count in counts.items() if count]
+
     def to_json(self) -> dict[str, int]:
         """Return the statistics by their names in files."""
         return {"tokens" if name == "token_count" else name: value for name, value in vars(self).items()}
@@ -139,6 +149,27 @@ class Counting:
     def total(self, entry: int) -> int:
         """Return the sum of one entry of the tokenizer's state over all blocks so far."""
         return sum(int(worker.totals[entry]) for worker in self.workers)
+
+    def stats(self, words: "MergedWords", invalid: int) -> CorpusStats:
+        """Return the statistics; out_of_vocabulary, cut and sentences, which depend on the vocabulary, are 0.
+
+        words: all words, perhaps with phrases joined; invalid: those that were not UTF-8 when they were merged.
+        """
+        return CorpusStats(
+            files=len(self.source.files),
+            bytes_read=self.reader.bytes_read,
+            text_bytes=self.reader.text_bytes,
+            lines=self.total(word_table.LINES),
+            token_count=words.token_count,
+            types=int(np.count_nonzero(words.counts)),
+            out_of_vocabulary=0,
+            overlong=self.total(word_table.OVERLONG),
+            invalid=invalid + self.reader.invalid,
+            nul=self.reader.nul,
+            grown=self.reader.grown,
+            cut=0,
+            sentences=0,
+        )
 
     def mapped(self, ids: Sequence[Int32], threads: int) -> Iterator[Int32]:
         """Yield the ids of all tokens, and LINE_END for each newline, block by block.

@@ -112,7 +112,7 @@ class Counted:
     def __init__(self, counting: Counting) -> None:
         self._counting, self._merged = counting, counting.merged()
         self._text: Counting | Lines = counting
-        self._invalid, self._closed = self._merged.invalid + counting.reader.invalid, False
+        self._invalid, self._closed = self._merged.invalid, False
         if table := counting.source.phrases:
             from w2vtrain.text.joining import join_counted
 
@@ -144,22 +144,7 @@ class Counted:
     @cached_property
     def stats(self) -> CorpusStats:
         """Return the statistics; out_of_vocabulary, cut and sentences, which depend on the vocabulary, are 0."""
-        counting = self._counting
-        return CorpusStats(
-            files=len(counting.source.files),
-            bytes_read=counting.reader.bytes_read,
-            text_bytes=counting.reader.text_bytes,
-            lines=self.lines,
-            token_count=self.token_count,
-            types=int(np.count_nonzero(self._merged.counts)),
-            out_of_vocabulary=0,
-            overlong=counting.total(word_table.OVERLONG),
-            invalid=self._invalid,
-            nul=counting.reader.nul,
-            grown=counting.reader.grown,
-            cut=0,
-            sentences=0,
-        )
+        return self._counting.stats(self._merged, self._invalid)
 
     @property
     def sample(self) -> bytes:

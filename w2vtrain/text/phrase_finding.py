@@ -11,7 +11,7 @@ later, so memory is bounded however many pairs there are.
 import math
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -57,12 +57,21 @@ def find_in(
     return table, lines
 
 
-def read_text(source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None) -> Lines:
-    """Read a source once, as `encoded.read` does. Raise its errors, and DataError if there are no words."""
+def read_text(
+    source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> Lines:  # fmt: skip
+    """Read a source once, as `encoded.read` does. Raise its errors, and DataError if there are no words.
+
+    warn: called with what was skipped or replaced.
+    """
     folder = folder or Path(tempfile.gettempdir())
     with naming(folder), closing(Counting(source, threads, folder)) as counting:
         counting.run(progress)
-        lines = lines_of(counting, counting.merged())
+        words = counting.merged()
+        lines = lines_of(counting, words)
+        for oddity in counting.stats(words, words.invalid).oddities():
+            warn(f"{source.name}: {oddity}")
         if not lines.words:
             raise no_tokens(source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
         return join_all(lines, source.phrases, folder, threads) if source.phrases else lines

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.parsers import file_number
 from w2vtrain.system.compression import packed_write
 from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
 from w2vtrain.system.reading import read_lines
@@ -234,10 +235,7 @@ def _row(line: bytes, scoring: Scoring, where: str) -> tuple[int, Phrase]:
         )
     if not (count.isdecimal() and count.isascii() and len(count) < 20 and 1 <= int(count) < 2**63):
         raise DataError(f"{where}: a phrase's count must be at least 1 and less than 2^63, got {count[:30]!r}")
-    try:
-        value = float(score)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = file_number(score)
+    if value is None:
         raise DataError(f"{where}: expected a score, got {score[:30]!r}")
     return int(number), Phrase(words, int(count), value)

@@ -17,6 +17,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from w2vtrain.errors import NoSentences, TokenError, shown
 from w2vtrain.text.source import BlocksInMemory, File
 from w2vtrain.text.text_files import BLOCK_BYTES, blocks
@@ -203,7 +205,7 @@ def _character(escape: re.Match[bytes]) -> bytes:
 def _is_iterable(value: object) -> bool:
     """Return whether a value can be iterated over and is no string, without starting to iterate."""
     iterable = hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
-    return iterable and not isinstance(value, str | bytes)
+    return iterable and not isinstance(value, str | bytes | np.generic)  # NumPy's numbers have __getitem__
 
 
 def _words(sentence: Iterable[str], index: int) -> list[str]:

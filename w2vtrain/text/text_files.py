@@ -32,6 +32,17 @@ READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
 MAX_UNCUT_BYTES = 1 << 16  # without white space, after which `unicode` and `simple` cut the text anyway
 
+STRANGERS = {
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
+    b"%PDF-": "a PDF document",
+    b"{\\rtf": "an RTF document",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a document of Microsoft Office",
+    b"SQLite format 3": "an SQLite database",
+    b"\x93NUMPY": "an array of NumPy",
+}
+"""Files that are often beside text, by their first bytes."""
 SPACES = b" \t\n\r\v\f"
 _SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
@@ -253,6 +264,9 @@ def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
         raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
     if head.startswith((b"PAR1", b"ARROW1")):
         raise DataError(f"{name}: Parquet or Arrow, not text: name a column with {spelled('column')}")
+    for start, kind in STRANGERS.items():
+        if head.startswith(start):
+            raise DataError(f"{name}: {kind}, not text: extract its text first, or name other files")
     return chain([head], pieces)
 
 
@@ -360,6 +374,22 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
     if not paths:
         raise InputMissing(f"{source}: {'no files in this directory' if names else 'no file matches this pattern'}")
     return paths
+
+
+def would_read(source: str, file: str) -> bool:
+    """Return whether a source names a file or a folder that does not exist yet: in its folder, or as its pattern."""
+    path = Path(os.path.realpath(file))
+    if Path(source).exists():
+        folders = [source]
+    elif has_magic(source):
+        pattern = os.path.realpath(source)
+        deeper = (pattern.replace("**/", "*/" * depth) for depth in range(len(path.parts)))
+        if any(map(path.match, deeper)):
+            return True
+        folders = glob(source, recursive=True)  # noqa: PTH207
+    else:
+        return False
+    return any(Path(os.path.realpath(name)) in path.parents for name in folders if Path(name).is_dir())
 
 
 def _unreadable(error: OSError) -> None:

@@ -86,7 +86,12 @@ class Vocabulary:
 
     def text(self, where: str | Path = "the vocabulary") -> bytes:
         """Return the lines that `save` writes. Raise DataError, starting with `where`, for a word that does not fit."""
-        encode_words(self.words, where)
+        try:
+            encode_words(self.words, where)
+        except DataError as error:
+            raise DataError(
+                f"{error}; join its parts, as in new_york, or train in Python, where models can have such words"
+            ) from None
         return "".join(
             f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
         ).encode()

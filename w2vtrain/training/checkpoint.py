@@ -19,9 +19,8 @@ import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, ReadError
 from w2vtrain.formats.safetensors import open_safetensors, row_blocks, write_safetensors
-from w2vtrain.system.files import temporary_pattern
+from w2vtrain.system.files import answering, temporary_pattern
 from w2vtrain.system.json_text import json_object, json_text
-from w2vtrain.system.storage import answering, remove_file
 from w2vtrain.training.state import Saved
 
 KEPT_CHECKPOINTS = 2
@@ -74,7 +73,7 @@ def write(folder: Path, number: int, run: str, saved: Saved, arrays: Mapping[str
 def remove(folder: Path, number: int) -> None:
     """Delete a checkpoint, unless the system does not allow it."""
     with suppress(OSError):
-        remove_file(path_of(folder, number))
+        path_of(folder, number).unlink(missing_ok=True)
 
 
 def read(folder: Path, number: int) -> Checkpoint:

@@ -20,7 +20,7 @@ from w2vtrain.training import checkpoint as checkpoints
 from w2vtrain.training.checkpoint import BEST, Checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
 from w2vtrain.training.folder import CONFIG, VOCABULARY, Config, kept_vocabulary
-from w2vtrain.training.predictor import composer_of
+from w2vtrain.training.parts import composer_of
 from w2vtrain.user_code import require
 
 

@@ -16,10 +16,7 @@ from w2vtrain.errors import spelled
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import BEST
 from w2vtrain.training.events import Events
-from w2vtrain.training.perplexity import PerplexityScore, score
-from w2vtrain.training.predictor import predictor
-from w2vtrain.training.scoring_units import Watch
-from w2vtrain.training.state import Epoch, Saved
+from w2vtrain.training.state import Epoch, PerplexityScore, Saved
 
 LONG_SCORING_SECONDS = 10.0
 """Scoring that takes fewer seconds than this causes no warning, however short an epoch is."""
@@ -50,6 +47,9 @@ class EarlyStopping:
         """
         if self.text is None:
             return None
+        from w2vtrain.training.perplexity import score  # not needed without held-out text
+        from w2vtrain.training.predictor import predictor
+        from w2vtrain.training.scoring_units import Watch
 
         def warn(seconds: float) -> None:
             if not self.finished and seconds > max(epoch.seconds, LONG_SCORING_SECONDS):

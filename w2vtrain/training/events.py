@@ -6,13 +6,14 @@ decides when training pauses, and looks at the weights then.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.text.encoded import EncodedCorpus
-from w2vtrain.training.perplexity import PerplexityScore
-from w2vtrain.training.predictor import Predictor
-from w2vtrain.training.state import Epoch, Progress, State
+from w2vtrain.training.state import Epoch, PerplexityScore, Progress, State
+
+if TYPE_CHECKING:
+    from w2vtrain.training.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -78,5 +79,5 @@ class Probe(Protocol):
     def due(self) -> bool:
         """Return whether training should pause. Called often, by any thread."""
 
-    def visit(self, predictor: Predictor) -> None:
+    def visit(self, predictor: "Predictor") -> None:
         """Look at the weights. Called when `due` returned True and no thread is training, in the caller's thread."""

@@ -7,6 +7,7 @@ may continue.
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -16,10 +17,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, reason, shown, spelled
-from w2vtrain.system.files import atomic_write, temporary_name, temporary_pattern
+from w2vtrain.system.files import answering, atomic_write, open_regular, sync_folder, temporary_name, temporary_pattern
 from w2vtrain.system.json_text import json_object, json_text, typed
 from w2vtrain.system.locks import Lock, check_lock, run_of
-from w2vtrain.system.storage import answering, open_regular, patiently, remove_file, remove_tree, sync_folder
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 
@@ -31,8 +31,6 @@ MAX_CONFIG_BYTES = 16 << 20
 REMEDY = "; remove the folder to start over"
 FREE_SETTINGS = ("threads",)
 """Settings that may change when a run is resumed."""
-DECIDING_FIELDS = ("sources", "heldout", "read_vocab", "init_from", "grow_vocabulary", "freeze")
-"""Fields of the request that affect the result, in addition to the settings."""
 LEFTOVER = re.compile("|".join(temporary_pattern(name) for name in (CONFIG, VOCABULARY)) + f"|{checkpoint.PARTIAL}")
 """Names of what a killed run leaves in its folder."""
 
@@ -62,12 +60,15 @@ class Config:
         """Return the config of a run that begins."""
         return cls(SCHEMA, secrets.token_hex(8), cwd, request, settings)
 
-    def changes_since(self, before: "Config") -> list[str]:
-        """Return the differences that affect the result, each like "alpha 0.05, not 0.1"."""
+    def changes_since(self, before: "Config", deciding: Iterable[str]) -> list[str]:
+        """Return the differences that affect the result, each like "alpha 0.05, not 0.1".
+
+        deciding: names of the arguments in `request` that affect it, in addition to the settings.
+        """
         names = [name for name in self.settings if name not in FREE_SETTINGS]
         return [
             *differences(before.settings, self.settings, names),
-            *differences(before.request, self.request, DECIDING_FIELDS),
+            *differences(before.request, self.request, deciding),
         ]
 
     def owns(self, path: str) -> bool:
@@ -236,7 +237,7 @@ def locked(folder: Path) -> Iterator[None]:
         lock.release(remove=empty)
         if empty:
             with suppress(OSError):
-                patiently(folder.rmdir)
+                folder.rmdir()
 
 
 def sweep(folder: Path) -> None:
@@ -244,7 +245,7 @@ def sweep(folder: Path) -> None:
     with answering(folder):
         for entry in list(folder.iterdir()):
             if LEFTOVER.fullmatch(entry.name):
-                remove_tree(entry) if entry.is_dir() else remove_file(entry)
+                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
 
 
 def _holds_only_a_lock(folder: Path) -> bool:

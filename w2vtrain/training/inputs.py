@@ -6,7 +6,7 @@ Nothing is trained here. fingerprint.py is how a resumed run detects that they h
 import copy
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -25,14 +25,14 @@ from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, 
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
-from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.predictor import window_size
+from w2vtrain.training.parts import window_size
 
 if TYPE_CHECKING:
+    from w2vtrain.text.phrase_table import PhraseTable
     from w2vtrain.training.warm_start import WarmStart
 
 NAME = re.compile(r"[/\\\\*?\[]|\.\w{1,10}$|^-$")
@@ -177,8 +177,10 @@ def _source_of(sources: Sources, settings: Settings) -> Source:
 
 
 @lru_cache(1)
-def _table(path: str, size: int, modified: int) -> PhraseTable:
+def _table(path: str, size: int, modified: int) -> "PhraseTable":
     """Return the table of phrases in a file, which is read once unless its size or time of modification changes."""
+    from w2vtrain.text.phrase_table import PhraseTable
+
     return PhraseTable.load(path)
 
 
@@ -209,18 +211,22 @@ def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> in
 
 
 def heldout_text(
-    sources: Sources, settings: Settings, vocabulary: Vocabulary, folder: Path | None = None
-) -> tuple[Chunks, float]:
+    sources: Sources, settings: Settings, vocabulary: Vocabulary, folder: Path | None = None,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> tuple[Chunks, float]:  # fmt: skip
     """Return held-out text encoded with a vocabulary, and the share of its tokens that are in it, 0 to 1.
 
-    Raise the same errors as `encode`.
+    warn: called with what was skipped or replaced. Raise the same errors as `encode`.
     """
+    source = heldout_of(sources, settings)
     ids = encode(
-        heldout_of(sources, settings),
+        source,
         vocabulary=vocabulary,
         max_sentence=settings.max_sentence,
         sentence_end=settings.sentence_end,
         threads=1,
         folder=folder,
     )
+    for oddity in ids.stats.oddities():
+        warn(f"{source.name}: {oddity}")
     return chunks_of(ids, settings), ids.words / max(1, ids.stats.token_count)

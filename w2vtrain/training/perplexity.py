@@ -7,8 +7,8 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.training.inputs import Sources, heldout_text
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.scoring_units import Check, Unit, Watch, run_units
+from w2vtrain.training.state import PerplexityScore
 
 EXAMPLES_PER_BLOCK = 256
 """Examples, or context words, that are scored together."""
@@ -31,31 +32,6 @@ MIN_UNITS = 64
 """A text with fewer chunks is divided into about this many units, so that threads end together."""
 SAMPLES_PER_UNIT = 16
 """Sampled examples per unit, if log Z is computed for a sample only."""
-
-
-@dataclass(frozen=True)
-class PerplexityScore:
-    """The score of a model on a text.
-
-    perplexity: exp of the mean negative log-probability, exactly normalized; unnormalized: the same for raw scores, not
-    divided by Z; bits: log2 of the perplexity; log_z_mean, log_z_variance: mean and variance of log Z; examples: number
-    of predictions, which for skip-gram are word pairs; normalized: number of examples whose log Z was computed;
-    seconds: time spent on scoring, summed over threads.
-
-    log Z is computed for all examples unless that is too expensive (char-softmax); then its mean over a random sample
-    estimates the mean over all examples. log_z_error: the standard error of that estimate, 0 without sampling. The
-    logarithm of the perplexity has the same error.
-    """
-
-    perplexity: float
-    unnormalized: float
-    bits: float
-    log_z_mean: float
-    log_z_variance: float
-    examples: int
-    normalized: int
-    seconds: float
-    log_z_error: float = 0.0
 
 
 def score(predictor: Predictor, text: Chunks, threads: int = 1, watch: Watch | None = None) -> PerplexityScore:
@@ -100,11 +76,13 @@ def score_parts(
 
 
 def perplexity(
-    model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None
-) -> tuple[PerplexityScore, np.ndarray | None, float]:
+    model: Model, sources: Sources, threads: int = 1, watch: Watch | None = None, phrases: str | None = None,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> tuple[PerplexityScore, np.ndarray | None, float]:  # fmt: skip
     """Return a model's score on text with its parts, see score_parts, and the share of known tokens, 0 to 1.
 
-    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file.
+    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file;
+    warn: called with what was skipped or replaced.
     """
     with one_thread():
         settings, vocabulary, predictor = model_predictor(model)
@@ -113,7 +91,7 @@ def perplexity(
                 f"{label('phrases')}: the model was trained with phrases: name their table, {shown(settings.phrases)}"
             )
         settings = replace(settings, phrases=phrases)
-        text, coverage = heldout_text(sources, settings, vocabulary)
+        text, coverage = heldout_text(sources, settings, vocabulary, warn=warn)
         return (*score_parts(predictor, text, threads, watch), coverage)
 
 

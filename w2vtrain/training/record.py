@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from w2vtrain.engines.contract import Weights
 from w2vtrain.system.machine import machine, peak_memory, versions
 from w2vtrain.text.encoded import EncodedCorpus
-from w2vtrain.training.perplexity import PerplexityScore
-from w2vtrain.training.state import Epoch, State
+from w2vtrain.training.state import Epoch, PerplexityScore, State
 
 MAX_RECORDS = 1000
 """Maximum number of epochs that a record keeps: a run may have a million, and every checkpoint stores the record."""

@@ -63,7 +63,9 @@ class Run:
         """Hold what nobody else may use during the run."""
         yield
 
-    def read(self, settings: Settings, description: dict[str, Any], anew: bool = False) -> None:
+    def read(
+        self, settings: Settings, description: dict[str, Any], deciding: Sequence[str] = (), anew: bool = False
+    ) -> None:
         """Load the checkpoint to resume from."""
 
     def owns(self, path: str) -> bool:

@@ -5,6 +5,7 @@ that identify a run, and checkpoint.py its checkpoints.
 """
 
 import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,10 +18,9 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
-from w2vtrain.system.files import atomic_write
+from w2vtrain.system.files import answering, atomic_write
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
-from w2vtrain.system.storage import answering, remove_file, remove_tree
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint
 from w2vtrain.training.fingerprint import vocabulary_checksum
@@ -113,13 +113,17 @@ class RunFolder(Run):
         """The folder in which the ranks of a job share the encoded corpus."""
         return self.cache.resolve() / f"{NAME}-{self.id}" if self.cache else self.folder.resolve() / CORPUS
 
-    def read(self, settings: Settings, description: dict[str, Any], anew: bool = False) -> None:
+    def read(
+        self, settings: Settings, description: dict[str, Any], deciding: Sequence[str] = (), anew: bool = False
+    ) -> None:
         """Find out which run the folder belongs to, and load the checkpoint to resume from. Nothing is changed yet.
 
         Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
         checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
         start over if `anew`, else raise ConfigError. Likewise, if config.json has another schema, start over if `anew`,
         else raise DataError.
+
+        description: the fields `cwd` and `request` of config.json; deciding: see `Config.changes_since`.
         """
         # Convert tuples to lists, as JSON does: this is compared with a config that was read.
         now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
@@ -127,7 +131,7 @@ class RunFolder(Run):
         self.is_new = before is None
         changed = []
         if before:
-            changed = self.config.changes_since(before)
+            changed = self.config.changes_since(before, deciding)
             if changed and not anew and (checkpoint.numbers(self.folder) or before.complete):
                 raise ConfigError(
                     f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
@@ -246,7 +250,7 @@ class RunFolder(Run):
 
     def remove_shared(self) -> None:
         """Delete the encoded corpus, which ranks keep for a restart."""
-        remove_tree(self.shared)
+        shutil.rmtree(self.shared, ignore_errors=True)
 
     def finish(self) -> None:
         """Delete the run's files, after the results are written or if there are none.
@@ -259,4 +263,4 @@ class RunFolder(Run):
             sweep(self.folder)
             if not checkpoint.numbers(self.folder):  # all could be deleted
                 for name in (VOCABULARY, CONFIG):
-                    remove_file(self.folder / name)
+                    (self.folder / name).unlink(missing_ok=True)

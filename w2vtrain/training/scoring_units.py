@@ -76,6 +76,9 @@ class _Batch:
         self.watch = watch
         self.sums = [np.empty(0)] * len(self.units)
         self.seconds = np.full(len(self.units), np.nan)  # NaN: not done
+        self.first = np.zeros(
+            len(self.units), np.bool_
+        )  # the first units of threads, during which kernels are compiled
         # A few units of each kind come first, for the estimate; then the kinds are mixed, so that progress is steady.
         share = [k / len(units) if k >= UNITS_TO_ESTIMATE else -1.0 for units in kinds for k in range(len(units))]
         self.turn = itertools.chain(np.argsort(share, kind="stable").tolist(), itertools.repeat(None))
@@ -87,9 +90,10 @@ class _Batch:
             if ended.is_set() or self.watch.stop():
                 raise Interrupted
 
-        space = Workspace()
+        space, is_first = Workspace(), True
         while (unit := next(self.turn)) is not None:
             check()
+            self.first[unit], is_first = is_first, False
             started = time.monotonic()
             with np.errstate(all="ignore"):  # weights near 1e38 give infinite scores: the trainer reports divergence
                 self.sums[unit] = self.units[unit](space, check)
@@ -100,10 +104,10 @@ class _Batch:
         """Call on_estimate if enough units of each kind are done; return whether they are."""
         total = 0.0
         for kind in range(int(self.kind[-1]) + 1):
-            mine = self.seconds[self.kind == kind]
+            mine = self.seconds[(self.kind == kind) & ~self.first]
             known = mine[~np.isnan(mine)]
             if len(known) < min(UNITS_TO_ESTIMATE, len(mine)):
                 return False
-            total += float(np.median(known)) * len(mine)
+            total += float(np.median(known)) * len(mine) if len(mine) else 0.0
         self.watch.on_estimate(total / threads)
         return True

@@ -25,12 +25,12 @@ from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW
 from w2vtrain.objectives import engine_of
 from w2vtrain.system.amounts import size_text
+from w2vtrain.system.files import answering
 from w2vtrain.system.machine import available_memory
-from w2vtrain.system.storage import answering
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint import KEPT_CHECKPOINTS
+from w2vtrain.training.parts import architecture_of, engine_for, subwords_of, window_size
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.predictor import architecture_of, engine_for, subwords_of, window_size
 
 UNCHECKED_BYTES = 1 << 24
 """Bytes of matrices up to which the free memory is not looked up, which takes half a millisecond."""

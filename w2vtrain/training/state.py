@@ -54,6 +54,31 @@ class Epoch:
 
 
 @dataclass(frozen=True)
+class PerplexityScore:
+    """The score of a model on a text.
+
+    perplexity: exp of the mean negative log-probability, exactly normalized; unnormalized: the same for raw scores, not
+    divided by Z; bits: log2 of the perplexity; log_z_mean, log_z_variance: mean and variance of log Z; examples: number
+    of predictions, which for skip-gram are word pairs; normalized: number of examples whose log Z was computed;
+    seconds: time spent on scoring, summed over threads.
+
+    log Z is computed for all examples unless that is too expensive (char-softmax); then its mean over a random sample
+    estimates the mean over all examples. log_z_error: the standard error of that estimate, 0 without sampling. The
+    logarithm of the perplexity has the same error.
+    """
+
+    perplexity: float
+    unnormalized: float
+    bits: float
+    log_z_mean: float
+    log_z_variance: float
+    examples: int
+    normalized: int
+    seconds: float
+    log_z_error: float = 0.0
+
+
+@dataclass(frozen=True)
 class State:
     """The state of a run while no thread is training. A run can resume from it and the weights.
 

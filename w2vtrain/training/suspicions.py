@@ -48,6 +48,7 @@ SCRIPTS = (
 )
 _NOT_LETTERS = tuple(re.compile(rf"[^\s{letters}]+") for _, letters, _, _ in SCRIPTS)
 SEPARATORS = {b",": ("commas", "-d,"), b";": ("semicolons", "-d';'"), b"\t": ("tabs", ""), b"|": ("pipes", "-d'|'")}
+_OBJECTS = re.compile(rb'\s*\[\s*\{\s*"')
 # Possessive quantifiers keep the time linear for text with any number of quotation marks.
 _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)')
 
@@ -59,8 +60,17 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
-    descriptions = [_json_lines(lines) or _numbers(sample, lines) or _table(sample), *_unsegmented(sample)]
+    form = _json(sample, lines) or _numbers(sample, lines) or _table(sample)
+    descriptions = [_carriage_returns(sample), form, *_unsegmented(sample)]
     return [f"{name} looks like {description}" for description in filter(None, descriptions)]
+
+
+def _carriage_returns(sample: bytes) -> str | None:
+    """Describe text whose lines end with CR alone, which is white space here; return None for other text."""
+    alone = sample.count(b"\r") - sample.count(b"\r\n")
+    if alone < 2 or alone < SAME_FORMAT_SHARE * (alone + sample.count(b"\n")):
+        return None
+    return "text whose lines end with CR (old Macintosh), which makes one line of it: convert it with tr '\\r' '\\n'"
 
 
 def _unsegmented(sample: bytes) -> list[str]:
@@ -75,10 +85,15 @@ def _unsegmented(sample: bytes) -> list[str]:
     ]
 
 
-def _json_lines(lines: list[bytes]) -> str | None:
-    """Describe text whose lines are JSON objects; return None for other text."""
+def _json(sample: bytes, lines: list[bytes]) -> str | None:
+    """Describe text whose lines are JSON objects, or that is an array of them; return None for other text."""
+    if _OBJECTS.match(sample):
+        return (
+            "a JSON array, not text: write one record per line, for example with jq -c '.[]', and name the field with"
+            f" the text with {spelled('column')}"
+        )
     objects = sum(map(_is_object, lines))
-    if objects < max(2, SAME_FORMAT_SHARE * len(lines)):
+    if objects < max(1, SAME_FORMAT_SHARE * len(lines)):
         return None
     return f"JSON lines, not text: name the field with the text with {spelled('column')}"
 

@@ -17,8 +17,7 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Engine
-from w2vtrain.engines.window_engine import WindowEngine
-from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, spelled
+from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, Stopped, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import engine_of
 from w2vtrain.probability.dense import one_thread
@@ -35,10 +34,8 @@ from w2vtrain.training.fingerprint import Fingerprint, Origin, other_inputs
 from w2vtrain.training.inputs import Generator, Inputs, chunks_of, corpus_of, heldout_text
 from w2vtrain.training.outcome import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.predictor import predictor
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
-from w2vtrain.training.scoring_units import Interrupted
 from w2vtrain.training.space import Footprint, engine_that_fits, keeps_best
 from w2vtrain.training.state import Epoch, Progress, Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
@@ -189,8 +186,15 @@ class Trainer:
         self.engine = engine_that_fits(plan, ids.vocabulary, self.text, ranks.copies)
         if self.engine.subwords:
             events.subwords(self.engine.subwords)
-        heldout = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder)[0] if inputs.heldout else None
+        heldout = None
+        if inputs.heldout:
+            heldout, _ = heldout_text(inputs.heldout, settings, ids.vocabulary, inputs.folder, events.warning)
         self.early_stopping = EarlyStopping(heldout, settings, ids.vocabulary, events)
+        if heldout and not self.engine.objective.is_language_model():
+            events.warning(
+                f"{settings.objective} learns no probabilities, so the perplexity of the held-out text does not say"
+                " which epoch has the best vectors: use another objective, or leave the held-out text out"
+            )
         self.schedule, self.state, self.losses = self.engine.schedule, State(), Losses()
         self.clock = clock or Clock(self.schedule.seconds)
         self.total, self.dealt = int(self.text.words.sum()) * self.schedule.epochs, 0
@@ -279,6 +283,8 @@ class Trainer:
                     self.end_epoch(self.state.last)
                 self.run.pause(self.snapshot)
                 if self.probe and self.probe.due():
+                    from w2vtrain.training.predictor import predictor  # needed only by probes
+
                     self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
                 continues = not self.has_ended() and self.ranks.wait()
         self.check(largest)
@@ -323,7 +329,7 @@ class Trainer:
                     return
                 yield self.train_slice(order, part, thread)
 
-        threads = 0 if self.total <= TINY and isinstance(self.engine, WindowEngine) else self.schedule.threads
+        threads = 0 if self.total <= TINY and engine_of(self.settings.objective) == "windows" else self.schedule.threads
         return parallel(work, threads, "w2vtrain learner")
 
     def slices(self, order: Order) -> Iterator[slice]:
@@ -388,7 +394,7 @@ class Trainer:
             self.run.pause(self.snapshot, milestone=True)
         try:
             score = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
-        except Interrupted:
+        except Stopped:
             self.run.pause(self.snapshot)  # raises Stopped
             raise
         self.early_stopping.finish(epoch, score, weights)

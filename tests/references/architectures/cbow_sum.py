@@ -12,7 +12,7 @@ class Reference:
     def __init__(self, window, arrays):
         self.window, self.arrays = window, arrays
 
-    def pace(self, n):
+    def rate_scale(self, n):
         return 10 / n if self.window > 50 and n > 10 else 1
 
     def hidden(self, rows, context, left, number):

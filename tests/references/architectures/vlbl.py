@@ -12,7 +12,7 @@ class Reference:
         self.window, self.arrays = window, arrays
         self.factors = {"context_weights": lambda context: 0.1}
 
-    def pace(self, n):
+    def rate_scale(self, n):
         return 10 / n if self.window > 50 and n > 10 else 1
 
     def positions(self, context, left):

@@ -5,6 +5,7 @@ Lenient reading mends words that are not UTF-8 or contain white space, and leave
 How a format stores a row, and how it is recognized, is up to the modules of vector_formats.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -35,6 +36,8 @@ BYTES_PER_WORD = 100
 """Bytes that a word takes in a list and a set, besides its string."""
 REPAIR = "`w2vtrain convert --repair` writes a clean copy"
 """The end of the message about an invalid row."""
+GARBLED = re.compile(r"\ufffd|_[-+.]?\d")
+"""What a mended word has if bytes could not be decoded, or if it has taken up values."""
 REPORTED = 10
 """Invalid rows that lenient reading describes; the others are only counted."""
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
@@ -62,6 +65,8 @@ class Collector:
         self.words: list[str] = []
         self.skipped = self.mended = 0
         self.flaws: list[str] = []  # of the first REPORTED rows that were skipped or mended
+        self._garbled = 0  # rows that were skipped, or whose mended word is hardly the one that was meant
+        self._repeated = 0  # of these, valid rows with a word that occurred before
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
         self._bytes, self._free = 0, 0  # bytes of words and vectors so far; bytes that fit, once it matters
@@ -101,6 +106,7 @@ class Collector:
         """
         if not self.lenient:
             raise kind(f"{self.name}{place}: {problem}; {REPAIR}")
+        self._garbled += not mended or GARBLED.search(mended) is not None
         if self.skipped + self.mended < REPORTED:
             self.flaws.append(f"{self.name}{place}: {problem}: {f'now {mended[:60]!r}' if mended else 'left out'}")
         self.skipped, self.mended = self.skipped + (not mended), self.mended + bool(mended)
@@ -147,6 +153,7 @@ class Collector:
                 if self.coding:
                     self.skipped += 1
                     continue
+                self._repeated += not problem
                 problem += f"{'; ' * bool(problem)}the word {word[:60]!r} occurs a second time"
                 word = None
             if problem:
@@ -170,7 +177,13 @@ class Collector:
         return word, "" if word.encode() == name else f"the word {name[:60]!r} is not UTF-8"
 
     def result(self) -> tuple[list[str], NDArray[np.float32]]:
-        """Return the words and the (V, d) float32 matrix."""
+        """Return the words and the (V, d) float32 matrix. Raise DataError if most rows are not what was meant."""
+        invalid, rows = self._garbled - self._repeated, len(self.words) + self.skipped
+        if 2 * invalid > rows:
+            raise DataError(
+                f"{self.flaws[0]}; {invalid:,} of {rows:,} rows are invalid, too many to repair: check the header and"
+                " the encoding"
+            )
         if self._matrix is not None:
             return self.words, self._matrix[: len(self.words)]
         matrix, end = np.empty((len(self.words), self.dim), np.float32), len(self.words)

@@ -18,20 +18,22 @@ HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t
 # Bytes that do not occur in text: all below space, except for white space.
 CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
 
-DECIMAL = rb"-?\d+(\.\d+|(\.\d+)?e[-+]?\d+)"
-"""A number that is not written as an integer, as `text.write` writes all of them."""
+DECIMAL = rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?"
+"""A number that is not written as an integer. `text.write` writes all numbers so, and most programs do."""
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf(inity)?)", re.IGNORECASE)
+INTEGER = re.compile(rb"[-+]?\d+")
 FIRST_LINES = 5
 SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
 """How rows of a word and pairs "index:value" begin. Those without values have only a word."""
 
 
-def first_lines_are(form: re.Pattern[bytes], head: bytes, whole: bool) -> bool:
-    """Return whether each of the first lines, as far as `head` has them, is of a form."""
-    *lines, rest = head.split(b"\n", FIRST_LINES)  # the rest is cut off, unless it is the end of the data
-    if whole and len(lines) < FIRST_LINES and rest:
-        lines.append(rest)
-    return bool(lines) and all(form.fullmatch(line) for line in lines)
+def whole_lines(head: bytes, whole: bool) -> list[bytes]:
+    """Return the lines of data that start with `head`, except for a last one that may be cut off.
+
+    whole: whether `head` is all of the data.
+    """
+    *lines, rest = head.split(b"\n")
+    return [*lines, rest] if whole and rest else lines
 
 
 def promise_of(head: bytes, whole: bool) -> tuple[Promise, bool] | None:
@@ -86,10 +88,39 @@ def numbers_at_end(fields: list[bytes]) -> int:
     return sum(1 for _ in takewhile(NUMBER.fullmatch, reversed(fields)))
 
 
-def only_numbers(line: bytes) -> bool:
-    """Return whether a line is two or more numbers separated by single tabs, as TensorBoard reads vectors."""
-    fields = line.rstrip(b"\r\n").split(b"\t")
-    return len(fields) > 1 and b" " not in line and all(fields) and _each_number(fields) is not None
+def is_matrix(head: bytes, whole: bool) -> bool:
+    """Return whether data that start with `head` are rows of numbers without words, and without a line "V d".
+
+    Words may be numbers, too. But if each row begins with a number that is no integer, or if tabs separate nothing but
+    numbers, there are no words.
+    """
+    rows = whole_lines(head, whole)
+    return HEADER.match(head) is None and bool(rows) and all(map(_only_numbers, rows))
+
+
+def names_columns(head: bytes, whole: bool) -> bool:
+    """Return whether the first line of data without a line "V d" names columns 0, 1, 2, ..., as data frames do.
+
+    A vector may have these values, too, but hardly if no other row has integers alone.
+    """
+    rows = [fields for line in whole_lines(head, whole) if (fields := line.split())]
+    if HEADER.match(head) or len(rows) < 2 or any(all(map(INTEGER.fullmatch, row[1:])) for row in rows[1:]):
+        return False
+    return any(map(_counts_up, (rows[0], rows[0][1:])))  # the column of the words may have no name
+
+
+def _counts_up(fields: list[bytes]) -> bool:
+    """Return whether fields are 0, 1, ... or 1, 2, 3, ...; 1, 2 alone may be a vector of a small example."""
+    return any(len(fields) >= 2 + at and fields == [b"%d" % (at + n) for n in range(len(fields))] for at in (0, 1))
+
+
+def _only_numbers(row: bytes) -> bool:
+    fields = row.replace(b",", b" ").split()
+    return (
+        bool(fields)
+        and (re.fullmatch(DECIMAL, fields[0], re.IGNORECASE) is not None or b"\t" in row.strip())
+        and numbers_at_end(fields) == len(fields)
+    )
 
 
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:

@@ -105,20 +105,21 @@ class Coding(NamedTuple):
             raise
 
 
-@dataclass(frozen=True)
-class VectorReader:
-    """A format that can be read.
+Read = Callable[[str | Path, Sniff, bool, int | None], Vectors]
+"""read(path, sniffed, lenient, limit): does what `vectors.read_vectors` describes, for a file that `sniff` has found to
+be of this kind."""
 
-    name: its name. sniff(head, whole): returns a Promise if data that start with the bytes `head` are of this format,
-    valid or not, else None; `whole` means that `head` is all of the data. Formats with a signature are tried before
-    text, which has none. read(path, sniffed, lenient, limit): does what `vectors.read_vectors` describes, for a file
-    that `sniff` has found to be of this format. compressible: whether `read` accepts compressed files.
+
+class VectorReader(NamedTuple):
+    """A kind of model file whose vectors can be read.
+
+    name: its name. sniff(head, whole): returns a Promise if data that start with the bytes `head` are of this kind,
+    valid or not, else None; `whole` means that `head` is all of the data.
     """
 
     name: str
     sniff: Callable[[bytes, bool], Promise | None]
-    read: Callable[[str | Path, Sniff, bool, int | None], Vectors]
-    compressible: bool = True
+    read: Read
 
 
 class Table(NamedTuple):
@@ -134,62 +135,20 @@ class Table(NamedTuple):
     dtype: str = "float32"
 
 
-class Companion(NamedTuple):
-    """A second file beside that of the vectors, which has what these lack, such as the words.
+class Code(NamedTuple):
+    """The functions of a vector format.
 
-    suffix: replaces the suffix of the file of vectors. write(file, table): writes it.
+    write(file, table): writes a table to a binary file or, if the format is a folder, into an empty folder, whose path
+    it gets. read: None for a format that is only written. write_companion(file, table): writes the second file, if the
+    format has one. size(words, d): the number of bytes that `write` will write, for the message about a full disk, or
+    None if it is not known in advance. look(path): if the start of a file does not tell V and d, returns the Promise of
+    a file of this format; it raises DataError. check(): raises ConfigError if a package that the format needs is not
+    installed.
     """
 
-    suffix: str
-    write: Callable[[BinaryIO, Table], None]
-
-    def beside(self, path: str | Path) -> Path:
-        """Return the name of the companion of a file."""
-        return Path(path).with_suffix(self.suffix)
-
-
-class Folder(NamedTuple):
-    """A format whose outputs are folders.
-
-    sniffed: the files that tell a folder of this format, whoever wrote it. files: all files that `write` creates, by
-    their names in the folder.
-    """
-
-    sniffed: tuple[str, ...]
-    files: tuple[str, ...]
-
-    def claims(self, path: Path) -> bool:
-        """Return whether a folder is of this format."""
-        return all((path / name).is_file() for name in self.sniffed)
-
-    def is_ours(self, path: Path) -> bool:
-        """Return whether w2vtrain wrote a folder, which has MARK then, and nobody has added files."""
-        names = {inner.relative_to(path).as_posix() for inner in path.rglob("*") if not inner.is_dir()}
-        return MARK in names and names <= {*self.files, MARK}
-
-
-MARK = "w2vtrain.json"
-"""A file in every folder that w2vtrain wrote, so that `--force` never replaces the folder of another program."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class VectorFormat(VectorReader):
-    """A format that can be read and written; its name is the name of its module.
-
-    suffixes: file name suffixes, in lower case and with the dot, that select this format for writing. write(file,
-    table): writes a table to a binary file or, if the format is a `folder`, into an empty folder, whose path it gets.
-    dtypes: the dtypes of values that can be written. size(words, d): the number of bytes that `write` will write, for
-    the message about a full disk, or None if it is not known in advance. companion: a second file, if there is one.
-    folder: what the folder contains, if the format is one. look(path): if the start of a file does not tell V and d,
-    returns the Promise of a file that `sniff` has found to be of this format; it raises DataError. check(): raises
-    UsageError if a package that the format needs is not installed.
-    """
-
-    suffixes: tuple[str, ...]
     write: Callable[[Any, Table], None]
-    dtypes: tuple[str, ...] = ("float32",)
+    read: Read | None = None
+    write_companion: Callable[[BinaryIO, Table], None] | None = None
     size: Callable[[Sequence[bytes], int], int | None] = lambda words, dim: None
-    companion: Companion | None = None
-    folder: Folder | None = None
     look: Callable[[str | Path], Promise] | None = None
     check: Callable[[], None] = lambda: None

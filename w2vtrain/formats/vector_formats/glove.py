@@ -7,9 +7,10 @@ begins with a byte order mark, which readers of text ignore.
 from codecs import BOM_UTF8
 from typing import BinaryIO
 
+from w2vtrain.formats.sniff import sniff_head
 from w2vtrain.formats.vector_formats import text
 from w2vtrain.formats.vector_formats._rows import float_blocks
-from w2vtrain.formats.vector_formats.contract import Table, VectorFormat
+from w2vtrain.formats.vector_formats.contract import Code, Table
 from w2vtrain.system.compression import recognize
 
 
@@ -22,11 +23,9 @@ def write(file: BinaryIO, table: Table) -> None:
 
 def _misleads(table: Table) -> bool:
     """Return whether the first row would not be recognized as what it is."""
-    from w2vtrain.formats.sniff import sniff_head  # which imports the formats, this one too
-
     words, block = next(float_blocks(table.words[:1], table.matrix[:1]))
     row = text.lines(words, block)
     return recognize(row) is not None or sniff_head(row, len(row))[:4] != ("text", None, table.matrix.shape[1], 0)
 
 
-FORMAT = VectorFormat(name="glove", suffixes=(".glove",), sniff=lambda head, whole: None, read=text.read, write=write)
+CODE = {"glove": Code(write, text.read)}

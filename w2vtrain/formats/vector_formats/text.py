@@ -3,6 +3,7 @@
 Strict and lenient reading is in _rows.py; the distinction from binary files is in _word2vec.py.
 """
 
+import logging
 import re
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -24,19 +25,19 @@ from w2vtrain.formats.vector_formats._word2vec import (
     DECIMAL,
     FIRST_LINES,
     SPARSE,
-    first_lines_are,
     numbers,
     numbers_at_end,
-    only_numbers,
     promise_of,
     row_values,
+    whole_lines,
 )
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.system.machine import automatic_threads
 
+log = logging.getLogger(__name__)
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER_BYTES = 64
-DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL)
+DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL, re.IGNORECASE)
 BLOCK_BYTES = 1 << 20
 """Bytes of text that are parsed at a time."""
 
@@ -51,14 +52,13 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
         promise, is_text = header
         return promise if is_text and not SPARSE.match(head, promise.start) else None
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    rows = head[start:].split(b"\n", FIRST_LINES)
-    del rows[len(rows) - (len(rows) > FIRST_LINES or not whole) :]  # what may be cut off
+    rows = whole_lines(head[start:], whole)[:FIRST_LINES]
     sizes = [size for row in rows if (size := numbers_at_end(row.split()[1:]))]
     dim = mode(sizes) if sizes else 0
-    if dim >= 2 and numbers_at_end(rows[0].split()) >= dim and not only_numbers(rows[0]):
+    if dim >= 2 and numbers_at_end(rows[0].split()) >= dim:
         if row_values(rows[0], dim) is not None or not CONTROL.search(rows[0]):
             return Promise(None, dim, start)
-    if dim == 1 and first_lines_are(DECIMAL_ROW, head[start:], whole):
+    if dim == 1 and all(map(DECIMAL_ROW.fullmatch, rows)):
         return Promise(None, dim, start)
     return None
 
@@ -105,6 +105,7 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
         line_number += count
         return count
 
+    rest = b""
     with closing(_blocks(file, rows)) as blocks:
         for names, values, rest in blocks:
             if count := take(len(names)):
@@ -117,6 +118,8 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
                     _parse_lines(left[i : i + count], rows, line_number - count)
             if rows.missing(1) == 0:
                 return
+    if rest and not rest.endswith(b"\n"):
+        log.warning("%s: the last line has no newline: the file may be cut off, and digits be missing", rows.name)
 
 
 def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDArray[np.float32], bytes]]:
@@ -124,7 +127,7 @@ def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDA
 
     Compiled code parses large files, on all cores, while the rows of earlier blocks are added.
     """
-    blocks = line_blocks(file, MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim)
+    blocks = _line_blocks(file, MAX_WORD_BYTES + MAX_NUMBER_BYTES * rows.dim)
     if not rows.is_large:
         for block in blocks:
             yield [], np.empty((0, rows.dim), np.float32), block
@@ -139,7 +142,7 @@ def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDA
         yield from (future.result() for future in ahead)
 
 
-def line_blocks(file: BinaryIO, longest: int) -> Iterator[bytes]:
+def _line_blocks(file: BinaryIO, longest: int) -> Iterator[bytes]:
     """Yield blocks of whole lines, of which one that is longer than `longest` bytes may be cut.
 
     Blank lines at the end of the file are left out.
@@ -205,4 +208,4 @@ def _parse_line(line: bytes, rows: Collector, place: str) -> None:
         rows.add([word], row.reshape(1, -1), lambda _: place)
 
 
-FORMAT = VectorFormat(name="text", suffixes=(".txt", ".vec"), sniff=sniff, read=read, write=write)
+CODE = {"text": Code(write, read)}

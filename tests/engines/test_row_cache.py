@@ -1,4 +1,4 @@
-"""Training with subwords: the stage between rows and windows, in both engines, beside a trainer without a stage."""
+"""Training with subwords: the cache between rows and windows, in both engines, beside a trainer without a cache."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import validated
 from w2vtrain.engines.contract import read_only
-from w2vtrain.engines.stage import TARGETS_PER_STAGE
+from w2vtrain.engines.row_cache import TARGETS_PER_CACHE
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.formats.subwords import Ngrams, Subwords
@@ -40,7 +40,7 @@ class Composed:
 
     def __init__(self, base, subwords):
         self.base, self.subwords, self.pairs = base, subwords, base.pairs
-        self.pace = getattr(base, "pace", lambda n: 1)
+        self.rate_scale = getattr(base, "rate_scale", lambda n: 1)
 
     def hidden(self, rows, context, left, number):
         return self.base.hidden(means(self.subwords, rows), context, left, number)
@@ -56,15 +56,15 @@ class Composed:
 @pytest.mark.parametrize("bias", [False, True], ids=["no bias", "bias"])
 @pytest.mark.parametrize("objective", ["neg", "hs"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_window_engine_agrees_with_a_trainer_without_a_stage(rng, architecture, objective, bias):
-    """At a low rate, for updates within a stage use old values. One sentence is longer than words stay in the stage."""
+def test_the_window_engine_agrees_with_a_trainer_without_a_row_cache(rng, architecture, objective, bias):
+    """At a low rate, for updates within the cache use old values. In one sentence, words do not stay to its end."""
     width = DIM + bias
     fast_architecture = architectures.architecture_class(architecture).build(Layout(3, DIM, width, WORDS), {})
     subwords = Subwords.of(WORDS, Ngrams(2, 4, 50))
     rows = subwords.input_rows(SIZE)
     assert rows < SIZE + 50
     assert len(subwords.rows) > 5 * SIZE
-    lengths = [*rng.integers(1, 9, 8), TARGETS_PER_STAGE + 60, 5]
+    lengths = [*rng.integers(1, 9, 8), TARGETS_PER_CACHE + 60, 5]
     lines = [rng.integers(0, SIZE, length).tolist() for length in lengths]
     tokens = read_only(np.concatenate([[*line, -1] for line in lines]).astype(np.int32))
     counts = np.arange(60, 60 - SIZE, -1)

@@ -1,8 +1,8 @@
 """A folder that `spacy.load` reads: a pipeline without components, with the vectors in its vocabulary.
 
 The language is spaCy's "xx", any language; ``spacy.load(path, config={"nlp": {"lang": "de"}})`` takes another. The
-tokenizer splits text as _words.py decides. If no word has upper-case letters, spaCy (3.6 and newer) looks vectors up by
-the lower-case form of each token.
+tokenizer splits text as splitting.py decides. If no word has upper-case letters, spaCy (3.6 and newer) looks vectors up
+by the lower-case form of each token.
 """
 
 import json
@@ -13,21 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from w2vtrain.errors import DataError, TruncatedFile
-from w2vtrain.formats.vector_formats import npy
-from w2vtrain.formats.vector_formats._arrays import MatrixFile, collected, header_of
-from w2vtrain.formats.vector_formats._words import splitting_of
-from w2vtrain.formats.vector_formats.contract import Folder, Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.errors import DataError
+from w2vtrain.export.splitting import splitting_of
+from w2vtrain.formats.vector_formats import FORMATS
+from w2vtrain.formats.vector_formats.arrays import write_npy
+from w2vtrain.formats.vector_formats.contract import Code, Table
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.reading import read_small, regular_size
 
-META, CONFIG, TOKENIZER = "meta.json", "config.cfg", "tokenizer"
-VECTORS, KEYS, STRINGS, SETTINGS, LOOKUPS = (
-    f"vocab/{name}" for name in ("vectors", "key2row", "strings.json", "vectors.cfg", "lookups.bin")
-)
+META, CONFIG, TOKENIZER, VECTORS, KEYS, STRINGS, SETTINGS, LOOKUPS = FORMATS["spacy"].files
 PIPELINE = b"""[nlp]
 lang = "xx"
 pipeline = []
@@ -103,50 +96,7 @@ def write(folder: Path, table: Table) -> None:
         with atomic_write(folder / name) as file:
             file.write(data)
     with atomic_write(folder / VECTORS) as file:
-        npy.write(file, table)
+        write_npy(file, table)
 
 
-def look(path: str | Path) -> Promise:
-    """Return the rows and d of the vectors."""
-    with Path(path, VECTORS).open("rb") as file:
-        return Promise(*header_of(file.read(1 << 14)))
-
-
-def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read the vectors of a pipeline: of several words with one row, each has it."""
-    import msgspec
-
-    try:
-        words = msgspec.json.decode(_content(path, STRINGS), type=list[str])
-        rows_of = msgspec.msgpack.decode(_content(path, KEYS), type=dict[int, int])
-        encoded = [word.encode() for word in words]
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise DataError(f"{path}: the strings or keys of the vocabulary are damaged: {error}") from error
-    file = Path(path, VECTORS)
-    array = MatrixFile.of(file)
-    V, d = array.shape
-    if array.end > regular_size(file):
-        raise TruncatedFile(f"{file}: the header promises {V:,} vectors, more than the file has")
-    rows_and_words = [(row, word) for word in encoded if (row := rows_of.get(hash64(word))) is not None and word]
-    if any(not 0 <= row < V for row, _ in rows_and_words):
-        raise DataError(f"{path}: a key has a row that does not exist")
-    if len(rows_and_words) * d * 4 > 100 * (1 << 20) + 100 * sniffed.size:
-        raise DataError(
-            f"{path}: {len(rows_and_words):,} words share {V:,} vectors, too many for the size of the files"
-        )
-    rows_and_words.sort(key=lambda pair: pair[0])
-    order: NDArray[np.int64] = np.array([row for row, _ in rows_and_words], np.int64)
-    names = [word for _, word in rows_and_words]
-    rows = array.rows(names, None if np.array_equal(order, np.arange(len(order))) else order)
-    return collected(path, sniffed, (len(names), d), rows, lenient, limit)
-
-
-def _content(path: str | Path, name: str) -> bytes:
-    file = Path(path, name)
-    return read_small(file, regular_size(file))
-
-
-FORMAT = VectorFormat(
-    name="spacy", suffixes=(), sniff=lambda head, whole: None, read=read, write=write, look=look, compressible=False,
-    folder=Folder((META, VECTORS, KEYS, STRINGS), (META, CONFIG, TOKENIZER, VECTORS, KEYS, STRINGS, SETTINGS, LOOKUPS)),
-)  # fmt: skip
+CODE = {"spacy": Code(write)}

@@ -1,4 +1,4 @@
-"""Tables of the columns `word`, `count` and `vector`, which Parquet and Arrow files share, by pyarrow.
+"""Vectors as tables, in Parquet files and Arrow's: the columns `word`, `count` and `vector`, by pyarrow.
 
 word: string; count: int64, null if unknown; vector: fixed_size_list of float32 or float16 ("halffloat").
 """
@@ -6,6 +6,7 @@ word: string; count: int64, null if unknown; vector: fixed_size_list of float32 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -14,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.formats.vector_formats._arrays import Rows, as_float32, collected, stored_rows
 from w2vtrain.formats.vector_formats._rows import MAX_DIM
-from w2vtrain.formats.vector_formats.contract import Promise, Sniff, Table, VectorFormat, Vectors
+from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
+from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.system.reading import justified, open_input, regular_size
 
 COLUMNS = ("word", "count", "vector")
@@ -26,7 +27,7 @@ READ_AT_ONCE_BYTES = 1 << 20
 """Bytes of vectors that are read from a row group at a time."""
 
 
-class OpenTable(NamedTuple):
+class _OpenTable(NamedTuple):
     """A table in an open file: V, its Arrow schema, and batches(n), which yields record batches of about n rows."""
 
     rows: int
@@ -34,7 +35,11 @@ class OpenTable(NamedTuple):
     batches: Callable[[int], Iterator[Any]]
 
 
-def check() -> None:
+_Opener = Callable[[BinaryIO], _OpenTable]
+"""Returns the table in a file, or raises any error of pyarrow."""
+
+
+def _check() -> None:
     """Raise ConfigError if pyarrow is not installed."""
     try:
         import pyarrow  # noqa: F401 - takes 0.2 s, so only when a table is read or written
@@ -42,7 +47,7 @@ def check() -> None:
         raise ConfigError("Parquet and Arrow files need the package pyarrow: pip install 'w2vtrain[table]'") from error
 
 
-def schema(table: Table) -> Any:
+def _schema(table: Table) -> Any:
     """Return the Arrow schema of a table."""
     import pyarrow as pa
 
@@ -51,11 +56,11 @@ def schema(table: Table) -> Any:
     return pa.schema([pa.field("word", pa.string(), False), ("count", pa.int64()), pa.field("vector", vector, False)])
 
 
-def batches(table: Table) -> Iterator[Any]:
+def _batches(table: Table) -> Iterator[Any]:
     """Yield a table as record batches of about ROWS_AT_ONCE_BYTES."""
     import pyarrow as pa
 
-    columns, vectors = schema(table), stored_rows(table)[0]
+    columns, vectors = _schema(table), stored_rows(table)[0]
     V, dim = vectors.shape
     step = max(1, ROWS_AT_ONCE_BYTES // (4 * dim))
     for start in range(0, V, step):
@@ -66,7 +71,7 @@ def batches(table: Table) -> Iterator[Any]:
         yield pa.record_batch([pa.array(words, pa.string()), counts, lists], schema=columns)
 
 
-def dim_of(columns: Any, path: str | Path) -> int | None:
+def _dim_of(columns: Any, path: str | Path) -> int | None:
     """Return d by the columns of a schema, None for lists of any length.
 
     Raise DataError if they are not those of vectors.
@@ -93,56 +98,82 @@ def dim_of(columns: Any, path: str | Path) -> int | None:
     return int(vector.list_size)
 
 
-def table_format(
-    name: str, suffixes: tuple[str, ...], magic: bytes, opened: Callable[[BinaryIO], OpenTable],
-    write: Callable[[Any, Table], None],
-) -> VectorFormat:  # fmt: skip
-    """Return a format of tables: name, suffixes and write are those of a `VectorFormat`.
+def _write_parquet(file: BinaryIO, table: Table) -> None:
+    """Write one row group per record batch."""
+    from pyarrow import parquet
 
-    magic: the first bytes of its files; opened(file): returns the table in a file, or raises any error of pyarrow.
-    """
-
-    def sniff(head: bytes, whole: bool) -> Promise | None:
-        return Promise() if head.startswith(magic) else None
-
-    @contextmanager
-    def table_of(path: str | Path) -> Iterator[OpenTable]:
-        check()
-        import pyarrow as pa
-
-        regular_size(path)
-        with open_input(path) as (file, _):
-            try:
-                yield opened(file)
-            except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
-                raise DataError(f"{path} cannot be read as a table: {' '.join(str(error).split())[:200]}") from error
-
-    def look(path: str | Path) -> Promise:
-        with table_of(path) as table:
-            return Promise(table.rows, dim_of(table.schema, path))
-
-    def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-        with table_of(path) as table:
-            return _read_table(path, sniffed, table, lenient, limit)
-
-    return VectorFormat(
-        name=name, suffixes=suffixes, sniff=sniff, read=read, write=write, dtypes=("float32", "float16"), look=look,
-        check=check, compressible=False,
-    )  # fmt: skip
+    options = {"compression": {"word": "zstd", "count": "zstd"}, "use_dictionary": False, "write_statistics": False}
+    with parquet.ParquetWriter(file, _schema(table), **options) as writer:
+        for batch in _batches(table):
+            writer.write_batch(batch, row_group_size=len(batch))
 
 
-def _read_table(path: str | Path, sniffed: Sniff, table: OpenTable, lenient: bool, limit: int | None) -> Vectors:
-    rows, dim, size = table.rows, dim_of(table.schema, path), sniffed.size
-    counts: list[NDArray[np.int64] | None] = []
+def _write_arrow(file: BinaryIO, table: Table) -> None:
+    """Write one record batch after another."""
+    import pyarrow as pa
+
+    with pa.ipc.new_file(file, _schema(table)) as writer:
+        for batch in _batches(table):
+            writer.write_batch(batch)
+
+
+def _open_parquet(file: BinaryIO) -> _OpenTable:
+    from pyarrow.parquet import ParquetFile
+
+    table = ParquetFile(file)
+    columns = [name for name in COLUMNS if name in table.schema_arrow.names]
+    return _OpenTable(
+        table.metadata.num_rows,
+        table.schema_arrow,
+        lambda rows: table.iter_batches(rows, columns=columns, use_threads=False),
+    )
+
+
+def _open_arrow(file: BinaryIO) -> _OpenTable:
+    """Open an Arrow file, of which one batch is in memory at a time."""
+    from pyarrow import ipc
+
+    table = ipc.open_file(file, options=ipc.IpcReadOptions(use_threads=False))
+    numbers = range(table.num_record_batches)
+    return _OpenTable(table.count_rows(), table.schema, lambda _: map(table.get_batch, numbers))
+
+
+@contextmanager
+def _opened(opener: _Opener, path: str | Path) -> Iterator[_OpenTable]:
+    """Open a table. Raise DataError for what pyarrow cannot read, also while the block reads."""
+    _check()
+    import pyarrow as pa
+
+    regular_size(path)
+    with open_input(path) as (file, _):
+        try:
+            yield opener(file)
+        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
+            raise DataError(f"{path} cannot be read as a table: {' '.join(str(error).split())[:200]}") from error
+
+
+def _look(opener: _Opener, path: str | Path) -> Promise:
+    with _opened(opener, path) as table:
+        return Promise(table.rows, _dim_of(table.schema, path))
+
+
+def _read(opener: _Opener, path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
+    with _opened(opener, path) as table:
+        return _read_table(path, sniffed, table, lenient, limit)
+
+
+def _read_table(path: str | Path, sniffed: Sniff, table: _OpenTable, lenient: bool, limit: int | None) -> Vectors:
+    rows, dim, size = table.rows, _dim_of(table.schema, path), sniffed.size
+    counts: dict[int, NDArray[np.int64] | None] = {}  # by the number of their first row
 
     def blocks() -> Iterator[Rows]:
-        width = dim
+        width, row = dim, 0
         for batch in table.batches(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
             if len(batch):
                 batch.validate(full=True)
-                counts.append(_counts(batch))
+                counts[row] = _counts(batch, row, path)
                 words, values = _block(batch, width, path)
-                width = values.shape[1]
+                width, row = values.shape[1], row + len(words)
                 yield words, values
 
     parsed = blocks()
@@ -153,23 +184,33 @@ def _read_table(path: str | Path, sniffed: Sniff, table: OpenTable, lenient: boo
     if 4 * rows * width > justified(size):
         raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
     vectors = collected(path, sniffed, (rows, width), chain([first], parsed), lenient, limit)
-    known = [values for values in counts if values is not None]
-    if vectors.skipped or not known or len(known) < len(counts):
+    known = [values for values in counts.values() if values is not None]
+    if vectors.skipped or not known:
         return vectors
+    if len(known) < len(counts):
+        raise _null_count(next(row for row, values in counts.items() if values is None), path)
     return replace(vectors, counts=np.concatenate(known)[: len(vectors.words)])
 
 
-def _counts(batch: Any) -> NDArray[np.int64] | None:
-    """Return a copy of the column `count`, which would keep the whole batch in memory; None if one is unknown."""
+def _counts(batch: Any, row: int, path: str | Path) -> NDArray[np.int64] | None:
+    """Return a copy of the column `count`, which would keep the whole batch in memory; None if there is none.
+
+    row: the number of the first row. All counts may be null, which means that they are unknown. Raise DataError if some
+    are, or are not whole numbers.
+    """
     import pyarrow as pa
 
-    if "count" not in batch.schema.names or not pa.types.is_integer(batch.schema.field("count").type):
+    if "count" not in batch.schema.names or (column := batch.column("count")).null_count == len(batch):
         return None
-    column = batch.column("count")
-    try:
-        return None if column.null_count else np.array(column.cast(pa.int64()))
-    except pa.ArrowInvalid:
-        return None
+    if column.null_count:
+        raise _null_count(row + column.is_null().index(True).as_py(), path)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise DataError(f"{path}: the column `count` has type {str(column.type)[:100]}, expected whole numbers")
+    return whole_numbers(np.array(column), path, row)
+
+
+def _null_count(row: int, path: str | Path) -> DataError:
+    return DataError(f"{path}, row {row:,}: the count is null, and others are not: write it, or leave out the column")
 
 
 def _block(batch: Any, width: int | None, path: str | Path) -> Rows:
@@ -190,3 +231,11 @@ def _block(batch: Any, width: int | None, path: str | Path) -> Rows:
         raise DataError(f"{path}: the vectors have different lengths, or none")
     binary = pa.large_binary() if pa.types.is_large_string(word.type) else pa.binary()
     return word.cast(binary).to_pylist(), as_float32(values).reshape(V, dim)
+
+
+CODE = {
+    name: Code(write, partial(_read, opener), look=partial(_look, opener), check=_check)
+    for name, write, opener in (
+        ("parquet", _write_parquet, _open_parquet), ("arrow", _write_arrow, _open_arrow),
+    )
+}  # fmt: skip

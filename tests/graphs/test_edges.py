@@ -141,7 +141,7 @@ def test_what_is_no_graph_is_refused(tmp_path):
         Walks("none.txt")
     with pytest.raises(UsageError):
         Walks([])
-    for mistake in ({"length": 0}, {"per_node": -1}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")}):
+    for mistake in ({"walk_length": 0}, {"walks": -1}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")}):
         with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a positive number"):
             Walks(pandas.DataFrame({"a": [1], "b": [2]}), **mistake)
 

@@ -59,14 +59,14 @@ def test_visits_agree_with_exact_transition_probabilities(rng, p, q, directed, w
     weights = random_weights(rng, 12, directed, weighted)
     edges = np.argwhere(weights if directed else np.triu(weights))
     frame = Frame(source=edges[:, 0], target=edges[:, 1], weight=weights[tuple(edges.T)])
-    walks = Walks(frame, length=30, per_node=700, p=p, q=q, directed=directed)
+    walks = Walks(frame, walk_length=30, walks=700, p=p, q=q, directed=directed)
     check_steps([list(map(int, walk)) for walk in walks], weights, p, q)
     assert walks.graph.arcs.symmetric == (not directed)
 
 
 def test_a_matrix_has_arcs_from_rows_to_columns(rng):
     weights = random_weights(rng, 12, True, True)
-    walks = Walks(csr_array(weights), length=20, per_node=500, p=0.5, q=2)
+    walks = Walks(csr_array(weights), walk_length=20, walks=500, p=0.5, q=2)
     check_steps([list(map(int, walk)) for walk in walks], weights, 0.5, 2)
     assert {len(walk) for walk in walks if walk[0] == "2"} == {1}  # a sink ends a walk
 
@@ -80,16 +80,16 @@ def test_steps_next_to_a_hub_have_their_probabilities(p, q):
     for step in (1, 2):
         ring = 1 + (np.arange(nodes - 1) + step) % (nodes - 1)
         weights[np.arange(1, nodes), ring] = weights[ring, np.arange(1, nodes)] = 3
-    walks = Walks(csr_array(weights), length=40, per_node=20, p=p, q=q)
+    walks = Walks(csr_array(weights), walk_length=40, walks=20, p=p, q=q)
     edges = np.argwhere(np.triu(weights))
     frame = Frame(source=edges[:, 0], target=edges[:, 1], weight=weights[tuple(edges.T)])
-    walks = Walks(frame, length=40, per_node=20, p=p, q=q)
+    walks = Walks(frame, walk_length=40, walks=20, p=p, q=q)
     check_steps([list(map(int, walk)) for walk in walks], weights, p, q)
 
 
 def test_counts_are_expected_visits(rng):
     weights = random_weights(rng, 12, True, True)
-    walks = Walks(csr_array(weights), length=15, per_node=3000)
+    walks = Walks(csr_array(weights), walk_length=15, walks=3000)
     step = weights / np.maximum(weights.sum(axis=1), 1)[:, None]
     exact = sum(np.ones(12) @ np.linalg.matrix_power(step, t) for t in range(15))
     np.testing.assert_allclose(walks.visits(), exact, rtol=1e-6)
@@ -104,7 +104,7 @@ def test_counts_of_biased_walks_are_nearly_those_of_unbiased_ones(rng):
     group = np.arange(200) // 10
     weights = np.triu(rng.random((200, 200)) < np.where(group[:, None] == group, 0.5, 0.005), 1)
     frame = Frame(source=np.nonzero(weights)[0], target=np.nonzero(weights)[1])
-    walks = Walks(frame, per_node=200, p=0.5, q=2)
+    walks = Walks(frame, walks=200, p=0.5, q=2)
     numbers = {name: number for number, name in enumerate(walks.graph.names)}
     found = np.bincount([numbers[node] for walk in walks for node in walk]) / 200
     assert np.abs(found - walks.visits()).sum() / 2 < 0.04 * found.sum()
@@ -114,7 +114,7 @@ def test_visits_stop_changing_when_the_walks_have_mixed(rng):
     """The sum over steps is cut short for a graph that mixes, and not for one whose walks alternate."""
     mixing, pairs = rng.integers(0, 50, (2, 400)), np.array([[0] * 9, range(1, 10)])
     for source, target in (mixing, pairs):
-        walks = Walks(Frame(source=source, target=target), length=400)
+        walks = Walks(Frame(source=source, target=target), walk_length=400)
         size = len(walks.graph.names)
         step, arcs = np.zeros((size, size)), walks.graph.arcs
         for node in range(size):

@@ -54,18 +54,18 @@ def chunks_of(walks, epoch=0):
 
 
 def test_a_chunk_has_the_same_walks_whichever_chunks_are_read_with_it():
-    read, text = chunks_of(Walks(groups(), length=20, per_node=5))
+    read, text = chunks_of(Walks(groups(), walk_length=20, walks=5))
     assert len(read) > 20
     order = np.random.default_rng(3).permutation(len(read))[:12]
     tokens, starts = text.read(order, 0)
     assert not tokens.flags.writeable
     for chunk in order.tolist():
         assert tokens[starts[chunk] : starts[chunk + 1]].tolist() == read[chunk]
-    assert chunks_of(Walks(groups(), length=20, per_node=5), epoch=1)[0] != read
+    assert chunks_of(Walks(groups(), walk_length=20, walks=5), epoch=1)[0] != read
 
 
 def test_each_epoch_has_a_walk_from_each_node_as_often_as_asked():
-    walks = Walks(groups(), length=20, per_node=5)
+    walks = Walks(groups(), walk_length=20, walks=5)
     corpus = walks.generated(effective(Settings(**SMALL)))
     for epoch in (0, 7):
         read, text = chunks_of(walks, epoch)
@@ -76,7 +76,7 @@ def test_each_epoch_has_a_walk_from_each_node_as_often_as_asked():
 
 
 def test_the_walks_of_training_are_those_that_are_printed():
-    walks = Walks(groups(), length=20, per_node=2, q=0.5, seed=5)
+    walks = Walks(groups(), walk_length=20, walks=2, q=0.5, seed=5)
     corpus = walks.generated(effective(Settings(**SMALL, seed=5)))
     tokens, _ = corpus.text().read(np.arange(len(corpus.text().words)), 0)
     names = np.array([*corpus.vocabulary.words, "\n"])
@@ -87,16 +87,15 @@ def test_the_walks_of_training_are_those_that_are_printed():
 @pytest.mark.parametrize("how", [{}, {"p": 0.5, "q": 2}])
 @pytest.mark.parametrize("objective", ["neg", "softmax", "bigram-nce", "target"])
 def test_one_thread_gives_the_same_bytes(objective, how):
-    models = [
-        w2vtrain.train(Walks(groups(), length=20, **how), objective=objective, seed=seed, **SMALL) for seed in (1, 1, 2)
-    ]
+    walks = Walks(groups(), walk_length=20, **how)
+    models = [w2vtrain.train(walks, objective=objective, seed=seed, **SMALL) for seed in (1, 1, 2)]
     assert learned(models[0]) == learned(models[1]) != learned(models[2])
     losses = [epoch["loss"] for epoch in models[0].record["epochs"]]
     assert losses[1] < losses[0]
 
 
 def test_neighbors_in_the_graph_are_neighbors_of_vectors():
-    model = w2vtrain.train(Walks(groups(), per_node=40), vector_size=16, sample=0, threads=2, epochs=4)
+    model = w2vtrain.train(Walks(groups(), walks=40), vector_size=16, sample=0, threads=2, epochs=4)
     assert len(model.words) == 32
     found = [model.most_similar(node, topn=3) for node in model.words]
     same = [near.split(".")[0] == node.split(".")[0] for node, nearest in zip(model.words, found, strict=True)
@@ -108,7 +107,7 @@ def test_neighbors_in_the_graph_are_neighbors_of_vectors():
 def test_every_node_has_a_row_and_its_expected_count():
     matrix = np.zeros((6, 6))
     matrix[0, 1] = matrix[1, 2] = matrix[2, 0] = matrix[0, 3] = 1  # 3 is a sink, and 4 and 5 have no edges
-    model = w2vtrain.train(Walks(csr_array(matrix), per_node=2, length=4), min_count=5, **SMALL)
+    model = w2vtrain.train(Walks(csr_array(matrix), walks=2, walk_length=4), min_count=5, **SMALL)
     assert model.words[-2:] == ["4", "5"]
     assert model.counts[-2:].tolist() == [2, 2]
     assert model.input.shape == (6, 8)
@@ -117,18 +116,18 @@ def test_every_node_has_a_row_and_its_expected_count():
     ends = dict(zip(model.words, model.counts.tolist(), strict=True))
     assert ends["3"] == 2 * (1 + 0.5 + 0.5 + 0.5)
     with pytest.raises(DataError):  # no walk has two nodes
-        w2vtrain.train(Walks(csr_array(np.diag([1.0, 1.0])), length=1), **SMALL)
+        w2vtrain.train(Walks(csr_array(np.diag([1.0, 1.0])), walk_length=1), **SMALL)
 
 
 def test_settings_without_effect_are_refused():
-    walks = Walks(groups(), length=5, per_node=1)
+    walks = Walks(groups(), walk_length=5, walks=1)
     for name, value in (("max_vocab", 5), ("sentence_end", True)):
         with pytest.raises(ConfigError, match=f"{name}: has no effect on walks over a graph"):
             w2vtrain.train(walks, **SMALL, **{name: value})
     model = w2vtrain.train(walks, **SMALL)
     with pytest.raises(ConfigError, match="vocabulary: the words are the nodes of the graph"):
         w2vtrain.train(walks, vocabulary=walks.generated(effective(Settings(**SMALL))).vocabulary, **SMALL)
-    more = w2vtrain.continue_training(model, Walks(groups(5), length=5), epochs=1, threads=1)
+    more = w2vtrain.continue_training(model, Walks(groups(5), walk_length=5), epochs=1, threads=1)
     assert set(model.words) < set(more.words)
     assert more.record["init_from"]["words"] == 32
 
@@ -136,7 +135,7 @@ def test_settings_without_effect_are_refused():
 def test_walks_may_be_held_out_text():
     scores = []
     events = w2vtrain.Events(epoch=lambda epoch, score: scores.append(score.perplexity))
-    w2vtrain.train(Walks(groups()), heldout=Walks(groups(), seed=9, per_node=1), events=events, objective="hs", **SMALL)
+    w2vtrain.train(Walks(groups()), heldout=Walks(groups(), seed=9, walks=1), events=events, objective="hs", **SMALL)
     assert len(scores) == 2
     assert scores[1] < scores[0]
 
@@ -159,7 +158,9 @@ def test_a_run_stopped_in_an_epoch_resumes_to_the_same_bytes(tmp_path, objective
     settings = effective(Settings(objective=objective, **SMALL))
 
     def plan(graph=None, **how):
-        return Plan.of(Inputs(Walks(groups() if graph is None else graph, **{"length": 20, "q": 2, **how})), settings)
+        return Plan.of(
+            Inputs(Walks(groups() if graph is None else graph, **{"walk_length": 20, "q": 2, **how})), settings
+        )
 
     whole = train(plan())
     for stop in (1, 5, 20):
@@ -168,7 +169,7 @@ def test_a_run_stopped_in_an_epoch_resumes_to_the_same_bytes(tmp_path, objective
             begin(run, settings, request={})
             with pytest.raises(Stopped):
                 train(plan(), run=run)
-            for other in (plan(groups(seed=2)), plan(length=21), plan(q=3), plan(per_node=11)):
+            for other in (plan(groups(seed=2)), plan(walk_length=21), plan(q=3), plan(walks=11)):
                 again = RunFolder(tmp_path / "run")
                 begin(again, settings, request={})
                 with pytest.raises(CorpusChanged, match="the corpus changed since the run began"):
@@ -202,7 +203,7 @@ def test_ranks_train_on_each_chunk_once(tmp_path):
 
             engine.train = watched
 
-        plan = Plan.of(Inputs(Walks(groups(), length=20)), settings)
+        plan = Plan.of(Inputs(Walks(groups(), walk_length=20)), settings)
         return train(plan, run=run, prepare=prepare, ranks=ranks)
 
     (tmp_path / "run").mkdir()

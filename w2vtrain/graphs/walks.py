@@ -137,10 +137,10 @@ class Walks:
         weights of parallel edges add up. Or a matrix of scipy.sparse, whose entry (i, j) is the weight of an arc from
         node i to node j; a graph of networkx or igraph, with the attribute `weight` of its edges; or a data frame with
         the columns source, target and perhaps weight.
-    length : int, default 80
+    walk_length : int, default 80
         Nodes per walk. A walk ends early at a node from which no edge leads on.
-    per_node : int, default 10
-        Walks from each node, per epoch.
+    walks : int, default 10
+        Walks from each node, in each epoch.
     p, q : float, default 1
         node2vec's: a step back to the node before is 1 / p times as likely, and one to a node that no edge from the
         node before leads to is 1 / q times as likely.
@@ -156,7 +156,7 @@ class Walks:
     >>> import w2vtrain
     >>> import pandas
     >>> edges = pandas.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"]})
-    >>> next(iter(w2vtrain.Walks(edges, length=4, directed=True)))
+    >>> next(iter(w2vtrain.Walks(edges, walk_length=4, directed=True)))
     ['a', 'b', 'c', 'a']
     >>> model = w2vtrain.train(w2vtrain.Walks(edges), vector_size=10, sample=0, epochs=1)
     >>> sorted(model.words)
@@ -168,13 +168,13 @@ class Walks:
     phrases: "PhraseTable | None" = None
 
     def __init__(
-        self, graph: Any, *, length: int = 80, per_node: int = 10, p: float = 1.0, q: float = 1.0,
+        self, graph: Any, *, walk_length: int = 80, walks: int = 10, p: float = 1.0, q: float = 1.0,
         directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int = 1,
     ) -> None:  # fmt: skip
-        for name, value in (("length", length), ("per_node", per_node), ("p", p), ("q", q)):
+        for name, value in (("walk_length", walk_length), ("walks", walks), ("p", p), ("q", q)):
             if not 0 < value < np.inf:
                 raise InvalidValue(f"{name}: expected a positive number, got {value}")
-        self.length, self.per_node, self.p, self.q = int(length), int(per_node), float(p), float(q)
+        self.walk_length, self.walks, self.p, self.q = int(walk_length), int(walks), float(p), float(q)
         self.directed, self.seed, self.threads = directed, seed, threads
         paths = [graph] if isinstance(graph, str | PathLike) else graph
         is_read = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
@@ -208,8 +208,8 @@ class Walks:
         """Return what generates walks over nodes that are these words (N,)."""
         back, far = 1 / self.p, 1 / self.q
         bias = Bias(back, far, not back == far == 1)
-        per_chunk = -(-CHUNK_WORDS // self.length)
-        rounds = Rounds(self.length, len(words) * self.per_node, per_chunk)
+        per_chunk = -(-CHUNK_WORDS // self.walk_length)
+        rounds = Rounds(self.walk_length, len(words) * self.walks, per_chunk)
         return Walker(self.graph.arcs, bias, rounds, words, seed)
 
     def generated(self, settings: Settings) -> WalkCorpus:
@@ -222,15 +222,15 @@ class Walks:
             raise ConfigError(f"{label(unused[0])}: has no effect on walks over a graph; leave it out")
         names, nodes = self.graph.names, len(self.graph.names)
         numbers = np.arange(nodes, dtype=np.int32)
-        counts = np.rint(self.per_node * self.visits()).astype(np.int64)
+        counts = np.rint(self.walks * self.visits()).astype(np.int64)
         order = by_count(names, counts.tolist())
         words = np.empty(nodes, np.int32)
         words[order] = numbers
         lengths = self.lengths()
         vocabulary = Vocabulary([names[i] for i in order.tolist()], counts[order])
-        total, walks = round(self.per_node * lengths.sum()), self.per_node * nodes
+        total, count = round(self.walks * lengths.sum()), self.walks * nodes
         size = sum(file.size or 0 for file in self.files)
-        stats = CorpusStats(len(self.files), size, 0, walks, total, nodes, 0, 0, 0, 0, 0, 0, walks)
+        stats = CorpusStats(len(self.files), size, 0, count, total, nodes, 0, 0, 0, 0, 0, 0, count)
         walker = self.walker(words, settings.seed)
         return WalkCorpus(np.empty(0, np.int32), vocabulary, total, stats, walker=walker, lengths=lengths)
 
@@ -238,9 +238,9 @@ class Walks:
         """Return the expected nodes of a walk from each node, (N,), computed as `visits` are."""
         arcs, lengths = self.graph.arcs, np.ones(len(self.graph.names))
         if np.diff(arcs.starts).all():
-            return self.length * lengths
+            return self.walk_length * lengths
         after = np.empty_like(lengths)
-        for _ in range(1, self.length):
+        for _ in range(1, self.walk_length):
             pull(arcs, lengths, after)
             lengths = 1 + after
         return lengths
@@ -254,11 +254,11 @@ class Walks:
         """
         at = np.ones(len(self.graph.names))
         visits, after = at.copy(), np.empty_like(at)
-        for step in range(1, self.length):
+        for step in range(1, self.walk_length):
             push(self.graph.arcs, at, after)
             visits += after
             if np.abs(after - at).max() < CONVERGED:
-                return visits + (self.length - step - 1) * after
+                return visits + (self.walk_length - step - 1) * after
             at, after = after, at
         return visits
 

@@ -66,7 +66,7 @@ def walks(
         from w2vtrain.graphs.walks import Walks
     settings, _ = resolve(given(flags, SETTINGS))
     source = Walks(
-        edges, length=walk_length, per_node=walks, p=p, q=q, directed=directed, seed=settings.seed,
+        edges, walk_length=walk_length, walks=walks, p=p, q=q, directed=directed, seed=settings.seed,
         threads=threads_of(settings.threads)[0],
     )  # fmt: skip
     check_different([output], [file.path for file in source.files])

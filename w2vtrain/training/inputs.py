@@ -75,8 +75,9 @@ class Inputs:
         """
         if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
-        if self.vocabulary and isinstance(self.sources, Generator):
-            raise ConfigError(f"{label('read_vocab')}: the words are the nodes of the graph: leave it out")
+        if isinstance(self.sources, Generator) and (self.vocabulary or (self.grow and self.start and self.start.model)):
+            unused = "read_vocab" if self.vocabulary else "grow_vocabulary"
+            raise ConfigError(f"{label(unused)}: the words are the nodes of the graph: leave it out")
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow, self.freeze)

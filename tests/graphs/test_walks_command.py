@@ -66,3 +66,11 @@ def test_walks_pipe_into_fit(edges):
     assert sorted(line.split()[0] for line in (edges / "nodes.txt").read_text().splitlines()[1:]) == [
         "New_York", "a", "b", "c",
     ]  # fmt: skip
+
+
+def test_walks_end_quietly_with_their_reader(edges):
+    words = [*PROGRAM, "walks", "edges.tsv", "--walks", "9999", "-q"]
+    with subprocess.Popen(words, cwd=edges, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -66,7 +66,7 @@ from fastnode2vec import Graph, Node2Vec
 pairs = (line.split() for line in open(edges))
 graph = Graph([(a, b) for a, b, *_ in pairs], directed=False, weighted=False)
 model = Node2Vec(graph, dim=how["dim"], walk_length=how["length"], window=how["window"], p=how["p"], q=how["q"],
-    workers=how["threads"], negative=5, sample=0, min_count=0, alpha=0.025)
+    workers=how["threads"], negative=5, sample=0, alpha=0.025)
 model.train(epochs=how["walks"] * how["epochs"], progress_bar=False)
 done(lambda: model.wv.save_word2vec_format(vectors))
 """,

@@ -20,10 +20,10 @@ from observed import Observed, observe
 from roofline import limiting, scaling
 
 from w2vtrain.commands.shell import execute
-from w2vtrain.evaluation import bench_command as installed
-from w2vtrain.evaluation.measure import Measurement
-from w2vtrain.evaluation.speed import Bench, ratios
-from w2vtrain.evaluation.systems import Job
+from w2vtrain.leaves.compare import bench_command as installed
+from w2vtrain.leaves.compare.measure import Measurement
+from w2vtrain.leaves.compare.speed import Bench, ratios
+from w2vtrain.leaves.compare.systems import Job
 
 
 class FullBench(Bench):

@@ -27,15 +27,15 @@ import numpy as np
 from simulated import Simulated, run_ranks
 
 from w2vtrain.config import resolve
-from w2vtrain.distributed import synchronization
-from w2vtrain.distributed.pace import Pace
-from w2vtrain.distributed.ranks import Ranks
-from w2vtrain.distributed.row_updates import expected_updates
-from w2vtrain.distributed.synchronization import Synchronizer, shares
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import Diverged
-from w2vtrain.evaluation.measure import evaluate
 from w2vtrain.formats.vectors import Vectors
+from w2vtrain.leaves.compare.measure import evaluate
+from w2vtrain.leaves.mpi import synchronization
+from w2vtrain.leaves.mpi.pace import Pace
+from w2vtrain.leaves.mpi.ranks import Ranks
+from w2vtrain.leaves.mpi.row_updates import expected_updates
+from w2vtrain.leaves.mpi.synchronization import Synchronizer, shares
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of

@@ -15,10 +15,10 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.evaluation.systems import Job
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.llvm import I64, LANES, VECTOR, multiply_add, splat, sum_lanes
 from w2vtrain.kernels.rows import ROW, add_to_rows, padded_rows, prefetch
+from w2vtrain.leaves.compare.systems import Job
 from w2vtrain.objectives import option_defaults
 from w2vtrain.objectives.hs import CACHED_NODES
 from w2vtrain.probability.sampling import keep_thresholds, noise_distribution, pool_size

@@ -10,8 +10,8 @@ from limits import needed
 from numpy.typing import NDArray
 
 from w2vtrain.config import Settings
-from w2vtrain.evaluation.measure import Measurement, measure
-from w2vtrain.evaluation.systems import Job, child
+from w2vtrain.leaves.compare.measure import Measurement, measure
+from w2vtrain.leaves.compare.systems import Job, child
 from w2vtrain.text.encoded import count
 from w2vtrain.training.inputs import corpus_of
 

@@ -25,8 +25,8 @@ from tile_loops import PROCESSORS
 
 from w2vtrain.commands.options import COUNT
 from w2vtrain.commands.shell import execute
-from w2vtrain.evaluation.measure import Measurement, measure, median_of, warm_up
-from w2vtrain.evaluation.systems import COMMON, Job
+from w2vtrain.leaves.compare.measure import Measurement, measure, median_of, warm_up
+from w2vtrain.leaves.compare.systems import COMMON, Job
 from w2vtrain.system.files import write_json
 from w2vtrain.system.machine import processor_name
 from w2vtrain.system.terminal import echo

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation.systems import Job, measured
+from w2vtrain.leaves.compare.systems import Job, measured
 
 PROGRAMS = {"word2vec.c": "#CC79A7", "pword2vec": "#009E73"}
 """The names of the programs, and their colors in the plot."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from limits import Limits
 from observed import Observed
 
-from w2vtrain.evaluation.measure import median_of
+from w2vtrain.leaves.compare.measure import median_of
 from w2vtrain.system.amounts import counted
 
 LIMITING_SHARE = 0.5

@@ -87,7 +87,7 @@ def values_of(row: Row) -> str:
     if isinstance(row.parser, Choice):
         return ", ".join(words)
     if isinstance(row.parser, Text):
-        return ", ".join([*words, "or a file or module"] if words else ["a name, a file or a module"])
+        return ", ".join([*words, "or a file or module"]) if words else "a name"
     try:
         row.parser.parse(object())
     except ValueError as error:

@@ -7,8 +7,8 @@ Grangier & Auli 2015, "Strategies for training large vocabulary neural language 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from w2vtrain.evaluation.comparison_tables import markdown
-from w2vtrain.evaluation.contenders import without_budget
+from w2vtrain.leaves.compare.comparison_tables import markdown
+from w2vtrain.leaves.compare.contenders import without_budget
 
 MISSING = "not measured"
 """What stands for a figure that has not been measured."""

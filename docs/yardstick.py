@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import published
 from published import MISSING
 
-from w2vtrain.evaluation.comparison_picture import draw
-from w2vtrain.evaluation.comparison_tables import (
+from w2vtrain.leaves.compare.comparison_picture import draw
+from w2vtrain.leaves.compare.comparison_tables import (
     ContenderResults,
     above_best,
     baseline,
@@ -34,7 +34,7 @@ from w2vtrain.evaluation.comparison_tables import (
     three_digits,
     training_ratios,
 )  # fmt: skip
-from w2vtrain.evaluation.contenders import without_budget
+from w2vtrain.leaves.compare.contenders import without_budget
 from w2vtrain.objectives import objective_class
 
 MEASURED = Path(__file__).parent / "measured"

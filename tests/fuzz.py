@@ -48,14 +48,14 @@ from w2vtrain.embeddings import (
     similarity,
 )
 from w2vtrain.errors import ResourceError, W2VError
-from w2vtrain.evaluation import comparison, comparison_picture, comparison_tables, trial
 from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, sniff, vector_formats, vectors
 from w2vtrain.formats.vector_formats import _rows as vector_rows
 from w2vtrain.formats.vector_formats import _word2vec as word2vec
+from w2vtrain.leaves.compare import comparison, comparison_picture, comparison_tables, trial
+from w2vtrain.leaves.tables import columns, delimited, json_lines
+from w2vtrain.leaves.tables import source as tables
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
-from w2vtrain.tables import columns, delimited, json_lines
-from w2vtrain.tables import source as tables
 from w2vtrain.text import text_files, vocabulary
 from w2vtrain.training import checkpoint, plan, predictor, run_folder
 from w2vtrain.training.fingerprint import FileRead, Fingerprint

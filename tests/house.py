@@ -74,8 +74,8 @@ class House:
 
 
 def folder_of(module: str) -> str:
-    """Return the folder of a module, or the name of a top-level module."""
-    return module.split(".")[0]
+    """Return the folder of a module, which may be a leaf, or the name of a top-level module."""
+    return ".".join(module.split(".")[: 2 if module.startswith("leaves.") else 1])
 
 
 def survey(checkout: Path) -> House:

@@ -273,63 +273,64 @@ MUTANTS = (
     ),
     # distributed
     Mutant(
-        "longest-interval", "distributed/pace.py", "min(2 * self.chunks, self.longest)", "2 * self.chunks",
-        "distributed/test_pace.py",
+        "longest-interval", "leaves/mpi/pace.py", "min(2 * self.chunks, self.longest)", "2 * self.chunks",
+        "leaves/mpi/test_pace.py",
     ),
     Mutant(
-        "rounding-to-a-byte", "distributed/row_kernels.py", "np.rint(values", "np.floor(values",
-        "distributed/test_quantization.py",
+        "rounding-to-a-byte", "leaves/mpi/row_kernels.py", "np.rint(values", "np.floor(values",
+        "leaves/mpi/test_quantization.py",
     ),
     Mutant(
-        "sum-of-own-rows", "distributed/quantized_sum.py", "own[...] = 0", "own[...] *= 1",
-        "distributed/test_quantization.py::test_sum_errs_by_at_most_half_a_step_per_rank_and_is_equal_on_all",
+        "sum-of-own-rows", "leaves/mpi/quantized_sum.py", "own[...] = 0", "own[...] *= 1",
+        "leaves/mpi/test_quantization.py::test_sum_errs_by_at_most_half_a_step_per_rank_and_is_equal_on_all",
     ),
     Mutant(
-        "rows-that-are-due", "distributed/synchronization.py", "(number & -number)", "number",
-        "distributed/test_synchronization.py",
+        "rows-that-are-due", "leaves/mpi/synchronization.py", "(number & -number)", "number",
+        "leaves/mpi/test_synchronization.py",
     ),
     Mutant(
-        "least-share", "distributed/synchronization.py", "1 / ranks, 1.0)", "0.0, 1.0)",
-        "distributed/test_synchronization.py",
+        "least-share", "leaves/mpi/synchronization.py", "1 / ranks, 1.0)", "0.0, 1.0)",
+        "leaves/mpi/test_synchronization.py",
     ),
     Mutant(
-        "class-of-an-agreed-error", "distributed/agreement.py", 'known.get(failure["class"]) or next(', "next(",
-        "distributed/test_agreement.py",
+        "class-of-an-agreed-error", "leaves/mpi/agreement.py", 'known.get(failure["class"]) or next(', "next(",
+        "leaves/mpi/test_agreement.py",
     ),
     Mutant(
         "end-of-a-stretch", "text/text_files.py", "return at + newline + 1", "return at + newline + 2",
-        "distributed/test_division.py",
+        "leaves/mpi/test_division.py",
     ),
     # evaluation
     Mutant(
-        "point-at-the-limit", "evaluation/tradeoff.py", "point.seconds <= limit", "point.seconds < limit",
-        "evaluation/test_tradeoff.py",
+        "point-at-the-limit", "leaves/compare/tradeoff.py", "point.seconds <= limit", "point.seconds < limit",
+        "leaves/compare/test_tradeoff.py",
     ),
     Mutant(
-        "distance-from-the-optimum", "evaluation/objective_checks.py", "MAX_KL_NATS = 0.015", "MAX_KL_NATS = 15.0",
-        "evaluation/test_objective_checks.py::test_wrong_losses_of_a_window_objective_fail_only_what_it_learns",
+        "distance-from-the-optimum", "leaves/compare/objective_checks.py", "MAX_KL_NATS = 0.015", "MAX_KL_NATS = 15.0",
+        "leaves/compare/test_objective_checks.py::test_wrong_losses_of_a_window_objective_fail_only_what_it_learns",
     ),
     # pictures
     Mutant(
-        "label-on-a-labels-point", "pictures/labels.py", "            used += 2\n", "            used += 1\n",
-        "pictures/test_labels.py",
+        "label-on-a-labels-point", "leaves/pictures/labels.py", "            used += 2\n", "            used += 1\n",
+        "leaves/pictures/test_labels.py",
     ),
     Mutant(
-        "progress-before-a-resume", "pictures/run_logs.py", "while progress and progress[-1][0].words >= words",
-        "while progress and progress[-1][0].words < words", "pictures/test_run_logs.py",
+        "progress-before-a-resume", "leaves/pictures/run_logs.py", "while progress and progress[-1][0].words >= words",
+        "while progress and progress[-1][0].words < words", "leaves/pictures/test_run_logs.py",
     ),
     # compat
     Mutant(
-        "mean-of-a-context", "compat/scoring.py", "hidden = hidden / len(rows)", "hidden = hidden * len(rows)",
-        "compat/test_word2vec.py::test_predicted_words_follow_the_softmax_of_the_output_vectors",
+        "mean-of-a-context", "leaves/gensim/scoring.py", "hidden = hidden / len(rows)", "hidden = hidden * len(rows)",
+        "leaves/gensim/test_word2vec.py::test_predicted_words_follow_the_softmax_of_the_output_vectors",
     ),
     Mutant(
-        "copy-of-a-claimed-model", "compat/claim.py", '{**vars(self), "is_training": False, "_owner": None}',
-        "{**vars(self)}", "compat/test_claim.py::test_a_copy_that_a_callback_makes_can_be_trained",
+        "copy-of-a-claimed-model", "leaves/gensim/claim.py", '{**vars(self), "is_training": False, "_owner": None}',
+        "{**vars(self)}", "leaves/gensim/test_claim.py::test_a_copy_that_a_callback_makes_can_be_trained",
     ),
     Mutant(
-        "number-that-is-nan", "compat/parameters.py", "not low <= value <= high or", "value < low or value > high or",
-        "compat/test_word2vec.py::test_parameters_out_of_range_are_named",
+        "number-that-is-nan", "leaves/gensim/parameters.py", "not low <= value <= high or",
+        "value < low or value > high or",
+        "leaves/gensim/test_word2vec.py::test_parameters_out_of_range_are_named",
     ),
     # commands
     Mutant(

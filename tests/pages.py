@@ -1,4 +1,4 @@
-"""The code shown in the guides, and helpers to change it."""
+"""The code of the guides, and helpers to change it."""
 
 import re
 
@@ -19,6 +19,7 @@ def modules(page):
 
 
 OBJECTIVES, ARCHITECTURES = (modules(page) for page in PAGES)
+OBJECTIVES["smoothed.py"] = (snippets.ROOT / "examples/smoothed.py").read_text(encoding="utf-8")
 RANKING, SMOOTHED, SIDED = OBJECTIVES["ranking.py"], OBJECTIVES["smoothed.py"], ARCHITECTURES["sided.py"]
 
 

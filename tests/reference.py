@@ -15,7 +15,7 @@ import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_kernel import Windows, reach_of, read_sentence
-from w2vtrain.evaluation import objective_steps
+from w2vtrain.leaves.compare import objective_steps
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem

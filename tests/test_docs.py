@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pages import ARCHITECTURES, OBJECTIVES, PAGES, SIDED, SMOOTHED, blocks, changed
 
-from w2vtrain.evaluation import architecture_checks
-from w2vtrain.evaluation.objective_steps import Finding
+from w2vtrain.leaves.compare import architecture_checks
+from w2vtrain.leaves.compare.objective_steps import Finding
 
 ROOT = Path(__file__).parent.parent
 ADDED = "ranking or smoothed or sided"
@@ -20,11 +20,12 @@ ADDED = "ranking or smoothed or sided"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with the modules of both guides and the beginning of the demo corpus."""
+    """Return a folder with the modules of both guides, the examples and the beginning of the demo corpus."""
     folder = tmp_path_factory.mktemp("docs")
     for name, code in (OBJECTIVES | ARCHITECTURES).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(code, encoding="utf-8")
+    (folder / "examples").symlink_to(ROOT / "examples")
     (folder / "data").mkdir()
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8")
     (folder / "data/simplewiki.txt").write_text(text[:300_000], encoding="utf-8")

@@ -12,28 +12,28 @@ if TYPE_CHECKING:
     from w2vtrain.api import continue_training as continue_training
     from w2vtrain.api import find_phrases as find_phrases
     from w2vtrain.api import train as train
-    from w2vtrain.compat.callbacks import CallbackAny2Vec as CallbackAny2Vec
-    from w2vtrain.compat.fasttext import FastText as FastText
-    from w2vtrain.compat.fasttext import load_facebook_model as load_facebook_model
-    from w2vtrain.compat.fasttext import load_facebook_vectors as load_facebook_vectors
-    from w2vtrain.compat.fasttext import save_facebook_model as save_facebook_model
-    from w2vtrain.compat.fasttext_vectors import FastTextKeyedVectors as FastTextKeyedVectors
-    from w2vtrain.compat.line_sentence import LineSentence as LineSentence
-    from w2vtrain.compat.line_sentence import PathLineSentences as PathLineSentences
-    from w2vtrain.compat.line_sentence import Text8Corpus as Text8Corpus
-    from w2vtrain.compat.word2vec import Word2Vec as Word2Vec
     from w2vtrain.embeddings.keyed_vectors import KeyedVectors as KeyedVectors
     from w2vtrain.embeddings.model import Model as Model
     from w2vtrain.embeddings.model import load as load
     from w2vtrain.embeddings.model import load_model as load_model
     from w2vtrain.embeddings.model import save_model as save_model
     from w2vtrain.errors import W2VError as W2VError
-    from w2vtrain.evaluation.architecture_checks import check_architecture as check_architecture
-    from w2vtrain.evaluation.objective_checks import check_objective as check_objective
     from w2vtrain.formats.vectors import Vectors as Vectors
     from w2vtrain.formats.vectors import read_vectors as read_vectors
     from w2vtrain.formats.vectors import write_vectors as write_vectors
-    from w2vtrain.graphs.walks import Walks as Walks
+    from w2vtrain.leaves.compare.architecture_checks import check_architecture as check_architecture
+    from w2vtrain.leaves.compare.objective_checks import check_objective as check_objective
+    from w2vtrain.leaves.gensim.callbacks import CallbackAny2Vec as CallbackAny2Vec
+    from w2vtrain.leaves.gensim.fasttext import FastText as FastText
+    from w2vtrain.leaves.gensim.fasttext import load_facebook_model as load_facebook_model
+    from w2vtrain.leaves.gensim.fasttext import load_facebook_vectors as load_facebook_vectors
+    from w2vtrain.leaves.gensim.fasttext import save_facebook_model as save_facebook_model
+    from w2vtrain.leaves.gensim.fasttext_vectors import FastTextKeyedVectors as FastTextKeyedVectors
+    from w2vtrain.leaves.gensim.line_sentence import LineSentence as LineSentence
+    from w2vtrain.leaves.gensim.line_sentence import PathLineSentences as PathLineSentences
+    from w2vtrain.leaves.gensim.line_sentence import Text8Corpus as Text8Corpus
+    from w2vtrain.leaves.gensim.word2vec import Word2Vec as Word2Vec
+    from w2vtrain.leaves.graphs.walks import Walks as Walks
     from w2vtrain.text.phrase_table import CONNECTOR_WORDS as CONNECTOR_WORDS
     from w2vtrain.text.phrase_table import PhraseTable as PhraseTable
     from w2vtrain.training.compile_ahead import warmup as warmup
@@ -44,18 +44,18 @@ _NAMES = {
     "text.phrase_table": ("PhraseTable", "CONNECTOR_WORDS"),
     "training.events": ("Events",),
     "training.compile_ahead": ("warmup",),
-    "evaluation.objective_checks": ("check_objective",),
-    "evaluation.architecture_checks": ("check_architecture",),
+    "leaves.compare.objective_checks": ("check_objective",),
+    "leaves.compare.architecture_checks": ("check_architecture",),
     "errors": ("W2VError",),
     "embeddings.keyed_vectors": ("KeyedVectors",),
     "embeddings.model": ("Model", "load", "load_model", "save_model"),
     "formats.vectors": ("Vectors", "read_vectors", "write_vectors"),
-    "graphs.walks": ("Walks",),
-    "compat.word2vec": ("Word2Vec",),
-    "compat.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
-    "compat.fasttext_vectors": ("FastTextKeyedVectors",),
-    "compat.callbacks": ("CallbackAny2Vec",),
-    "compat.line_sentence": ("LineSentence", "PathLineSentences", "Text8Corpus"),
+    "leaves.graphs.walks": ("Walks",),
+    "leaves.gensim.word2vec": ("Word2Vec",),
+    "leaves.gensim.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
+    "leaves.gensim.fasttext_vectors": ("FastTextKeyedVectors",),
+    "leaves.gensim.callbacks": ("CallbackAny2Vec",),
+    "leaves.gensim.line_sentence": ("LineSentence", "PathLineSentences", "Text8Corpus"),
 }
 """The public names of each module."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

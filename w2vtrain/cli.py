@@ -22,7 +22,7 @@ COMMANDS = {
     "Prepare text": {
         "vocab": ("commands.prepare:vocab", "Count the words of a text."),
         "phrases": ("commands.prepare:phrases", "Find phrases in a text, and join them to words."),
-        "walks": ("graphs.walks_command:walks", "Print random walks over a graph."),
+        "walks": ("leaves.graphs.walks_command:walks", "Print random walks over a graph."),
     },
     "Query vectors": {
         "neighbors": ("commands.query:neighbors", "Print the words nearest to a word."),
@@ -41,8 +41,8 @@ COMMANDS = {
     },
     "Look at runs and files": {
         "info": ("commands.info:info", "Print what a file or a run folder is."),
-        "plot": ("pictures.plot_command:plot", "Draw curves of runs, a map of words, or counts of words."),
-        "report": ("pictures.report_command:report", "Write a web page about a run, a model or vectors."),
+        "plot": ("leaves.pictures.plot_command:plot", "Draw curves of runs, a map of words, or counts of words."),
+        "report": ("leaves.pictures.report_command:report", "Write a web page about a run, a model or vectors."),
     },
     "Convert files": {
         "convert": ("commands.convert:convert", "Write vectors in another format, or changed."),
@@ -50,8 +50,8 @@ COMMANDS = {
     "Choose settings": {
         "objectives": ("commands.objectives:objectives", "List the output objectives, or explain or check one."),
         "architectures": ("commands.objectives:architectures", "List the architectures, or explain or check one."),
-        "compare": ("evaluation.compare_command:compare", "Train objectives side by side and print a table."),
-        "bench": ("evaluation.bench_command:bench", "Compare speed and accuracy with other systems."),
+        "compare": ("leaves.compare.compare_command:compare", "Train objectives side by side and print a table."),
+        "bench": ("leaves.compare.bench_command:bench", "Compare speed and accuracy with other systems."),
     },
     "Help": {
         "help": ("commands.help:help_", "Print the help of a command."),

@@ -115,7 +115,7 @@ class Settings:
         " only Unicode words (simple).",
     )  # fmt: skip
     phrases: str | None = text_setting(
-        None, FileName(), "Join the phrases of this table, which `w2vtrain phrases --save-table` writes, to words."
+        None, FileName(), "Join each phrase in this table, which `w2vtrain phrases --save-table` writes, into one word."
     )
     min_count: int = text_setting(5, Whole(1, 10**12), "Ignore words that occur fewer times than this.")
     max_vocab: int | None = text_setting(

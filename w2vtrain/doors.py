@@ -12,19 +12,19 @@ from typing import Any
 from w2vtrain.errors import ConfigError
 
 LEAVES = {
-    "tables": "w2vtrain.tables.source",
-    "frames": "w2vtrain.tables.frames",
-    "tables of vectors": "w2vtrain.tables.vectors",
-    "spacy": "w2vtrain.export.spacy",
-    "model2vec": "w2vtrain.export.model2vec",
-    "tensorboard": "w2vtrain.export.tensorboard",
-    "mpi": "w2vtrain.distributed.mpi",
-    "ranks": "w2vtrain.distributed.ranks",
-    "objective checks": "w2vtrain.evaluation.objective_checks",
-    "architecture checks": "w2vtrain.evaluation.architecture_checks",
-    "comparisons": "w2vtrain.evaluation.comparison",
-    "graphs": "w2vtrain.graphs.walks",
-    "gensim": "w2vtrain.compat.conversion",
+    "tables": "w2vtrain.leaves.tables.source",
+    "frames": "w2vtrain.leaves.tables.frames",
+    "tables of vectors": "w2vtrain.leaves.tables.vectors",
+    "spacy": "w2vtrain.leaves.export.spacy",
+    "model2vec": "w2vtrain.leaves.export.model2vec",
+    "tensorboard": "w2vtrain.leaves.export.tensorboard",
+    "mpi": "w2vtrain.leaves.mpi.mpi",
+    "ranks": "w2vtrain.leaves.mpi.ranks",
+    "objective checks": "w2vtrain.leaves.compare.objective_checks",
+    "architecture checks": "w2vtrain.leaves.compare.architecture_checks",
+    "comparisons": "w2vtrain.leaves.compare.comparison",
+    "graphs": "w2vtrain.leaves.graphs.walks",
+    "gensim": "w2vtrain.leaves.gensim.conversion",
 }
 TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 """Suffixes of files that are tables."""

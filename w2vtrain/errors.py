@@ -17,7 +17,7 @@ EXIT_CODES = {
     70: ("internal error", "A bug, or an error in user code."),
     71: (
         "out of memory, or another operating system error",
-        "Reported before training if possible; limits of `ulimit -v` and control groups count.",
+        "Reported before training if possible; limits of `ulimit -v` and cgroups count.",
     ),
     73: ("output exists, cannot be created or is in use", "`--force` overwrites."),
     74: (
@@ -26,7 +26,7 @@ EXIT_CODES = {
     ),
     75: (
         "stopped by a signal",
-        "Give the same command again: a saved run continues, as with `w2vtrain resume`.",
+        "Run the same command again: a saved run continues, as with `w2vtrain resume`.",
     ),
     76: ("training diverged", "A loss or a weight is NaN or infinite; the message names the learning rate."),
     78: ("invalid setting, or user code not named on the command line", "All invalid settings are named at once."),

@@ -6,9 +6,9 @@ from pages import SIDED, changed
 import w2vtrain
 from w2vtrain import architectures
 from w2vtrain.errors import BelowThreshold
-from w2vtrain.evaluation import architecture_checks
-from w2vtrain.evaluation.architecture_checks import findings
-from w2vtrain.evaluation.objective_steps import Finding
+from w2vtrain.leaves.compare import architecture_checks
+from w2vtrain.leaves.compare.architecture_checks import findings
+from w2vtrain.leaves.compare.objective_steps import Finding
 
 IN_PLACE = """    @staticmethod
     def in_place() -> bool:

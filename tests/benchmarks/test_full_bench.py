@@ -18,7 +18,7 @@ from programs import ProgramJob, arguments
 from snippets import fake_word2vec
 
 from w2vtrain.errors import ConfigError, Relayed
-from w2vtrain.evaluation.systems import Job
+from w2vtrain.leaves.compare.systems import Job
 
 FOLDER = str(Path(bench.__file__).parent)
 
@@ -73,7 +73,7 @@ def test_programs_take_turns_and_what_limits_each_job_is_shown(corpus, tmp_path,
         return Observed(job, 1000, cpu, wall, cpu, wall, 1 << 20, {"analogies": 0.1}, **more)
 
     monkeypatch.setattr(bench, "observe", made_up)
-    monkeypatch.setattr("w2vtrain.evaluation.speed.warm_up", lambda job: None)
+    monkeypatch.setattr("w2vtrain.leaves.compare.speed.warm_up", lambda job: None)
     done = run(
         corpus, "--systems", "w2vtrain", "--program", f"pword2vec={sys.executable}", "--models", "skipgram",
         "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,

@@ -18,9 +18,9 @@ from limits import (
 )
 from reference import huffman_lengths
 
-from w2vtrain.evaluation.systems import Job
 from w2vtrain.kernels.llvm import LANES
 from w2vtrain.kernels.rows import padded_rows
+from w2vtrain.leaves.compare.systems import Job
 
 
 def test_measured_limits_count_the_work_that_is_done(monkeypatch):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from observed import Observed
 
-from w2vtrain.evaluation.systems import Job
+from w2vtrain.leaves.compare.systems import Job
 
 
 def test_operations_and_rows_are_per_cpu_second_of_training():

@@ -5,7 +5,7 @@ from limits import Limits
 from observed import Observed
 from roofline import Shares, limiting, scaling, shares
 
-from w2vtrain.evaluation.systems import Job
+from w2vtrain.leaves.compare.systems import Job
 
 LIMITS = Limits(flops=100.0, triad=1.0, rows=10.0)
 TASK = "skipgram neg, 5 noise words"

@@ -232,7 +232,7 @@ def test_stability_and_diff_print_words_as_text_and_json(w2vtrain_here, folder):
 def test_diff_aligns_two_languages_by_pairs_and_writes_the_rotated_vectors(w2vtrain_here, tmp_path):
     (tmp_path / "en.txt").write_text("king 1 0\nqueen 0.9 0.2\nriver 0 1\nwater 0.1 3\n")
     (tmp_path / "de.txt").write_text("koenig 0 1\nkoenigin 0.2 0.9\nfluss 1 0\nwasser 3 0.1\n")
-    (tmp_path / "pairs.tsv").write_text("# pairs\nking\tkoenig\nqueen koenigin 1.0\n\nriver\tfluss\nno\tnein\n")
+    (tmp_path / "pairs.tsv").write_text("# pairs\nking\tkoenig\nqueen\tkoenigin\t1.0\n\nriver\tfluss\nno\tnein\n")
     command = ["diff", "en.txt", "de.txt", "--pairs", "pairs.tsv"]
     code, out, err = w2vtrain_here([*command, "-o", "aligned.vec"], tmp_path)
     assert (code, sorted(out.splitlines())) == (

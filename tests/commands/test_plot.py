@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from w2vtrain.formats.vectors import write_vectors
-from w2vtrain.pictures import figures, projection
+from w2vtrain.leaves.pictures import figures, projection
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")

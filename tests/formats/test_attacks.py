@@ -133,7 +133,7 @@ for name in sys.argv[1:]:
 ENDLESS = """
 import resource, sys
 from pathlib import Path
-from w2vtrain.evaluation import comparison, trial
+from w2vtrain.leaves.compare import comparison, trial
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.formats.vectors import Vectors

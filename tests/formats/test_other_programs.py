@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from w2vtrain import errors, read_vectors, write_vectors
-from w2vtrain.export.spacy import hash64
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.precision import mean_cosine
+from w2vtrain.leaves.export.spacy import hash64
 
 WORDS = ["the", "königlich", "of", "</s>", "x"]
 MATRIX = np.random.default_rng(3).normal(size=(5, 6)).astype(np.float32)
@@ -162,6 +162,8 @@ def test_the_projector_gets_numbers_and_metadata_with_a_header_only_for_two_colu
     write_vectors(tmp_path / "v.tsv", WORDS, MATRIX)
     np.testing.assert_array_equal(np.loadtxt(tmp_path / "v.tsv", np.float32, delimiter="\t"), MATRIX)
     assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines() == WORDS
+    write_vectors(tmp_path / "v.tsv", ["\ufeffthe", *WORDS[1:]], MATRIX, force=True)  # of which a browser removes one
+    assert (tmp_path / "v.metadata.tsv").read_text("utf-8-sig").splitlines() == ["\ufeffthe", *WORDS[1:]]
     write_vectors(tmp_path / "v.tsv", WORDS, MATRIX, counts=COUNTS, force=True)
     assert (tmp_path / "v.metadata.tsv").read_text("utf-8").splitlines()[:2] == ["word\tcount", "the\t9"]
 
@@ -252,7 +254,7 @@ def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path, monkeypatch)
     def fails(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("w2vtrain.export.model2vec.orjson.dumps", fails, raising=False)
+    monkeypatch.setattr("w2vtrain.leaves.export.model2vec.orjson.dumps", fails, raising=False)
     with pytest.raises((errors.WriteError, AttributeError), match="No space left"):
         write_vectors(folder, WORDS[:2], MATRIX[:2], "model2vec", force=True)
     assert words_in(folder) == WORDS

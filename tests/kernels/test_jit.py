@@ -193,7 +193,7 @@ ANY_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows has access li
 ROOT = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can change the owner of a file")
 SPOIL = {
     "owner": pytest.param(lambda path: os.chown(path, 12345, -1), "user 12345 owns it", marks=ROOT),
-    "mode": pytest.param(lambda path: path.chmod(0o777), "everyone can write to it", marks=ANY_POSIX),
+    "mode": pytest.param(lambda path: path.chmod(0o776), "everyone can write to it", marks=ANY_POSIX),
 }
 
 

@@ -14,7 +14,7 @@ from reference import COUNTS, begun, hidden_vectors, problem_of
 from w2vtrain import objectives
 from w2vtrain.architectures import architectures
 from w2vtrain.errors import ConfigError
-from w2vtrain.evaluation import objective_checks, objective_steps
+from w2vtrain.leaves.compare import objective_checks, objective_steps
 from w2vtrain.objectives.contract import ARCHITECTURES
 
 SIZE, DIM = 11, 16

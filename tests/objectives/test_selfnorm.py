@@ -5,7 +5,7 @@ import pytest
 from reference import COUNTS, begun, check_steps, hidden_vectors, problem_of
 from scipy.special import logsumexp
 
-from w2vtrain.evaluation.objective_steps import Block, gradients_of
+from w2vtrain.leaves.compare.objective_steps import Block, gradients_of
 from w2vtrain.objectives.infrequent_norm import InfrequentNorm
 from w2vtrain.objectives.selfnorm import SelfNorm
 

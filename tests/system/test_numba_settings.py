@@ -20,7 +20,7 @@ if sys.argv[1] == "first":
     import numba
 import w2vtrain
 os.chdir("there")
-w2vtrain.train([["a", "b", "c"]] * 99, min_count=1, vector_size=8, threads=1)
+w2vtrain.train([["a", "b", "c"]] * 99, min_count=1, vector_size=8, threads=1, sample=0)
 import numba
 numba.njit(lambda x: x)(1)
 print([numba.config.CHROME_TRACE, numba.config.DISABLE_JIT])

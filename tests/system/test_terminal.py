@@ -19,7 +19,7 @@ import w2vtrain
 from w2vtrain import cli
 from w2vtrain.commands.shell import explained
 from w2vtrain.embeddings.model import Model, save_model
-from w2vtrain.evaluation import comparison
+from w2vtrain.leaves.compare import comparison
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
 from w2vtrain.training.state import PerplexityScore
@@ -111,7 +111,7 @@ def test_error_messages_usage_errors_and_tracebacks_are_escaped():
         assert "\x1b" not in shown
         assert "\\x1b" in shown
         assert piped(*arguments, code=code)[1].splitlines()[-1].startswith(b"w2vtrain: error: ")
-    assert b"\x1b]0;title" in piped("info", EVIL[0], code=66)[1]
+    assert b"\\x1b]0;title" in piped("info", EVIL[0], code=66)[1], "a log is read on a terminal later"
 
 
 @linux

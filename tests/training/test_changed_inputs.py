@@ -68,8 +68,9 @@ def test_what_a_run_writes_is_outside_of_its_corpus(w2vtrain, tmp_path, more):
     """Otherwise, the run folder, and the vectors of the run before, would be read as text."""
     (tmp_path / "corpus").mkdir()
     (tmp_path / "text.txt").rename(tmp_path / "corpus/text.txt")
-    code, said = w2vtrain(*[word.replace("text.txt", "corpus") for word in FIT], *more)
-    assert (code, "is inside corpus, whose files are the corpus" in said) == (2, True), said
+    for source, place in (("corpus", "is inside corpus"), ("corpus/*", "matches corpus/*")):
+        code, said = w2vtrain(*[word.replace("text.txt", source) for word in FIT], *more)
+        assert (code, f"{place}, whose files are the corpus" in said) == (2, True), said
     assert [path.name for path in (tmp_path / "corpus").iterdir()] == ["text.txt"]
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from w2vtrain.api import continue_training, train
-from w2vtrain.compat.word2vec import Word2Vec
 from w2vtrain.config import Settings, resolve, validated
 from w2vtrain.embeddings.model import load_model, save_model
 from w2vtrain.errors import ConfigError, ResourceError
+from w2vtrain.leaves.gensim.word2vec import Word2Vec
 from w2vtrain.text.sentences import Sentences
 from w2vtrain.training import space, trainer
 from w2vtrain.training.events import Events

@@ -166,13 +166,9 @@ class Console:
             f"corpus      {stats.token_count:,} words in {stats.lines:,} lines, {stats.bytes_read:,} bytes,"
             f" read in {duration(seconds)}"
         )
-        odd = {"tokens over 1,000 bytes skipped": stats.overlong, "tokens of invalid UTF-8 repaired": stats.invalid}
-        odd["NUL bytes treated as white space"] = stats.nul
-        odd["sentences split at --max-sentence"] = stats.cut
-        odd["files grew during reading: read up to their initial size"] = stats.grown
-        for problem, count in odd.items():
-            if count:
-                self.say(f"            {count:,} {problem}")
+        cut = [f"{stats.cut:,} sentences split at --max-sentence"] if stats.cut else []
+        for oddity in [*stats.oddities(), *cut]:
+            self.say(f"            {oddity}")
         share = ids.words / max(1, stats.token_count)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
         self.notice = threading.Timer(1.0, self.say, ["weights     initializing ..."])

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import Export
 from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.request import STATED, FitRequest, encoding_folder, is_stream
@@ -224,16 +224,7 @@ def check_files(request: FitRequest, planned: Plan) -> None:
     named = [request.read_vocab, request.init_from, request.config, settings.phrases, *settings.options.values()]
     named += filter(is_code, (settings.objective, settings.architecture))
     check_different(request.files, [*paths, *(name for name in named if name and isinstance(name, str))])
-    check_outside(request)
-
-
-def check_outside(request: FitRequest) -> None:
-    """Raise UsageError for an output or a run folder in a folder of the corpus: a run would read it as text."""
-    for source in request.sources:
-        for file in [*request.locks, *([str(request.run_folder)] if request.run_folder else [])]:
-            path, folder = Path(os.path.realpath(file)), Path(os.path.realpath(source))
-            if folder.is_dir() and folder in path.parents:
-                raise UsageError(f"{file}: is inside {source}, whose files are the corpus; choose another folder")
+    check_outside([*request.locks, *([str(request.run_folder)] if request.run_folder else [])], request.sources)
 
 
 def check_folders(request: FitRequest) -> None:

@@ -1,6 +1,6 @@
 """The commands `objectives` and `architectures`: list them, or explain or check one.
 
-The checks are in evaluation/objective_checks.py and architecture_checks.py.
+The checks are in leaves/compare/objective_checks.py and architecture_checks.py.
 """
 
 import inspect

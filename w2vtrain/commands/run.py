@@ -1,6 +1,6 @@
 """Carry out what a `fit` command asks for: join the ranks of an MPI job, train as planned, and write the results.
 
-fit_plan.py decides what to do, training/trainer.py trains, and outputs.py writes. distributed/ has what ranks exchange.
+fit_plan.py decides what to do, training/trainer.py trains, and outputs.py writes. leaves/mpi/ has what ranks exchange.
 """
 
 import json
@@ -42,6 +42,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
     """
     with ranks_for(request) as ranks:
         planned = plan_fit(request, {} if resumed else os.environ, ranks)
+        request = planned.request  # with the origins of the settings
         if request.print_config:
             print_settings(planned)
             return

@@ -26,7 +26,8 @@ class HierarchicalNegative(NamedTuple):
 
     Each inner node of the tree has an output row, and so has each word; the rows of the nodes come first. The input
     rows change by the sum of both gradients, as in word2vec.c; gensim changes them after each of the two losses. P(w|h)
-    is the tree's, so the rows of the words affect perplexity only through the input rows that they train.
+    is computed from the tree alone, so the rows of the words affect perplexity only through the input rows that they
+    train.
     """
 
     tree: Hierarchical  # the objective hs

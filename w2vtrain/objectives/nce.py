@@ -94,7 +94,7 @@ class NoiseContrastive(NamedTuple):
 
     The noise words are drawn once per target and shared by its context words; with share_noise=n, they are drawn once
     for n neighboring targets. A draw that hits the target is kept, as the theory requires. With a pool, the targets of
-    a chunk draw from the words that the chunk has drawn from Q.
+    a chunk draw from words that were drawn from Q at its start.
     """
 
     accept: np.ndarray

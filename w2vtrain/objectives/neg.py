@@ -50,9 +50,9 @@ class Negative(NamedTuple):
     Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
     compositionality". A logistic classifier separates the target word (label 1) from k noise words (label 0).
 
-    The noise words are drawn once per window and shared by its context words (Ji et al. 2016). A draw that hits the
-    target is repeated, but at most REDRAWS times per window, because the target may have nearly all of Q's probability.
-    With a pool, the windows of a chunk draw from the words that the chunk has drawn from Q.
+    The noise words are drawn once per window and shared by its context words (Ji et al. 2016). If a draw hits the
+    target, another word is drawn, at most REDRAWS times per window, because the target may have nearly all of Q.
+    With a pool, the windows of a chunk draw from words that were drawn from Q at its start.
     """
 
     accept: np.ndarray

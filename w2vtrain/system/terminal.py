@@ -25,6 +25,8 @@ STANDARD_OUTPUT = "standard output"
 MAX_MESSAGE_LENGTH = 2000  # characters
 # C0 except for tab and newline, DEL, C1, lone surrogates, bidirectional controls.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+UNSAFE = re.compile(CONTROL.pattern.replace("\ud800-\udfff", ""))
+"""The same without surrogates, in messages: a name that is not UTF-8 passes through pipes as it is."""
 LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 ENCODING_ERRORS = "w2vtrain-bytes-or-escapes"
 
@@ -48,8 +50,11 @@ def warning(text: str) -> None:
 
 
 def one_line(message: str) -> str:
-    """Return a message as one line, cut to MAX_MESSAGE_LENGTH: a damaged file may have made it very long."""
-    line = " ".join(message.splitlines())
+    """Return a message as one line, cut to MAX_MESSAGE_LENGTH: a damaged file may have made it very long.
+
+    Control characters, as names of files may have, are escapes; bytes that are not UTF-8 stay as they are.
+    """
+    line = UNSAFE.sub(_escape, " ".join(message.splitlines()))
     return line if len(line) <= MAX_MESSAGE_LENGTH else f"{line[:MAX_MESSAGE_LENGTH]}..."
 
 

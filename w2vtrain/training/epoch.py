@@ -56,8 +56,8 @@ class Order:
 class Clock:
     """How long a run has trained, and when its time is over: by the clock on the wall, while it trains.
 
-    limit: seconds, or None; spent: seconds of training up to the last `stop`. evaluation/cpu_clock.py counts CPU
-    seconds instead, and distributed/rounds.py the seconds of rank 0.
+    limit: seconds, or None; spent: seconds of training up to the last `stop`. leaves/compare/cpu_clock.py counts CPU
+    seconds instead, and leaves/mpi/rounds.py the seconds of rank 0.
     """
 
     def __init__(self, limit: float | None) -> None:

@@ -34,8 +34,8 @@ class Phase(Enum):
 
     STARTING = "ends the run before it reads anything"
     PREPARING = "ends the run at once"
-    TRAINING = "saves a checkpoint and ends the run when training pauses"
-    WRITING = "changes nothing"
+    TRAINING = "saves a checkpoint and ends the run, usually within a second"
+    WRITING = "is ignored"
 
 
 class Run:

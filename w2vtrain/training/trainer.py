@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Alone:
-    """The processes that train together: this one alone. distributed/ranks.py has the ranks of an MPI job.
+    """The processes that train together: this one alone. leaves/mpi/ranks.py has the ranks of an MPI job.
 
     size: the number of processes; leads: whether this one owns the run folder, the outputs and the console; copies: of
     the weights that it keeps in memory besides those of the engine; run: of a process without a run folder, with what

@@ -245,8 +245,8 @@ def check_promise(path: str | Path, sniffed: Sniff, lenient: bool, smallest: Cal
             if sniffed.compression:
                 but = f"{sniffed.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
             raise TruncatedFile(
-                f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least {needed:,} bytes, but"
-                f" {but}"
+                f"{path}:1: the header promises {rows:,} vectors of {dim:,} values, at least"
+                f" {needed + sniffed.start:,} bytes, but {but}"
             )
     return dim
 

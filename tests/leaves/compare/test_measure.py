@@ -1,0 +1,48 @@
+"""A measurement: the figures computed from it, and the scores of vectors."""
+
+import numpy as np
+import pytest
+
+from w2vtrain.errors import Relayed
+from w2vtrain.formats.vectors import Vectors
+from w2vtrain.leaves.compare import measure
+from w2vtrain.leaves.compare.systems import Job
+from w2vtrain.system.children import ChildEnded
+
+
+def test_speeds_of_a_measurement(monkeypatch):
+    def train(*_):
+        training, whole = {"training_cpu": 2.0, "training_wall": 1.0}, {"whole_cpu": 3.0, "whole_wall": 2.0}
+        return {"words": 10, "peak_memory": 1, **training, **whole}
+
+    monkeypatch.setattr(measure, "run_child", train)
+    monkeypatch.setattr(measure, "read_vectors", lambda _: None)
+    monkeypatch.setattr(measure, "evaluate", lambda *_: {})
+    measured = measure.measure(Job("gensim", "cbow", "neg", "corpus"))
+    assert (measured.speed, measured.wall_speed, measured.read_speed) == (5, 10, None)
+    assert measured.record()["wall_speed"] == 10
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [(Relayed("training diverged", 76), "training diverged", 76), (ChildEnded(1), "see its message above", 70)],
+)
+def test_a_training_that_fails_is_named_and_has_its_exit_code(monkeypatch, error, message, code):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(measure, "run_child", fail)
+    with pytest.raises(Relayed, match=f"^gensim could not train cbow with neg: {message}$") as raised:
+        measure.measure(Job("gensim", "cbow", "neg", "corpus"))
+    assert raised.value.exit_code == code
+
+
+def test_vectors_are_scored_with_a_standard_error_of_analogies(tmp_path):
+    words = ["man", "king", "woman", "queen"]
+    vectors = Vectors(words, np.array([[0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1.1]], np.float32))
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": s\nman king woman queen\nwoman queen man king\nman woman king king\n")
+    found = measure.evaluate(vectors, str(questions), ())
+    assert list(found) == ["analogies", "analogies standard error"]
+    assert found["analogies"] == pytest.approx(2 / 3)
+    assert 0 < found["analogies standard error"] < 1

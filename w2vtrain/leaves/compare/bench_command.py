@@ -1,0 +1,191 @@
+"""The command `bench`: print each measurement as it arrives, and a table at the end.
+
+The measurements are made in evaluation/speed.py; evaluation/tradeoff.py compares their scores. benchmarks/bench.py of
+the repository measures and shows more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.options import CODES, COUNT, command, scored_options
+from w2vtrain.commands.shell import imports
+from w2vtrain.errors import ConfigError, UsageError, shown
+from w2vtrain.parsers import MAX_LEARNING_RATE, MAX_SECONDS, MAX_WORDS, Number, Real, Whole
+from w2vtrain.system.files import check_writable, write_json
+from w2vtrain.system.terminal import echo
+
+if TYPE_CHECKING:
+    from w2vtrain.leaves.compare.measure import Measurement
+    from w2vtrain.leaves.compare.speed import Bench
+    from w2vtrain.leaves.compare.systems import Job
+    from w2vtrain.leaves.compare.tradeoff import Point
+
+THREADS, REPEATS = Whole(1, 1024), Whole(1, MAX_WORDS)
+RATE, SECONDS = Real(0.0, MAX_LEARNING_RATE), Real(0.0, MAX_SECONDS)
+
+
+@command(epilog=CODES)
+@click.argument("corpus")
+@click.option(
+    "--systems", default="w2vtrain,gensim,fasttext", show_default=True, help="Systems to measure, if installed."
+)
+@click.option("--architectures", "--models", default="skipgram,cbow", show_default=True, help="As for `fit`.")
+@click.option("--objectives", default="neg,hs,nce", show_default=True, help="As for `fit`.")
+@click.option("--alpha", "alphas", multiple=True, metavar="SYSTEM=X", help="Learning rate of a system; repeatable.")
+@click.option("--seeds", type=COUNT, default=1, show_default=True, help="Training runs per job.")
+@click.option(
+    "--epochs", multiple=True, metavar="[SYSTEM=]N,...",
+    help="Passes over the corpus, or several numbers, each a run of its own: 1,3,10, and gensim=1,3 for one system;"
+    " repeatable.  [default: 1]",
+)  # fmt: skip
+@click.option(
+    "--negative", multiple=True, metavar="[SYSTEM=]N,...",
+    help="Noise words, or several numbers, as with --epochs; repeatable.  [default: 5]",
+)  # fmt: skip
+@click.option("--vector-size", type=COUNT, default=200, show_default=True, help="Dimensions.")
+@click.option("--subwords", is_flag=True, help="Train with n-grams of 3 to 6 characters in 2,000,000 buckets.")
+@click.option("--threads", default="1", show_default=True, help="Number of threads, or several: 1,2,4.")
+@scored_options
+@click.option(
+    "--within", metavar="SECONDS,...", default="30,60,120,300", show_default=True,
+    help="Times of the whole job for which the best setting of each system is printed.",
+)  # fmt: skip
+@click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also plot scores against the seconds of the whole job to FILE; needs w2vtrain[plot].",
+)
+def bench(corpus: str, **values: Any) -> None:
+    """Measure speed and accuracy of w2vtrain and other systems on CORPUS, which is plain text.
+
+    All jobs use window 5, sample 1e-3 and min count 5. Each runs in its own process, and systems and settings take
+    turns. With --questions or --pairs, the scores are listed beside the seconds of the whole job, from the text to
+    written vectors, and for each time of --within the setting of each system that has the highest mean of the scores,
+    of those that were measured.
+    """
+    with imports():
+        from w2vtrain.leaves.compare.speed import Bench
+    run(Bench(), corpus, **values)
+
+
+def run(
+    bench: Bench, corpus: str, architectures: str, objectives: str, seeds: int, json_file: str | None,
+    questions: str | None, pairs: tuple[str, ...], within: str, plot: str | None, **options: Any,
+) -> None:  # fmt: skip
+    """Measure, print each result as it arrives, and print the tables.
+
+    options: systems, alphas, threads, epochs and negative as on the command line, and settings of a Job.
+    """
+    from w2vtrain.leaves.compare import tradeoff
+    from w2vtrain.leaves.compare.figures import check_picture
+    from w2vtrain.system.json_text import json_text
+
+    files = [file for file in (json_file, plot) if file]
+    check_different(files, [file for file in (corpus, questions, *pairs) if file])
+    for file in files:
+        check_writable(file, force=True)
+    if plot and not (questions or pairs):
+        raise UsageError("--plot shows scores: add --questions or --pairs")
+    if plot:
+        check_picture(plot, "plot")
+    limits, jobs = _numbers("within", within, SECONDS), _jobs(bench, corpus, **options)
+    machine, results = bench.describe_machine(), []  # type: dict[str, Any], list[Measurement]
+    echo(json_text(machine), err=True)
+    try:
+        for m in bench.side_by_side(jobs, architectures.split(","), objectives.split(","), seeds, questions, pairs):
+            results.append(m)
+            echo(_line(m), err=True)
+    finally:  # a job that fails does not lose the measurements before it
+        points = tradeoff.points(results)
+        if json_file:
+            best = [
+                {"within": limit, "job": asdict(point.job), "seconds": point.seconds, "mean": point.mean}
+                for limit in limits for point in tradeoff.best(points, limit)
+            ]  # fmt: skip
+            record = {"machine": machine, "measurements": [m.record() for m in results], "best": best}
+            write_json(json_file, record, force=True)
+        _report(bench, results, points, limits)
+        if plot and points:
+            tradeoff.picture(points, Path(plot), bench.colors)
+
+
+def _report(bench: Bench, results: list[Measurement], points: list[Point], within: list[float]) -> None:
+    """Print the tables, ratios and remarks. points: of the results; within: limits of time, in seconds."""
+    from w2vtrain.leaves.compare import tradeoff
+    from w2vtrain.leaves.compare.comparison_tables import markdown
+
+    echo(markdown(bench.table(results)))
+    if points:
+        echo(markdown(tradeoff.table(points)))
+        echo("The highest mean score of each system within a time:\n")
+        echo(markdown(tradeoff.table_within(points, within)))
+    for line in [*tradeoff.equal_times(points), *bench.remarks(results)]:
+        echo(line)
+
+
+def _jobs(
+    bench: Bench, corpus: str, systems: str, threads: str, alphas: tuple[str, ...], epochs: tuple[str, ...],
+    negative: tuple[str, ...], **settings: Any,
+) -> list[Job]:  # fmt: skip
+    """Return a job per number of threads, noise words and epochs and requested system that is installed.
+
+    Raise ConfigError for an unknown system, or if none is installed.
+    """
+    from w2vtrain.leaves.compare.systems import Job
+
+    rates, wanted = _rates(alphas), systems.split(",")
+    passes, noise = _by_system("epochs", ("1", *epochs)), _by_system("negative", ("5", *negative))
+    if unknown := [name for name in [*wanted, *rates, *passes, *noise] if name not in {*bench.systems, ""}]:
+        raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(bench.systems)}")
+    installed = dict.fromkeys(filter(bench.is_installed, wanted))
+    if not installed:
+        raise ConfigError(f"systems: none of {', '.join(wanted)} is installed")
+    if missing := [name for name in wanted if name not in installed]:
+        echo(f"warning: not installed, so not measured: {', '.join(missing)}", err=True)
+    base = Job("w2vtrain", "skipgram", "neg", corpus, **settings)
+    jobs = [
+        replace(bench.job_of(name, base), alpha=rates.get(name), threads=t, negative=k, epochs=n)
+        for t in _numbers("threads", threads, THREADS) for name in installed
+        for k in noise.get(name, noise[""]) for n in passes.get(name, passes[""])
+    ]  # fmt: skip
+    return sorted(jobs, key=lambda job: (job.negative, job.epochs))  # systems with equal settings take turns
+
+
+def _numbers(option: str, text: str, parser: Number) -> list[Any]:
+    """Return the numbers in a text such as `1,2`, each once."""
+    try:
+        return list(dict.fromkeys(parser.parse(number) for number in text.split(",")))
+    except ValueError as error:
+        raise ConfigError(f"{option}: {error}, or several separated by commas, got {shown(text)}") from None
+
+
+def _by_system(option: str, texts: tuple[str, ...]) -> dict[str, list[int]]:
+    """Return numbers by system, from texts such as `gensim=1,3`, or `1,3` for all others, whose key is ""."""
+    pairs = (text.rpartition("=") for text in texts)
+    return {name: _numbers(option, numbers, REPEATS) for name, _, numbers in pairs}
+
+
+def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
+    """Return learning rates by system, from strings such as `gensim=0.05`."""
+    try:
+        rates = {name: RATE.parse(value) for name, _, value in (pair.partition("=") for pair in alphas)}
+        if all(rates.values()):
+            return rates
+    except ValueError:
+        pass
+    raise ConfigError(f"alpha: expected SYSTEM=NUMBER, with a positive number, got {', '.join(alphas)}")
+
+
+def _line(m: Measurement) -> str:
+    """Return a measurement in one line."""
+    texts = [f"{m.job.system} {m.job.name}, seed {m.job.seed}: {m.whole_wall:.1f} s"]
+    if m.speed and m.wall_speed:
+        texts.append(f"{m.speed:,.0f} words/CPU s {m.wall_speed:,.0f} words/s")
+    return " ".join([*texts, *(f"{name} {value:.4f}" for name, value in m.scores.items())])

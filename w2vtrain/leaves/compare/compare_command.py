@@ -1,0 +1,128 @@
+"""The command `compare`: train objectives side by side, and write tables and a plot.
+
+Training and measuring are in evaluation/comparison.py.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from w2vtrain.commands.options import (
+    CODES,
+    COMPARING,
+    COUNT,
+    Within,
+    command,
+    config_option,
+    given,
+    scored_options,
+    setting_options,
+)
+from w2vtrain.commands.shell import imports
+from w2vtrain.config import ROWS, Settings, resolve
+from w2vtrain.errors import ConfigError, OutputError
+from w2vtrain.parsers import MAX_SECONDS, Real, Whole
+from w2vtrain.system.machine import threads_of
+from w2vtrain.system.reading import open_input
+from w2vtrain.system.terminal import echo
+
+
+@command(epilog=CODES)
+@click.argument("corpus", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", required=True, metavar="DIR", help="Folder for results; those already there are reused."
+)
+@click.option(
+    "--heldout", required=True, metavar="FILE",
+    help="Text scored after each epoch or, with --seconds, at fractions of that CPU time.",
+)  # fmt: skip
+@click.option("--test", metavar="FILE", help="Text scored at the end.  [default: that of --heldout]")
+@click.option(
+    "--objectives", default="all", show_default=True, metavar="LIST",
+    help="Objectives, with options and settings in parentheses, as in `softmax, nce(negative=25, alpha=0.1)`.",
+)  # fmt: skip
+@click.option(
+    "--seeds", type=COUNT, default=1, show_default=True, metavar="N",
+    help="Train each objective N times, with seeds 1 to N.",
+)  # fmt: skip
+@click.option(
+    "--rates", metavar="LIST",
+    help="First try these learning rates with each objective and take the best, as in 0.02,0.05,0.1 or, as multiples of"
+    " its default, 0.5x,1x,2x.",
+)  # fmt: skip
+@click.option(
+    "--tune-seconds", type=Within(Real(0.1, MAX_SECONDS)), default=20, show_default=True,
+    help="CPU seconds of training for each of these tries.",
+)  # fmt: skip
+@click.option(
+    "--jobs", "at_once", type=Within(Whole(1, 1024)), default=1, show_default=True, metavar="N",
+    help="Train N objectives at a time, each on --threads threads.",
+)  # fmt: skip
+@scored_options
+@config_option
+@setting_options(*COMPARING)
+def compare(
+    corpus: tuple[str, ...], output: str, objectives: str, rates: str | None, config: str | None, **values: Any
+) -> None:
+    """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print a table.
+
+    --seconds are CPU seconds of training, summed over threads, so that other programs on the machine take nothing from
+    an objective. Compilation and scoring do not count; how long scoring will take is announced before it begins. The
+    table compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. The files
+    table.md, table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size
+    and memory. The picture, curves.png, needs w2vtrain[plot].
+    """
+    with imports():
+        from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports
+        from w2vtrain.leaves.compare.comparison_tables import busy, plain, unreliable
+        from w2vtrain.leaves.compare.contenders import contenders
+        from w2vtrain.leaves.compare.figures import INSTALL, can_draw
+        from w2vtrain.training.inputs import corpus_of
+    settings = _budgeted(given(values, COMPARING), config, values["at_once"])
+    for path in filter(None, [values["heldout"], values["test"], values["questions"], *values["pairs"]]):
+        with open_input(path):
+            pass
+    corpus_of(corpus, settings)
+    rates_to_try = parsed_rates(rates) if rates else []
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
+    comparison = Comparison(
+        sources=corpus, folder=folder, settings=settings, contenders=contenders(objectives), rates=rates_to_try,
+        **values,
+    )  # fmt: skip
+    if not can_draw():
+        echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)
+    results = train_all(comparison, lambda text: echo(text, err=True))
+    write_reports(folder, results)
+    echo(plain(results), end="")
+    for warning in filter(None, (busy(results), unreliable(results))):
+        echo(f"warning: {warning}", err=True)
+    if kernels := os.environ.get("OPENBLAS_CORETYPE"):
+        echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)
+
+
+def _budgeted(flags: dict[str, Any], config: str | None, at_once: int) -> Settings:
+    """Return the settings: --seconds ends training unless --epochs does, and `at_once` runs share the cores."""
+    settings, origins = resolve(flags, config=config)
+    if settings.seconds is not None and origins["epochs"] == "default":
+        settings = replace(settings, epochs=1_000_000)
+    if settings.threads == "auto":
+        settings = replace(settings, threads=max(1, threads_of("auto")[0] // at_once))
+    return settings
+
+
+def parsed_rates(text: str) -> list[str]:
+    """Return the numbers and multiples of --rates; ConfigError if one is neither."""
+    rates = [rate.strip() for rate in text.split(",")]
+    try:
+        for rate in rates:
+            ROWS["alpha"].parser.parse(rate.removesuffix("x"))
+    except ValueError:
+        raise ConfigError(f"rates: expected comma-separated numbers or multiples such as 2x, got {text!r}") from None
+    return rates

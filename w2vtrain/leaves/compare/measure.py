@@ -1,0 +1,116 @@
+"""Measure the time, memory and accuracy of one training run by one of the systems in systems.py.
+
+Every measurement runs in a fresh process, so that peak memory is that of the job and no system warms another's caches.
+speed.py chooses what to measure.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.similarity import evaluate_similarity
+from w2vtrain.errors import Relayed
+from w2vtrain.formats.vectors import Vectors, read_vectors
+from w2vtrain.leaves.compare.systems import Job, child
+from w2vtrain.system.children import ChildEnded, run_child
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The measurements of one training run. Times are in seconds; None means that a system does not report the figure.
+
+    words: corpus words that the system counts in its vocabulary, times epochs; training: from the first trained word to
+    the last; whole: from the text to written vectors, without imports; peak_memory: bytes; reading: from the text to
+    the vocabulary and, for w2vtrain, to word ids (gensim also creates its matrices); tokens: words of the text read;
+    preparing: from the end of reading to the first trained word; examples: that w2vtrain trained.
+    """
+
+    job: Job
+    words: int
+    training_cpu: float | None
+    training_wall: float | None
+    whole_cpu: float
+    whole_wall: float
+    peak_memory: int
+    scores: dict[str, float]
+    tokens: int | None = None
+    reading: float | None = None
+    preparing: float | None = None
+    examples: int | None = None
+
+    @property
+    def speed(self) -> float | None:
+        """Words per CPU second of training."""
+        return self.words / self.training_cpu if self.training_cpu else None
+
+    @property
+    def wall_speed(self) -> float | None:
+        """Words per second of training, by wall-clock time."""
+        return self.words / self.training_wall if self.training_wall else None
+
+    @property
+    def read_speed(self) -> float | None:
+        """Words of the text per second of counting and, for w2vtrain, encoding."""
+        return self.tokens / self.reading if self.tokens and self.reading else None
+
+    def record(self) -> dict[str, Any]:
+        """Return the measurement for a JSON file."""
+        return {**asdict(self), "wall_speed": self.wall_speed}
+
+
+def groups(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
+    """Return the measurements of each job, one per seed."""
+    by_job: dict[Job, list[Measurement]] = {}
+    for m in measurements:
+        by_job.setdefault(replace(m.job, seed=0), []).append(m)
+    return list(by_job.values())
+
+
+def measure(
+    job: Job, questions: str | None = None, pairs: tuple[str, ...] = (), child: Callable[..., Any] = child
+) -> Measurement:  # fmt: skip
+    """Run a job in its own process and score its vectors. Raise Relayed, with its exit code, if the training fails.
+
+    child: runs the job there.
+    """
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        output = str(Path(folder) / "vectors.txt")
+        try:
+            result = run_child(child, [asdict(job), output], folder)
+        except (ChildEnded, Relayed) as error:
+            reason = "see its message above" if isinstance(error, ChildEnded) else error
+            failed = f"{job.system} could not train {job.architecture} with {job.objective}"
+            raise Relayed(f"{failed}: {reason}", error.exit_code) from None
+        return Measurement(job, scores=evaluate(read_vectors(output), questions, pairs), **result)
+
+
+def evaluate(vectors: Vectors, questions: str | None, pairs: Sequence[str]) -> dict[str, float]:
+    """Return analogy accuracy and its standard error, and Spearman's correlation for each pairs file."""
+    scores = {}
+    if questions:
+        total = evaluate_analogies(vectors, questions).total
+        scores["analogies"] = total.accuracy or 0.0
+        scores["analogies standard error"] = total.standard_error or 0.0
+    for path in pairs:
+        scores[Path(path).stem] = evaluate_similarity(vectors, path).spearman
+    return scores
+
+
+def warm_up(job: Job) -> None:
+    """Train on 100 words, so that a later measurement finds the compiled kernel in the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = Path(folder) / "tiny.txt"
+        tiny.write_text("a b a b a b a b a b\n" * 10)
+        measure(replace(job, corpus=str(tiny), min_count=1, epochs=1))
+
+
+def median_of(measurements: Sequence[T], figure: Callable[[T], float | None]) -> float | None:
+    """Return the median of a figure of those measurements that have it, None if none has."""
+    known = [value for m in measurements if (value := figure(m)) is not None]
+    return statistics.median(known) if known else None

@@ -1,0 +1,232 @@
+"""The part of `Word2Vec` that counts words and chooses among them.
+
+Nothing is trained here; word2vec.py has the constructor, training and queries.
+"""
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import InvalidType, NoKnownWords, NoSentences, shown
+from w2vtrain.leaves.gensim.claim import claiming
+from w2vtrain.leaves.gensim.corpora import Listed, repeats, source_of
+from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
+from w2vtrain.leaves.gensim.matrices import WordMatrices, initial_vectors
+from w2vtrain.leaves.gensim.parameters import SEED_COUNT
+from w2vtrain.leaves.gensim.word_choice import Pruned, Rule, WordChoice, chosen, nothing_kept, share, thinning
+from w2vtrain.successors import refuse_arguments
+from w2vtrain.system.machine import automatic_threads
+from w2vtrain.text.encoded import Counted, EncodedCorpus, read
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocabulary import by_count
+
+logger = logging.getLogger(__name__)
+
+Path = str | PathLike[str]
+
+
+class TrainableVocabulary(WordMatrices):
+    """The words of a model, which it counts and chooses. `Word2Vec` sets the parameters.
+
+    _counted: what `scan_vocab` has read for `_build`; _emptied: why no word was kept.
+    """
+
+    min_count: int
+    effective_min_count: int
+    max_vocab_size: int | None
+    max_final_vocab: int | None
+    sorted_vocab: int
+    sample: float | None
+    workers: int
+    _is_building = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.corpus_count, self.corpus_total_words = 0, 0
+        self.raw_vocab: dict[Any, int] = {}
+        self._emptied = ""
+        self._counted: tuple[Source, Counted] | None = None
+
+    def build_vocab(
+        self, corpus_iterable: Any = None, corpus_file: Path | None = None, update: bool = False,
+        progress_per: int = 10_000, keep_raw_vocab: bool = False, trim_rule: Rule | None = None, **other: Any,
+    ) -> None:  # fmt: skip
+        """Read a corpus and choose the words of the model.
+
+        With `update`, words of this corpus join the model's, whose vectors stay as they are. An iterator, such as a
+        generator, can only be read once: its words are kept on disk for `train`.
+        """
+        refuse_arguments("build_vocab", other)
+        self._build(corpus_iterable, corpus_file, update, keep_raw_vocab, trim_rule, not repeats(corpus_iterable))
+        self._warn_if_emptied()
+
+    @claiming
+    def _build(
+        self, sentences: Any, file: Path | None, update: bool = False, keep_raw_vocab: bool = False,
+        trim_rule: Rule | None = None, keep: bool = False,
+    ) -> None:  # fmt: skip
+        """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
+        self._is_building = True
+        try:
+            try:
+                total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)  # a subclass may have its own
+            except NoSentences:
+                if not (update and repeats(sentences)):  # a generator may have been read before
+                    raise
+                self.raw_vocab, total, count = {}, 0, 0
+            self.prepare_vocab(update, keep_raw_vocab, trim_rule)
+            if total or not update:
+                self.prepare_weights(update)
+            self.corpus_count, self.corpus_total_words = count, total
+            if keep and len(self.wv) and self._counted:
+                source, counted = self._counted
+                self._read = (sentences if file is None else file, source, self._encode(counted))
+        finally:
+            del self._is_building
+            if self._counted:
+                self._counted[1].close()
+            self._counted = None
+
+    def _encode(self, counted: Counted) -> EncodedCorpus | None:
+        if not counted.token_count:
+            return None
+        try:
+            return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH)
+        except NoKnownWords as error:
+            logger.warning("there is nothing to train on: %s", error)
+            return None
+
+    @claiming
+    def build_vocab_from_freq(
+        self, word_freq: Mapping[Any, int], keep_raw_vocab: bool = False, corpus_count: int | None = None,
+        trim_rule: Rule | None = None, update: bool = False,
+    ) -> None:  # fmt: skip
+        """Choose the words of the model from a dictionary of words and counts."""
+        if others := [word for word in word_freq if not isinstance(word, str)]:
+            raise InvalidType(
+                f"the word {shown(others[0])} is {type(others[0]).__name__}: words must be str: pass"
+                " {str(word): count for word, count in word_freq.items()}"
+            )
+        self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
+        self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(self.raw_vocab.values())
+        self.prepare_vocab(update, keep_raw_vocab, trim_rule)
+        self.prepare_weights(update)
+        self._warn_if_emptied()
+
+    def _warn_if_emptied(self) -> None:
+        """Warn that no word was kept. `train` raises this as an error, so calls that train at once do not warn."""
+        if self._emptied and not len(self.wv):
+            logger.warning(self._emptied)
+
+    @claiming
+    def scan_vocab(
+        self, corpus_iterable: Any = None, corpus_file: Path | None = None, progress_per: int = 10_000,
+        workers: int | None = None, trim_rule: Rule | None = None,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Count the words of a corpus, without choosing among them. Return the numbers of words and of sentences."""
+        source: Source = source_of(corpus_iterable, corpus_file)
+        pruned: Pruned | None = None
+        if self.max_vocab_size:  # the counts are made while the corpus is read
+            sentences = LineSentence(corpus_file) if corpus_file is not None else Listed(corpus_iterable)
+            pruned = Pruned(sentences, self.max_vocab_size, trim_rule)
+            source = source_of(pruned, None)
+        counted = read(source, threads=self.threads())
+        if self._is_building:
+            self._counted = source, counted
+        else:
+            counted.close()
+        self.raw_vocab = pruned.counts if pruned else dict(zip(counted.words, counted.counts.tolist(), strict=True))
+        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.token_count, counted.lines)
+        return counted.token_count, counted.lines
+
+    @claiming
+    def prepare_vocab(
+        self, update: bool = False, keep_raw_vocab: bool = False, trim_rule: Rule | None = None,
+        min_count: int | None = None, sample: float | None = None, dry_run: bool = False, **_: Any,
+    ) -> dict[str, int]:  # fmt: skip
+        """Choose the words of the model from those that `scan_vocab` counted. Return a report on what is kept.
+
+        With `dry_run`, the model does not change.
+        """
+        if update and not len(self.wv):
+            raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
+        min_count = self.min_count if min_count is None else min_count
+        sample = self.sample if sample is None else sample
+        choice = chosen(self.raw_vocab, min_count, self.max_final_vocab, trim_rule)
+        if self.raw_vocab and not (choice.words or update or dry_run):
+            self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
+        kept, total = len(choice.words), int(choice.counts.sum())
+        thinned, left = thinning(choice.counts, share(sample, total))
+        report = {
+            "drop_unique": len(self.raw_vocab) - kept,
+            "retain_total": total,
+            "num_retained_words": kept,
+            "downsample_unique": thinned,
+            "downsample_total": left,
+        }
+        logger.info("words kept by min_count=%d: %d of %d", choice.min_count, kept, len(self.raw_vocab))
+        if not dry_run:
+            if update and self.matrices:
+                self.fit_matrices()
+            self._join(choice) if update else self._replace(choice)
+            self.sample, self.min_count, self.effective_min_count = sample, min_count, choice.min_count
+            if not keep_raw_vocab:
+                self.raw_vocab = {}
+        return report
+
+    def _replace(self, choice: WordChoice) -> None:
+        """Let the model have the words of a choice, without vectors."""
+        words, counts = choice.words, choice.counts
+        if self.sorted_vocab:
+            order = by_count(words, counts.tolist())
+            words, counts = [words[i] for i in order.tolist()], counts[order]
+        self.matrices = self._read = None
+        self._set_words(words, counts)
+
+    def _set_words(self, words: list[Any], counts: NDArray[np.int64]) -> None:
+        """Set `wv` to words with vectors of zeros, none of which is locked."""
+        self.wv = self._keyed(words, np.zeros((len(words), self.vector_size), np.float32), counts)
+        self.wv.vectors_lockf = np.ones(1, np.float32)
+        if unsaved := [word for word in words if not word or (not word.isprintable() and _cannot_be_saved(word))]:
+            logger.warning("words such as %r cannot be saved in a model; `wv.save` can save their vectors", unsaved[0])
+
+    def _join(self, choice: WordChoice) -> None:
+        """Add words to the model, with initial vectors, and the counts of all words that it has already."""
+        counts, known = dict(zip(choice.words, choice.counts.tolist(), strict=True)), self.wv.key_to_index
+        new = [word for word in choice.words if word not in known]
+        before = [(word, count) for word, count in self.raw_vocab.items() if word in known]
+        vectors = initial_vectors(len(new), self.vector_size, (self.seed + len(self.wv)) % SEED_COUNT)
+        self.wv.add_vectors(new, vectors, {"count": np.array([counts[word] for word in new], np.int64)})
+        for word, count in before:
+            self.wv.set_vecattr(word, "count", self.wv.get_vecattr(word, "count") + count)
+        locks = getattr(self.wv, "vectors_lockf", None)
+        if locks is not None and np.size(locks) > 1:
+            self.wv.vectors_lockf = np.concatenate([locks, np.ones(len(new), np.float32)])
+
+    @claiming
+    def reset_from(self, other_model: "TrainableVocabulary") -> None:
+        """Take over the vocabulary of another model, and reset all vectors to their initial values."""
+        words, wv = list(other_model.wv.index_to_key), other_model.wv
+        counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
+        self._set_words(words, counts)
+        self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
+        self.prepare_weights()
+
+    def threads(self) -> int:
+        """Return the number of threads: `workers`, but not more than this process has cores."""
+        return max(1, min(self.workers, cores()))
+
+
+@cache
+def cores() -> int:
+    """Return how many cores this process may use, looked up once: it takes a third of a millisecond."""
+    return automatic_threads()[0]
+
+
+def _cannot_be_saved(word: str) -> bool:
+    return "\n" in word or any("\ud800" <= character <= "\udfff" for character in word)

@@ -1,0 +1,195 @@
+"""Train a `Word2Vec` model with this package's trainer, whose settings follow from the model's parameters.
+
+The vocabulary is chosen elsewhere; nothing is read here.
+"""
+
+import logging
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
+from w2vtrain.engines.contract import Engine
+from w2vtrain.engines.window_engine import WindowEngine
+from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
+from w2vtrain.leaves.gensim.callbacks import call
+from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
+from w2vtrain.leaves.gensim.parameters import SEED_COUNT
+from w2vtrain.leaves.gensim.word_choice import share
+from w2vtrain.objectives.hs import Hierarchical
+from w2vtrain.progress_bar import loss_text
+from w2vtrain.text.counting import CorpusStats
+from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.source import Source
+from w2vtrain.training.events import Events
+from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan, effective
+from w2vtrain.training.state import Epoch, Progress
+from w2vtrain.training.trainer import train
+
+logger = logging.getLogger(__name__)
+
+ARCHITECTURES = {(1, 0): "skipgram", (1, 1): "skipgram", (0, 1): "cbow", (0, 0): "cbow-sum"}
+"""The architecture for (sg, cbow_mean)."""
+OBJECTIVES = {(0, True): "neg", (1, False): "hs", (1, True): "hs-neg"}
+"""The objective for (hs, whether negative is more than 0)."""
+SEED_STEP_PER_CALL = 1_000_003
+"""Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
+SEED_STEP_PER_READING = 15_485_863
+"""Added to the seed for each earlier reading of the corpus in the same call of `train`."""
+
+
+class InvalidSettings(ConfigError, ValueError):
+    """Raised for parameters that this package's settings cannot have. gensim's users expect a ValueError."""
+
+
+def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total: int) -> Settings:
+    """Return this package's settings for a model.
+
+    total: words of the vocabulary's text. Raise InvalidSettings if one is out of range.
+    """
+    is_whole = model.window == WHOLE_SENTENCE
+    architecture, objective = method_of(model)
+    settings = {
+        "architecture": architecture,
+        "objective": objective,
+        "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
+        "vector_size": model.vector_size,
+        "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
+        "shrink_windows": bool(model.shrink_windows) and not is_whole,
+        "sample": share(model.sample, total),
+        "alpha": alpha,
+        "min_alpha": min(alpha, min_alpha),
+        "epochs": epochs,
+        "min_count": max(1, model.min_count),
+        "tokenizer": "unicode",
+        "seed": (model.seed + SEED_STEP_PER_CALL * model.train_count) % SEED_COUNT,
+        "threads": model.threads(),
+    }
+    try:
+        return effective(validated(settings | model.subword_settings()))
+    except ConfigError as error:
+        raise InvalidSettings(str(error)) from None
+
+
+def method_of(model: Any) -> tuple[str, str]:
+    """Return the names of the architecture and the objective of a model."""
+    return ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
+
+
+def span(stats: CorpusStats, examples: int | None, words: int | None, done: int) -> tuple[float, float]:
+    """Return the part of a longer schedule that a corpus is, from 0 to 1: where it begins, and where it ends.
+
+    examples, words: sentences or words of the whole schedule; done: words before this corpus.
+    """
+    if min(examples or 0, words or 0, done) < 0:
+        raise InvalidValue("total_examples, total_words and word_count must not be negative")
+    total = words or (examples or stats.lines) * stats.token_count / max(1, stats.lines)
+    return min(1.0, done / total), min(1.0, (done + stats.token_count) / total)
+
+
+def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -> None:
+    """Raise InvalidValue if `train` does not get what gensim's requires."""
+    if epochs is None:
+        raise InvalidValue("train needs epochs, for example epochs=model.epochs")
+    if examples is None and words is None:
+        raise InvalidValue(
+            "train needs total_examples, for example total_examples=model.corpus_count, or for a corpus_file"
+            " total_words=model.corpus_total_words"
+        )
+
+
+class TrainCall(NamedTuple):
+    """The schedule of one call of `train`: its epochs, the first and the last rate, and how often it reads its corpus.
+
+    examples, words, done: sentences or words of the whole schedule, and words before this call; used for one epoch.
+    """
+
+    epochs: int
+    start: float
+    end: float
+    readings: int
+    examples: int | None
+    words: int | None
+    done: int
+
+    def settings(self, model: Any, encoded: EncodedCorpus | None, reading: int = 0) -> Settings:
+        """Return the settings of a reading, counted from 0. encoded: what was read, None if there are no words."""
+        if encoded and self.epochs == 1:
+            first, last = span(encoded.stats, self.examples, self.words, self.done)
+        else:
+            first, last = reading / self.readings, (reading + 1) / self.readings
+        alpha, min_alpha = (self.start + (self.end - self.start) * place for place in (first, last))
+        total = int(model.vocabulary().counts.sum())
+        settings = settings_for(model, self.epochs // self.readings, alpha, min_alpha, total)
+        return replace(settings, seed=(settings.seed + SEED_STEP_PER_READING * reading) % SEED_COUNT)
+
+
+class Learner:
+    """One call of `train`: copies the weights into the trainer's arrays, and reports its progress to the model.
+
+    epochs: of all corpora so far; done: before this corpus; kept, tokens: words in all epochs, after and before
+    subsampling.
+    """
+
+    def __init__(self, model: Any, callbacks: tuple[Any, ...]) -> None:
+        self.model, self.callbacks, self.alpha = model, callbacks, 0.0
+        self.done = self.epochs = self.kept = self.tokens = 0
+
+    def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
+        """Train on a corpus. Whatever ends the training, the model has the weights learned so far."""
+        self.done, self.epochs = self.epochs, self.epochs + settings.epochs
+        events = Events(
+            kept=self.on_kept,
+            warning=logger.warning,
+            training=self.on_progress,
+            epoch=self.on_epoch,
+            ready=self.on_ready,
+        )
+        try:
+            train(Plan.of(Inputs(source, encoded=encoded), settings), events=events, prepare=self.prepare)
+        except NothingLearned as error:
+            logger.warning("nothing was learned: %s", error)
+        finally:
+            self.model.matrices.fetch(self.model.wv)
+            self.model.matrices.release()
+
+    def prepare(self, engine: Engine) -> None:
+        """Start from the model's weights, and let the model's arrays be views of those that training updates."""
+        assert isinstance(engine, WindowEngine)
+        self.model.matrices.adopt(self.model.wv, engine.weights())
+        if self.model.matrices.tree:
+            tree, objective = Hierarchical.of(self.model.matrices.tree), engine.objective
+            engine.use(objective._replace(tree=tree) if self.model.negative else tree)
+        locked = self.model.locked()
+        if len(locked):
+            engine.lock_rows(locked)
+
+    def on_kept(self, words: int, _: float) -> None:
+        """Add the number of words that subsampling is expected to keep."""
+        self.kept += words * (self.epochs - self.done)
+
+    def on_ready(self, seconds: float) -> None:
+        """Call the callbacks before the first epoch: compilation has ended."""
+        logger.info("prepared training in %.1f s", seconds)
+        call(self.callbacks, "on_epoch_begin", self.model)
+        self.model.matrices.give_back(self.model.wv)
+
+    def on_progress(self, progress: Progress) -> None:
+        """Add to the loss of this call, and remember the learning rate."""
+        self.model.running_training_loss += progress.loss
+        self.alpha = progress.alpha
+
+    def on_epoch(self, epoch: Epoch, _: object) -> None:
+        """Call the callbacks at the end of an epoch and before the next one."""
+        logger.info(
+            "EPOCH %d: %d words in %.1f s, %.0f words/s, %s",
+            self.done + epoch.epoch, epoch.words, epoch.seconds, epoch.words / max(epoch.seconds, 1e-9),
+            loss_text(epoch.loss),
+        )  # fmt: skip
+        self.model.min_alpha_yet_reached = self.alpha
+        if self.callbacks:
+            self.model.matrices.fetch(self.model.wv)
+            call(self.callbacks, "on_epoch_end", self.model)
+            if self.done + epoch.epoch < self.epochs:
+                call(self.callbacks, "on_epoch_begin", self.model)
+                self.model.matrices.give_back(self.model.wv)

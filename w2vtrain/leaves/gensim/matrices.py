@@ -1,0 +1,278 @@
+"""The learned matrices of a `Word2Vec` model: by gensim's names, one row per word, and on their way into the trainer.
+
+The trainer orders words by falling count. If the model's words have the same order, its matrices are views of the
+trainer's; otherwise, they are copied before and after training.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.weights import initial_input
+from w2vtrain.errors import InvalidValue
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
+from w2vtrain.leaves.gensim.claim import Claimable, claiming
+from w2vtrain.leaves.gensim.parameters import SEED_COUNT
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.trees import Tree
+from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocabulary import Vocabulary, by_count
+
+Float32 = NDArray[np.float32]
+
+
+class Matrices:
+    """Output vectors and vectors of tree nodes.
+
+    Input vectors are in the model's KeyedVectors `wv`. words: output vectors of words (V, d), if there is negative
+    sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, d), the root last, if there is hierarchical
+    softmax; keys: the words that have rows; tree: in the trainer's order, None for the one that follows from the
+    counts; order: an index that puts the model's rows in the trainer's order, slice(None) if both orders are equal.
+    """
+
+    def __init__(
+        self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any],
+        tree: Tree | None = None,
+    ) -> None:  # fmt: skip
+        self.words, self.nodes, self.keys, self.tree = words, nodes, keys, tree
+        self.is_in_order = order is None or bool((order == np.arange(len(keys))).all())
+        self.order: Any = slice(None) if self.is_in_order else order
+        self._trained: tuple[Float32, Float32] | None = None  # the trainer's vectors and output vectors of words
+        self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
+
+    def adopt(self, wv: Any, weights: Weights) -> None:
+        """Copy the matrices into the trainer's, and become views of them, or remember them for `fetch`."""
+        output = weights.output  # first the nodes, then the words, as in the objective hs-neg
+        split = 0 if self.nodes is None else len(self.nodes)
+        self._trained = weights.input, output[split:]
+        if INPUT_ROWS in weights.arrays:
+            self._rows = weights.arrays[INPUT_ROWS], weights.arrays[NGRAM_BUCKETS]
+        if self.nodes is not None:
+            output[:split] = self.nodes
+            self.nodes = output[:split]
+        try:
+            self.give_back(wv)
+        except BaseException:  # memory, or Ctrl-C: `fetch` must not copy what the trainer has instead
+            self.release()
+            raise
+
+    def give_back(self, wv: Any) -> None:
+        """Copy the model's matrices to the trainer's, except those that are views of them."""
+        assert self._trained
+        vectors, words = self._trained
+        if self._rows:
+            rows, buckets = self._rows
+            rows[: len(wv)] = wv.vectors_vocab[self.order]
+            rows[len(wv) :] = wv.ngrams.matrix[wv.ngrams.rows_of(buckets)]
+        elif wv.vectors is not vectors:
+            vectors[...] = wv.vectors[self.order]
+            if self.is_in_order:
+                wv.vectors = vectors
+        if self.words is not None and self.words is not words:
+            words[...] = self.words[self.order]
+            if self.is_in_order:
+                self.words = words
+
+    def release(self) -> None:
+        """Forget the trainer's matrices, after the last `fetch`."""
+        self._trained = self._rows = None
+
+    def fetch(self, wv: Any) -> None:
+        """Make the model's matrices equal to the trainer's; norms that were computed before are dropped."""
+        if self._rows:
+            rows, buckets = self._rows
+            wv.vectors_vocab[self.order] = rows[: len(wv)]
+            wv.ngrams.matrix[wv.ngrams.rows_of(buckets)] = rows[len(wv) :]
+            wv.adjust_vectors()
+        if self._trained and not self.is_in_order:
+            vectors, words = self._trained
+            if not self._rows:
+                wv.vectors[self.order] = vectors
+            if self.words is not None:
+                self.words[self.order] = words
+        wv.norms = None
+
+
+class WordMatrices(Claimable):
+    """The words of a model in `wv`, which can be changed and locked, and its output vectors. `Word2Vec` sets the rest.
+
+    matrices: None before the words are chosen. _read: a corpus that need not be read again, or cannot be, with its
+    words as ids (None if it has none of the model's), until the words change.
+    """
+
+    vector_size: int
+    seed: int
+    hs: int
+    negative: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wv = self._keyed([], np.empty((0, self.vector_size), np.float32))
+        self.matrices: Matrices | None = None
+        self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
+
+    def _keyed(self, words: Sequence[Any], vectors: Float32, counts: Any = None) -> KeyedVectors:
+        """Return the object that holds the words and their vectors."""
+        return KeyedVectors.of(words, vectors, counts)
+
+    @claiming
+    def prepare_weights(self, update: bool = False) -> None:
+        """Give every word an initial vector or, with `update`, output vectors of zeros to the words that are new."""
+        self._read, rows, old = None, len(self.wv), self.matrices if update else None
+        if update and old is None:
+            raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
+        order = by_count(self.wv.index_to_key, self._counts().tolist())
+        if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
+            self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
+            self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEED_COUNT)
+        words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
+        # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
+        # the vectors of other nodes: docs/reference/gensim.md has the figures.
+        nodes = grown(None, max(0, rows - 1), self.vector_size) if self.hs else None
+        self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key))
+
+    def init_weights(self) -> None:
+        """Reset all vectors to their initial values, but keep the vocabulary."""
+        self.prepare_weights()
+
+    def update_weights(self) -> None:
+        """Give words that have joined the vocabulary output vectors of zeros; `build_vocab` does it, too."""
+        self.prepare_weights(update=True)
+
+    def init_sims(self, replace: bool = False) -> None:
+        """Compute the lengths of the vectors, which queries do themselves; `replace` scales all vectors to length 1.
+
+        gensim 4 has deprecated it; there is no reason to call it.
+        """
+        self.wv.init_sims(replace=replace)
+
+    @property
+    def syn1neg(self) -> NDArray[np.float32]:
+        """The output vectors of the words (V, vector_size)."""
+        if self.matrices is None or self.matrices.words is None:
+            raise AttributeError("the model has no output vectors of words: negative is 0, or no vocabulary was built")
+        return self.matrices.words
+
+    @syn1neg.setter
+    def syn1neg(self, matrix: NDArray[np.float32]) -> None:
+        self.syn1neg[...] = _of_shape(matrix, self.syn1neg.shape, "syn1neg")
+
+    @property
+    def syn1(self) -> NDArray[np.float32]:
+        """A copy of the vectors of the tree's inner nodes, and a last row of zeros (V, vector_size)."""
+        if self.matrices is None or self.matrices.nodes is None:
+            raise AttributeError("the model has no vectors of tree nodes: hs is 0, or no vocabulary was built")
+        return grown(self.matrices.nodes, len(self.wv), self.vector_size)
+
+    @syn1.setter
+    def syn1(self, matrix: NDArray[np.float32]) -> None:
+        rows = _of_shape(matrix, self.syn1.shape, "syn1")
+        assert self.matrices
+        assert self.matrices.nodes is not None
+        self.matrices.nodes[...] = rows[: len(self.matrices.nodes)]
+
+    def fit_matrices(self) -> None:
+        """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
+
+        If words were removed, the others may be in any order, and keep their counts and output vectors. Nodes of a tree
+        then start at zero, because the tree is another one. Raise RuntimeError if words were only moved, or if the
+        vectors of `wv` have another shape than before.
+        """
+        matrices, keys = self.matrices, self.wv.index_to_key
+        assert matrices
+        fewer = len(keys) < len(matrices.keys) and set(keys) <= set(matrices.keys)
+        if not fewer and keys[: len(matrices.keys)] != matrices.keys:
+            raise RuntimeError("the words of wv were replaced or sorted in another way: call build_vocab again")
+        if np.shape(self.wv.vectors) != (len(keys), self.vector_size):
+            raise RuntimeError(
+                f"wv.vectors has shape {np.shape(self.wv.vectors)}; expected {(len(keys), self.vector_size)}"
+            )
+        if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs):
+            raise RuntimeError("hs or negative has changed since the vocabulary was built: call build_vocab again")
+        if fewer:
+            self._take_rows(matrices)
+        if len(keys) != len(matrices.keys):
+            self.prepare_weights(update=True)
+
+    def _take_rows(self, matrices: Matrices) -> None:
+        """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""
+        old = {key: row for row, key in enumerate(matrices.keys)}
+        rows = np.array([old[key] for key in self.wv.index_to_key], np.int64)
+
+        def left(values: Any) -> Any:
+            return np.asarray(values)[rows] if np.shape(values)[:1] == (len(old),) else values
+
+        matrices.words = left(matrices.words)
+        self.wv.expandos = {name: left(values) for name, values in self.wv.expandos.items()}
+        for name in ("own", "_settled", "vectors_lockf"):  # own: with subwords, the rows of words, and their state
+            if hasattr(self.wv, name):
+                setattr(self.wv, name, left(getattr(self.wv, name)))
+
+    def locked(self) -> NDArray[np.int64]:
+        """Return the words, in the trainer's order, whose input vectors `wv.vectors_lockf` locks with the value 0.
+
+        Raise NotImplementedError for values other than 0 and 1, and ValueError if there is not one value per word.
+        """
+        if not hasattr(self.wv, "vectors_lockf"):
+            return np.empty(0, np.int64)
+        locks = np.asarray(self.wv.vectors_lockf)
+        if not np.isin(locks, (0, 1)).all():
+            raise NotImplementedError("vectors_lockf: values must be 0 (locked) or 1, other values are not supported")
+        if locks.size == 1:
+            locks = np.full(len(self.wv), locks.item())
+        if locks.shape != (len(self.wv),):
+            raise InvalidValue(f"vectors_lockf: {locks.size:,} values for {len(self.wv):,} words")
+        return np.flatnonzero(locks[self._order()] == 0)
+
+    def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
+        """Return the bytes that the words and the matrices of a vocabulary take, by name and in total."""
+        rows = vocab_size or len(self.wv)
+        sizes = dict(report or {}, vocab=rows * 500, vectors=rows * self.vector_size * 4)
+        sizes |= {name: sizes["vectors"] for name, used in (("syn1", self.hs), ("syn1neg", self.negative)) if used}
+        sizes["total"] = sum(sizes[name] for name in ("vocab", "vectors", "syn1", "syn1neg") if name in sizes)
+        return sizes
+
+    def _counts(self) -> NDArray[np.int64]:
+        """Return the words' counts (V,) in the order of the model. Raise RuntimeError if `wv` has none."""
+        if "count" not in self.wv.expandos:
+            raise RuntimeError("wv has no counts of the words: build the vocabulary with build_vocab")
+        return np.asarray(self.wv.expandos["count"], np.int64)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the words and counts in the trainer's order."""
+        order = self._order()
+        return Vocabulary(np.array(self.wv.index_to_key, object)[order].tolist(), self._counts()[order])
+
+    def _order(self) -> Any:
+        return self.matrices.order if self.matrices else slice(None)
+
+
+def _of_shape(matrix: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float32]:
+    """Return a matrix of the required shape. Raise InvalidValue for another shape."""
+    values = np.asarray(matrix, np.float32)
+    if values.shape != shape:
+        raise InvalidValue(f"{name}: expected the shape {shape}, got {values.shape}")
+    return values
+
+
+def grown(matrix: Float32 | None, rows: int, width: int) -> Float32:
+    """Return a matrix (rows, width) that begins with the rows of `matrix`; the others are 0."""
+    larger: Float32 = np.zeros((rows, width), np.float32)
+    if matrix is not None:
+        larger[: len(matrix)] = matrix[:rows]
+    return larger
+
+
+def initial_vectors(rows: int, width: int, seed: int) -> Float32:
+    """Return initial input vectors (rows, width), uniform in ±1/width as gensim's: twice those of `w2vtrain fit`.
+
+    At the default learning rate, CBOW scores higher than with those of `fit`, by a point of analogies; at that of
+    `fit`, there is no difference.
+    """
+    problem = Problem((), np.zeros(0, np.int64), width, seed=seed)
+    return 2 * initial_input(problem, rows)[:, :width]

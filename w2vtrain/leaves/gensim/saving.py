@@ -1,0 +1,242 @@
+"""Save `Word2Vec` models as model files of this package, and load them. Nothing is pickled.
+
+A model file that `w2vtrain fit --save-model` wrote can be loaded, too, if its objective is neg, hs or hs-neg.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.config import validated
+from w2vtrain.embeddings.keyed_rows import builtin_errors
+from w2vtrain.embeddings.model import Model, load_model
+from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
+from w2vtrain.formats.fasttext_file import Unsupported
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
+from w2vtrain.formats.sniff import MODEL_READERS, sniff
+from w2vtrain.leaves.gensim.learning import ARCHITECTURES, OBJECTIVES, settings_for
+from w2vtrain.leaves.gensim.matrices import Matrices
+from w2vtrain.leaves.gensim.parameters import PARAMETERS, check
+from w2vtrain.objectives import build
+from w2vtrain.objectives.hs import Hierarchical, checked_links
+from w2vtrain.probability.problem import Problem
+from w2vtrain.probability.trees import Tree, huffman
+
+logger = logging.getLogger(__name__)
+
+OWN_ATTRIBUTES = "attributes"
+"""The entry of the model's record that has the attributes which only a subclass or a user's program knows."""
+ORDER = "word2vec.order"
+"""The array that has the model's row of each word, if the words are not ordered by count."""
+ATTRIBUTE = "word2vec.attribute."
+"""The array of each numeric attribute of the words is called this and its name; counts are stored as in all models."""
+FIXED_SETTINGS = {"context": "symmetric", "sentence_end": False, "weight_decay": 0.0, "bias": False, "init": 0.0}
+"""Settings that Word2Vec does not have, with the values that it trains with."""
+
+
+class NotAModel(DataError, AttributeError):
+    """Raised if a file has no Word2Vec model. gensim raises AttributeError."""
+
+
+def empty(cls: Any) -> Any:
+    """Return a model without words of `Word2Vec` or a subclass, without calling the constructor of the subclass."""
+    model = cls.__new__(cls)
+    base_of(cls).__init__(model)  # type: ignore[misc]
+    return model
+
+
+class OnClass:
+    """`Word2Vec.load`, which is called on the class; on a model it is an AttributeError, as in gensim."""
+
+    def __get__(self, instance: Any, owner: Any) -> Callable[..., Any]:
+        """Return the function that loads a model of the class."""
+        if instance is not None:
+            raise AttributeError(f"load is called on the class: {owner.__name__}.load(path)")
+
+        def load(fname: str | PathLike[str], *_: Any, **__: Any) -> Any:
+            """Load a model from a file that `save` wrote; memory-mapping is not needed and ignored."""
+            model = empty(owner)
+            with builtin_errors():
+                return loaded(model, fspath(fname))
+
+        return load
+
+
+def as_model(model: Any) -> Model:
+    """Return a Word2Vec model as a Model of this package, which shares its matrices where the order of words agrees."""
+    if not model.is_training:
+        model.fit_matrices()
+    matrices, rows = model.matrices, model.matrices.order
+    outputs = [] if matrices.nodes is None else [matrices.nodes]
+    outputs += [] if matrices.words is None else [matrices.words[rows]]
+    vocabulary = model.vocabulary()
+    settings = settings_for(model, model.epochs, model.alpha, model.min_alpha, int(vocabulary.counts.sum()))
+    problem = Problem(model.wv.index_to_key, np.sort(vocabulary.counts)[::-1], model.vector_size)
+    arrays = build(settings.objective, problem, settings.options).arrays()
+    if matrices.tree:
+        arrays |= Hierarchical.of(matrices.tree).arrays()
+    arrays |= {ATTRIBUTE + name: values[rows] for name, values in _attributes(model.wv).items()}
+    if settings.subwords:
+        arrays[INPUT_ROWS] = np.concatenate([model.wv.vectors_vocab[rows], model.wv.ngrams.matrix])
+        arrays[NGRAM_BUCKETS] = np.asarray(model.wv.ngrams.buckets)
+    return Model(
+        words=vocabulary.words,
+        counts=vocabulary.counts,
+        input=np.asarray(model.wv.vectors, np.float32)[rows],
+        output=outputs[0] if len(outputs) == 1 else np.concatenate(outputs),
+        arrays=arrays if matrices.is_in_order else {**arrays, ORDER: rows},
+        settings=asdict(settings),
+        record={
+            "vectors": "in",
+            "word2vec": {name: _plain(getattr(model, name)) for name in model.parameters} | _own(model),
+        },
+    )
+
+
+def base_of(cls: type) -> type:
+    """Return `Word2Vec` or `FastText` for it or a subclass of it."""
+    return next(base for base in cls.__mro__ if "load" in vars(base))
+
+
+def _own(model: Any) -> dict[str, Any]:
+    """Return the attributes that a subclass or a user has given a model, and warn about those that cannot be saved."""
+    known = vars(base_of(type(model))())
+    own = {name: value for name, value in vars(model).items() if name not in known}
+    for name in [name for name, value in own.items() if not _is_json(value)]:
+        logger.warning("the attribute %s is not saved: JSON has no %s", name, type(own.pop(name)).__name__)
+    return {OWN_ATTRIBUTES: own} if own else {}
+
+
+def _is_json(value: Any) -> bool:
+    """Return whether JSON can hold a value so that it is read back as it is."""
+    try:
+        copy = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return type(copy) is type(value) and bool(copy == value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can store: a number of NumPy as one of Python, another object as text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or isinstance(value, int | float | str) else str(value)
+
+
+def _attributes(wv: Any) -> dict[str, Any]:
+    """Return the numeric attributes of the words besides their counts, and the locks of their vectors, (V,) each."""
+    locks = np.asarray(getattr(wv, "vectors_lockf", 1.0), np.float32)
+    arrays = {name: np.asarray(values) for name, values in wv.expandos.items() if name != "count"}
+    arrays |= {"vectors_lockf": locks} if locks.shape == (len(wv),) else {}
+    dtypes = {"b": np.int64, "i": np.int64, "u": np.int64, "f": np.float32}
+    return {
+        name: values.astype(dtypes[values.dtype.kind])
+        for name, values in arrays.items()
+        if values.shape == (len(wv),) and values.dtype.kind in dtypes
+    }
+
+
+def loaded(model: Any, path: str) -> Any:
+    """Fill an empty Word2Vec model from a file. Raise NotAModel if it has none, and the errors of `load_model`."""
+    try:
+        if (kind := sniff(path)).kind not in MODEL_READERS:
+            raise NotAModel(f"{path}: is no model of Word2Vec but {kind.note or kind.kind}")
+        stored = load_model(path)
+    except Unsupported:
+        raise
+    except DataError as error:
+        raise NotAModel(str(error)) from error
+    _set_parameters(model, stored, path)
+    size, order = len(stored.words), stored.arrays.get(ORDER)
+    if order is not None and (order.dtype.kind != "i" or not np.array_equal(np.sort(order), np.arange(size))):
+        raise NotAModel(f"{path}: the array {ORDER} is not an order of the words")
+    if (np.diff(stored.counts) > 0).any():
+        raise NotAModel(f"{path}: the words are not ordered by count")
+    nodes, noise = size - 1 if model.hs else 0, size if model.negative else 0
+    if len(stored.output) != nodes + noise:
+        raise NotAModel(f"{path}: {len(stored.output):,} output rows; the model's parameters require {nodes + noise:,}")
+    rows: Any = slice(None) if order is None else np.argsort(order)
+    words = np.array(stored.words, object)[rows].tolist()
+    if stored.settings.get("subwords") and not model.subword_settings():
+        raise NotAModel(f"{path}: a model with subwords: load it with w2vtrain.FastText.load")
+    model.wv = model._keyed(words, stored.input[rows], stored.counts[rows])
+    if model.subword_settings():
+        ngrams = ngram_vectors(stored.settings, stored.arrays, *stored.input.shape)
+        if ngrams is None:
+            raise NotAModel(f"{path}: the record of the model names n-grams that it does not have")
+        # Matrices of fastText's files are read-only.
+        model.wv.ngrams = replace(ngrams, matrix=np.require(ngrams.matrix, np.float32, "W"))
+        model.wv.vectors_vocab = np.array(stored.arrays[INPUT_ROWS][:size][rows])
+    arrays = {name: array for name, array in stored.arrays.items() if name.startswith(ATTRIBUTE)}
+    values = {name.removeprefix(ATTRIBUTE): array[rows] for name, array in arrays.items() if array.shape == (size,)}
+    model.wv.vectors_lockf = values.pop("vectors_lockf", np.ones(1, np.float32))
+    model.wv.expandos.update(values)
+    model.vector_size = model.layer1_size = stored.input.shape[1]
+    outputs, inner = stored.output[nodes:][rows] if noise else None, stored.output[:nodes] if nodes else None
+    tree = _tree(stored, size, path) if nodes > 0 else None
+    model.matrices = Matrices(outputs, inner, order, list(words), tree)
+    return model
+
+
+def _tree(stored: Model, size: int, path: str) -> Tree | None:
+    """Return the tree of a model if it is another one than follows from the counts, as that of gensim may be."""
+    names = [f"tree.{name}" for name in Tree._fields]
+    if not all(name in stored.arrays for name in names):
+        return None
+    tree = Tree(*(stored.arrays[name] for name in names))
+    if all(map(np.array_equal, tree, huffman(stored.counts))):
+        return None
+    try:
+        checked_links(tree, size - 1)
+    except DataError as error:
+        raise NotAModel(f"{path}: {error}") from error
+    return tree
+
+
+def _set_parameters(model: Any, stored: Model, path: str) -> None:
+    """Set a model's parameters from its record or, if `w2vtrain fit` trained it, from its settings."""
+    values = stored.record.get("word2vec")
+    if values is None:
+        values = _from_settings(stored.settings, path)
+    if not isinstance(values, dict):
+        raise NotAModel(f"{path}: the record of the model is invalid")
+    for name in model.parameters:
+        setattr(model, name, values.get(name, getattr(model, name)))
+    if isinstance(own := values.get(OWN_ATTRIBUTES), dict):  # a file cannot replace what Word2Vec has
+        plain = base_of(type(model))()
+        vars(model).update({name: value for name, value in own.items() if not hasattr(plain, name)})
+    model.compute_loss, model.comment = bool(model.compute_loss), _plain(model.comment)
+    try:
+        check(model)
+    except (InvalidType, InvalidValue) as error:
+        raise NotAModel(f"{path}: {error}") from error
+
+
+def _from_settings(settings: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return the parameters that are equivalent to settings. Raise NotAModel if there are none."""
+    try:
+        checked = asdict(validated(settings))
+    except ConfigError as error:
+        raise NotAModel(f"{path}: the model's settings: {error}") from error
+    kinds = {name: kind for kind, name in OBJECTIVES.items()}
+    ways = {name: way for way, name in ARCHITECTURES.items()}
+    objective, architecture, options = (checked[name] for name in ("objective", "architecture", "options"))
+    other = [name for name, value in FIXED_SETTINGS.items() if checked[name] != value]
+    other += ["tree"] if options.get("tree", "huffman") != "huffman" else []
+    if objective not in kinds or architecture not in ways or other:
+        raise NotAModel(
+            f"{path}: {architecture} with {objective}{' and another ' + other[0] if other else ''} is no model of"
+            " Word2Vec; load it with w2vtrain.load_model"
+        )
+    (hs, has_noise), (sg, mean) = kinds[objective], ways[architecture]
+    values = {name: checked[name] for name in PARAMETERS if name in settings and name in checked}
+    if checked["subwords"]:
+        values |= {"min_n": checked["minn"], "max_n": checked["maxn"], "bucket": checked["bucket"]}
+    values |= {"hs": hs, "sg": sg, "cbow_mean": mean, "negative": options.get("negative", 5) if has_noise else 0}
+    if checked["alpha"] is not None:
+        values["min_alpha_yet_reached"] = checked["alpha"]
+    return {**values, "ns_exponent": options.get("ns_exponent", 0.75)}

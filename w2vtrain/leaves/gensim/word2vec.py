@@ -1,0 +1,301 @@
+"""`Word2Vec`, a class with the constructor and methods of gensim 4's, which trains with this package's trainer.
+
+The vocabulary, the way to the trainer, scoring and files are in the other modules of this folder.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+from os import PathLike, fspath
+from typing import Any, NoReturn, Self
+
+from w2vtrain.embeddings.model import Model, save_model
+from w2vtrain.errors import InvalidType, NoSentences, shown
+from w2vtrain.leaves.gensim import saving
+from w2vtrain.leaves.gensim.building import Path, TrainableVocabulary
+from w2vtrain.leaves.gensim.callbacks import call
+from w2vtrain.leaves.gensim.claim import claiming
+from w2vtrain.leaves.gensim.conversion import take_over
+from w2vtrain.leaves.gensim.corpora import may_differ, refuse_iterator, repeats, source_of
+from w2vtrain.leaves.gensim.learning import Learner, TrainCall, refuse_totals
+from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
+from w2vtrain.leaves.gensim.scoring import Predictions
+from w2vtrain.leaves.gensim.word_choice import Rule
+from w2vtrain.successors import refuse_arguments, with_successors
+from w2vtrain.system.machine import automatic_threads
+from w2vtrain.text.encoded import EncodedCorpus, read
+from w2vtrain.text.source import Source
+
+logger = logging.getLogger(__name__)
+
+READ_ONCE = (
+    "the corpus is read once for all %d epochs; if it yields other sentences each time, such as random walks, pass"
+    " reread=True (reread=False silences this note)"
+)
+NO_VOCABULARY = "you must first build vocabulary before training the model: call build_vocab, or pass sentences"
+
+
+@with_successors
+class Word2Vec(TrainableVocabulary, Predictions):
+    """A word2vec model that is trained from Python, with gensim's interface.
+
+    Parameters
+    ----------
+    sentences : iterable of lists of str, optional
+        The corpus. It is read once, also if there are several epochs, unless `reread` is True. Without a corpus, the
+        model is empty: call `build_vocab` and `train`.
+    corpus_file : str or path, optional
+        A text file with one sentence per line, instead of `sentences`; may be compressed.
+    vector_size, window, min_count, sample, seed, epochs : numbers
+        As in gensim: dimensions, maximum distance between words, minimum count of a word, subsampling threshold (a
+        share of the text, or a number of occurrences from 1 on), seed, passes over the corpus. The window may also be
+        "sentence": every word of a sentence is then context of every other, and `shrink_windows` has no effect.
+    alpha : float
+        The learning rate at the beginning, from which it falls linearly. The default is gensim's, 0.025; with negative
+        sampling, `w2vtrain.train` uses 0.05 for skip-gram and 0.075 for CBOW, which score higher on most texts.
+    min_alpha : float
+        The learning rate at the end.
+    workers : int
+        Number of threads; at most as many as there are cores are used, and all of them for -1.
+    sg, hs, negative, ns_exponent, cbow_mean
+        Skip-gram (1) or CBOW (0); hierarchical softmax (1); number of noise words, 0 for none; the exponent of their
+        distribution; the mean (1) or the sum (0) of the context vectors.
+    max_vocab_size, max_final_vocab, trim_rule, sorted_vocab
+        Which words are kept: see `w2vtrain.leaves.gensim.word_choice`.
+    shrink_windows : bool
+        Draw the size of each window from 1 to `window`.
+    callbacks : iterable of CallbackAny2Vec
+        Called before and after training and each epoch.
+    reread : bool, optional
+        Read the corpus again for each epoch, as gensim does: for iterables that yield other sentences each time, such
+        as random walks. The first reading chooses the words. False silences the note that a corpus is read once.
+    comment : str, optional
+        Saved with the model.
+    hashfxn, batch_words, compute_loss
+        Accepted and not needed: results do not depend on a hash function or on batches, and the loss is always
+        computed.
+    null_word
+        Only 0 is accepted.
+
+    Attributes
+    ----------
+    wv : KeyedVectors
+        The input vectors, with which words are compared. While a model is trained, they change.
+    syn1neg : ndarray of float32, shape (V, vector_size)
+        Output vectors of words, if `negative` is more than 0.
+    syn1 : ndarray of float32, shape (V, vector_size)
+        A copy of the vectors of the Huffman tree's V - 1 inner nodes, if `hs` is 1. The last row is 0.
+    corpus_count, corpus_total_words : int
+        The sentences and words of the corpus from which the vocabulary was built.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        As in gensim: for arguments of the wrong type, invalid values, and training without a vocabulary.
+    W2VError
+        If anything goes wrong in reading or training; see `w2vtrain.train`.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> sentences = [["red", "green", "blue"], ["cat", "dog", "cow"]] * 50
+    >>> model = w2vtrain.Word2Vec(sentences, vector_size=8, sample=0, epochs=20, workers=1)
+    >>> sorted(model.wv.index_to_key)
+    ['blue', 'cat', 'cow', 'dog', 'green', 'red']
+
+    """
+
+    load = saving.OnClass()
+    parameters: tuple[str, ...] = PARAMETERS
+
+    def subword_settings(self) -> dict[str, Any]:
+        """Return the settings that a model with subwords has besides: none."""
+        return {}
+
+    def __init__(
+        self, sentences: Any = None, corpus_file: Path | None = None, vector_size: int = 100,
+        alpha: float = 0.025,
+        window: int | str = 5, min_count: int = 5, max_vocab_size: int | None = None, sample: float | None = 1e-3,
+        seed: int = 1, workers: int = 3, min_alpha: float = 0.0001, sg: int = 0, hs: int = 0, negative: int = 5,
+        ns_exponent: float = 0.75, cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5, null_word: int = 0,
+        trim_rule: Rule | None = None, sorted_vocab: int = 1, batch_words: int = 10_000, compute_loss: bool = False,
+        callbacks: Iterable[Any] = (), comment: str | None = None, max_final_vocab: int | None = None,
+        shrink_windows: bool = True, reread: bool | None = None, **other: Any,
+    ) -> None:  # fmt: skip
+        refuse_arguments("Word2Vec", other)
+        if other:
+            raise InvalidType(f"Word2Vec has no argument {next(iter(other))}")
+        self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
+        self.min_count = self.effective_min_count = min_count
+        self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
+        self.sample, self.seed, self.epochs = sample, seed, epochs
+        self.workers = automatic_threads()[0] if workers == -1 else workers
+        self.sg, self.hs, self.cbow_mean = bool(sg), bool(hs), bool(cbow_mean)
+        self.negative = max(0, negative) if isinstance(negative, int) else negative
+        self.ns_exponent, self.comment = ns_exponent, comment
+        self.reread = reread
+        self.hashfxn, self.batch_words, self.compute_loss = hashfxn, batch_words, compute_loss
+        self.running_training_loss, self.train_count, self.total_train_time = 0.0, 0, 0.0
+        self.null_word = 0
+        if null_word:
+            raise NotImplementedError("null_word pads windows of models that concatenate vectors: leave it at 0")
+        check(self)
+        self.layer1_size = self.vector_size
+        super().__init__()
+        if self.hs and self.negative:
+            logger.warning(
+                "Both hierarchical softmax and negative sampling are activated."
+                " Set either hs=0 or negative=0 to train only one."
+            )
+        self.alpha = checked("alpha", alpha)
+        self.min_alpha, self.min_alpha_yet_reached = checked("min_alpha", min_alpha), self.alpha
+        if sentences is None and corpus_file is None:
+            if trim_rule is not None:
+                logger.warning("trim_rule is used only if there is a corpus; pass it to build_vocab instead")
+            return
+        refuse_iterator(sentences, reread)
+        self._build(sentences, corpus_file, trim_rule=trim_rule, keep=True)
+        self.train(
+            sentences, corpus_file, total_examples=self.corpus_count, total_words=self.corpus_total_words,
+            epochs=self.epochs, callbacks=callbacks,
+        )  # fmt: skip
+        self._read = None
+
+    @classmethod
+    def from_gensim(cls, model: Any) -> Self:
+        """Return a model with the words, counts, vectors, output vectors and settings of gensim's, and train on.
+
+        Parameters
+        ----------
+        model : gensim.models.Word2Vec or, for `FastText`, gensim.models.FastText
+            The model to convert, of gensim 4; it is not changed, and nothing is shared with it.
+
+        Returns
+        -------
+        Word2Vec or FastText
+
+        Raises
+        ------
+        TypeError
+            If `model` is something else, such as a Doc2Vec model, or has words that are not strings.
+        ValueError
+            If a setting is out of range, or the parts of the model do not fit each other.
+
+        """
+        converted: Self = saving.empty(cls)
+        take_over(converted, model)
+        return converted
+
+    @claiming
+    def train(
+        self, corpus_iterable: Any = None, corpus_file: Path | None = None, total_examples: int | None = None,
+        total_words: int | None = None, epochs: int | None = None, start_alpha: float | None = None,
+        end_alpha: float | None = None, word_count: int = 0, queue_factor: int = 2, report_delay: float = 1.0,
+        compute_loss: bool = False, callbacks: Iterable[Any] = (), reread: bool | None = None, **other: Any,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Train on a corpus; the vocabulary must have been built.
+
+        As in gensim, `epochs` and one of `total_examples` and `total_words` are required. The learning rate falls from
+        `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call. If it is one
+        epoch, `total_examples` or `total_words` may be more than the corpus has: the rate then falls by the fraction
+        that the corpus is of them, starting `word_count` words later. With `reread`, the corpus is read again for each
+        epoch, as gensim does; by default, the model's `reread` applies.
+
+        Returns
+        -------
+        tuple of int
+            The number of words that subsampling is expected to have kept, and the number of words of the corpus, both
+            over all epochs.
+
+        """
+        refuse_arguments("train", other)
+        reread = self.reread if reread is None else reread
+        refuse_iterator(corpus_iterable, reread)
+        check(self)
+        refuse_totals(total_examples, total_words, epochs)
+        if self.matrices is None or not len(self.wv):
+            raise RuntimeError(self._emptied or NO_VOCABULARY)
+        self.fit_matrices()
+        self.locked()
+        passes = checked("epochs", epochs)
+        rates = [self.alpha if start_alpha is None else start_alpha, self.min_alpha if end_alpha is None else end_alpha]
+        start, end = (checked("alpha", rate) for rate in rates)
+        if reread is None and passes > 1 and may_differ(corpus_iterable):
+            logger.warning(READ_ONCE, passes)
+        train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
+        source, encoded, tokens = self._encoded(corpus_iterable, corpus_file)
+        settings = train_call.settings(self, encoded)
+        callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+        self._begin(passes, start, end, bool(compute_loss))
+        learner, started = Learner(self, callbacks), time.monotonic()
+        try:
+            call(callbacks, "on_train_begin", self)
+            for reading in range(train_call.readings):
+                if reading:
+                    source, encoded, tokens = self._encoded(corpus_iterable, corpus_file)
+                    settings = train_call.settings(self, encoded, reading)
+                learner.tokens += tokens * settings.epochs
+                if encoded and len(self.wv) > 1:
+                    learner.run(source, encoded, settings)
+            call(callbacks, "on_train_end", self)
+        finally:
+            self.is_training = False
+            self.train_count += 1
+            self.total_train_time += time.monotonic() - started
+        self.min_alpha_yet_reached = min(start, end)
+        return learner.kept, learner.tokens
+
+    def _begin(self, epochs: int, start: float, end: float, compute_loss: bool) -> None:
+        """Set the parameters of a call of `train`, which has been checked."""
+        if start > self.min_alpha_yet_reached:
+            logger.warning("Effective 'alpha' higher than previous training cycles")
+        self.epochs, self.alpha, self.min_alpha = epochs, start, end
+        self.compute_loss = self.compute_loss or compute_loss
+        self.running_training_loss, self.is_training = 0.0, True
+
+    def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None, int]:
+        """Return a corpus as ids, None if it has none of the model's words, and the number of its words."""
+        if self._read and self._read[0] is (sentences if file is None else file):
+            (_, source, encoded), self._read = self._read, None  # it may be different when it is read again
+            tokens = encoded.stats.token_count if encoded else 0
+        else:
+            source, encoded, tokens = source_of(sentences, file), None, 0
+            try:
+                with read(source, threads=self.threads()) as counted:
+                    encoded, tokens = self._encode(counted), counted.token_count
+            except NoSentences:
+                if not repeats(sentences):  # a generator may have been read before
+                    raise
+        if encoded and encoded.stats.overlong:
+            logger.warning("%d words of more than 1,000 bytes are left out", encoded.stats.overlong)
+        return source, encoded, tokens
+
+    def to_model(self) -> Model:
+        """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""
+        return saving.as_model(self)
+
+    def get_latest_training_loss(self) -> float:
+        """Return the sum of the losses of all examples of the latest call of `train` so far, in float64."""
+        return self.running_training_loss
+
+    def save(self, fname_or_handle: Path, *_: Any, **__: Any) -> None:
+        """Save the model to a safetensors file, completely or not at all, overwriting what is there.
+
+        `w2vtrain info`, `eval`, `neighbors` and all other commands read it. Nothing is pickled.
+        """
+        if self.matrices is None:
+            raise RuntimeError("there is nothing to save: the model has no vocabulary")
+        if not isinstance(fname_or_handle, str | PathLike):
+            raise InvalidType(f"save needs the path of a file, got {shown(fname_or_handle)}")
+        save_model(fspath(fname_or_handle), self.to_model(), force=True)
+
+    def __getitem__(self, word: object) -> NoReturn:
+        raise InvalidType(f"a model has no items since gensim 4.0: use model.wv[{shown(word)}]")
+
+    def __contains__(self, word: object) -> NoReturn:
+        raise InvalidType(f"a model has no items since gensim 4.0: use {shown(word)} in model.wv")
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}<vocab={len(self.wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
+
+    __repr__ = __str__

@@ -1,0 +1,51 @@
+"""The command `report`: write a page about a run, a model or vectors."""
+
+import click
+
+from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.options import CODES, COUNT, command, scored_options
+from w2vtrain.commands.shell import imports
+from w2vtrain.errors import UsageError
+from w2vtrain.system.files import STDOUT, atomic_write, check_writable
+
+
+@command(epilog=CODES)
+@click.argument("source", metavar="RUN|MODEL")
+@click.option("-o", "--output", required=True, metavar="FILE", help="File for the page, HTML; - for stdout.")
+@click.option(
+    "--words",
+    metavar="WORDS",
+    help="Words whose neighbors to show, separated by commas or spaces.  [default: some frequent words]",
+)
+@click.option(
+    "--map-words", type=COUNT, default=300, show_default=True, metavar="N", help="Number of words on the map."
+)
+@scored_options
+@click.option(
+    "--log-json",
+    metavar="FILE",
+    help="The log that `fit --log-json` wrote, for finer curves.  [default: the log of a run folder]",
+)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+def report(
+    source: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
+    log_json: str | None, force: bool,
+) -> None:  # fmt: skip
+    """Write a report on RUN|MODEL: a folder of an unfinished run, vectors in any format, or a model.
+
+    For vectors that `fit` wrote, it has the settings and their origins, machine, time and curves from the record beside
+    them. The page is one file: it loads nothing, works offline, and prints. It needs w2vtrain[plot].
+    """
+    with imports():
+        from w2vtrain.leaves.pictures.figures import check_packages
+        from w2vtrain.leaves.pictures.report import report as page_of
+        from w2vtrain.leaves.pictures.subject import subject_of
+    if source == STDOUT:
+        raise UsageError("-: a report needs a file or a folder, beside which it looks for the record")
+    check_different([output], [source, f"{source}.json", *filter(None, [questions, *pairs, log_json])])
+    check_packages(output)
+    check_writable(output, force)
+    asked = (words or "").replace(",", " ").split()
+    text = page_of(subject_of(source, log_json), asked, [questions] if questions else [], pairs, map_words)
+    with atomic_write(output, force) as file:
+        file.write(text.encode())

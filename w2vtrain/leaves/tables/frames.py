@@ -1,0 +1,218 @@
+"""Read one column of a data frame, a table or a dataset that a caller in Python passes, through Arrow's interface."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
+from w2vtrain.leaves.tables.columns import (
+    Place,
+    batches,
+    bytes_of,
+    column_in,
+    column_of,
+    first_part,
+    is_list,
+    pyarrow,
+    rows,
+    selected,
+)
+from w2vtrain.leaves.tables.contract import Opened, Piece
+from w2vtrain.leaves.tables.formats import format_of
+from w2vtrain.leaves.tables.source import TableReader, Tables
+from w2vtrain.text.source import File, Frame
+from w2vtrain.text.text_files import Corpus
+
+
+def is_frame(data: object) -> bool:
+    """Return whether data have the interface of Arrow, of Hugging Face's datasets, or of columns of pandas, or are an
+    array of strings.
+    """
+    names = dir(type(data))
+    return (
+        _is_column(data)
+        or _is_strings(data)
+        or "__arrow_c_stream__" in names
+        or "__arrow_c_array__" in names
+        or {"with_format", "iter"} <= {*names}
+        or {"to_frame", "to_numpy"} <= {*names}
+    )
+
+
+def needs_no_pyarrow(data: Any) -> bool:
+    """Return whether pyarrow is missing and data are a column whose first row is a list or tuple, as Python's."""
+    if hasattr(data, "columns") or not hasattr(data, "to_frame"):
+        return False
+    try:
+        pyarrow("a column")
+    except InputMissing:
+        return isinstance(next(iter(data), None), list | tuple)
+    return False
+
+
+def _is_strings(data: Any) -> bool:
+    """Return whether data are a NumPy array (n,) of strings."""
+    if not isinstance(data, np.ndarray) or data.ndim != 1:
+        return False
+    return data.dtype.kind in "UST" or (data.dtype.kind == "O" and len(data) > 0 and isinstance(data[0], str))
+
+
+def _is_column(data: Any) -> bool:
+    """Return whether data are a column of a dataset of Hugging Face, as `dataset["text"]` is."""
+    return type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "source")
+
+
+def has_columns(sources: Any) -> bool:
+    """Return whether sources have columns: data frames and tables, but not text, columns or lists of words."""
+    if isinstance(sources, Frame):
+        return any(hasattr(sources.data, name) for name in ("columns", "column_names", "schema"))
+    if not isinstance(sources, list | tuple):
+        return False
+    folders = any(Path(source).is_dir() for source in sources)
+    return folders or any(file.path != "-" and format_of(file.path) for file in Corpus(sources).files)
+
+
+class FrameColumn(Tables):
+    """A column of a data frame in Python, which is read through Arrow's interface, without a copy where possible."""
+
+    def __init__(self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool) -> None:
+        super().__init__(["-"], column or "", tokenizer, errors, allow_nul)
+        if not column and _is_column(frame.data):
+            frame, self.column = Frame(frame.data.source), frame.data.column_name
+        self.files, self.frame = (), frame
+
+    @property
+    def size(self) -> int | None:
+        """None: nothing is on disk."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return f"the {type(self.frame.data).__name__}"
+
+    def read(self) -> "FrameReader":
+        """Start a pass."""
+        return FrameReader(self, [File(self.name, None)])
+
+
+class FrameReader(TableReader):
+    """One pass over a column of a data frame."""
+
+    _corpus: FrameColumn
+
+    def _open(self, file: File) -> Opened:
+        name, column, data = self._corpus.name, self._corpus.column, self._corpus.frame.data
+        if (texts := _texts(data, column, name)) is not None:
+            self._corpus.lists = False
+            return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"))))
+        pyarrow(name)
+        arrays = _arrays(_narrowed(data, column, name), column, name)
+        first = next(arrays, None)
+        lists = self._corpus.lists = first is not None and bool(is_list(first.type))
+
+        def pieces() -> Iterator[Piece]:
+            row = 0
+            for array in chain([] if first is None else [first], arrays):
+                yield from map(Piece, bytes_of(array, lists, rows(f"{name}: row ", row, " (from 0)")))
+                row += len(array)
+
+        return Opened(lists, pieces())
+
+    def __next__(self) -> bytes:
+        block = super().__next__()
+        self.bytes_read = self.text_bytes
+        return block
+
+
+def _texts(data: Any, column: str, name: str) -> Iterable[Any] | None:
+    """Return a column of strings if it is NumPy's, or pandas's or Polars's and pyarrow is missing; else None."""
+    if not isinstance(data, np.ndarray):
+        with suppress(InputMissing):
+            pyarrow(name)
+            return None
+    data = _narrowed(data, column, name)
+    if column and hasattr(data, "columns") and column in list(data.columns):
+        data = data[column]
+    is_text = isinstance(data, np.ndarray) or (hasattr(data, "to_frame") and isinstance(next(iter(data), None), str))
+    return data if is_text else None
+
+
+def _joined(texts: Iterable[Any], place: Place) -> Iterator[bytes]:
+    """Yield texts as bytes, each with a newline after it. Raise TokenError for a row that is no text."""
+
+    def encoded(row: tuple[int, Any]) -> bytes:
+        number, text = row
+        if not isinstance(text, str | bytes):
+            raise TokenError(
+                f"{place(number)}: {shown(text)}, and there must be text: drop such rows, or fill them with ''"
+            )
+        return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+    for batch in batches(map(encoded, enumerate(texts)), len):
+        yield b"\n".join([*batch, b""])
+
+
+def _narrowed(data: Any, column: str, name: str) -> Any:
+    """Return only the column of a table, if the table says which columns it has."""
+    names = getattr(data, "column_names", None) or getattr(data, "columns", None)
+    names = None if names is None else list(names)
+    if names is None and hasattr(data, "schema") and hasattr(data.schema, "names"):
+        names = list(data.schema.names)
+    if names is None:
+        if column and (hasattr(data, "to_frame") or not hasattr(data, "__arrow_c_array__")):
+            raise UsageError(f"{name}: has no columns: leave out {spelled('column')}")
+        return data
+    if not column:
+        raise UsageError(
+            f"{name}: name the column to read with {spelled('column')}; the columns are: {column_of(names)}"
+        )
+    here = first_part(names, column)
+    if here not in names:
+        raise DataError(f"{name}: no column {shown(column)}; the columns are: {column_of(names)}")
+    return data.select_columns([here]) if hasattr(data, "select_columns") else data
+
+
+def _arrays(data: Any, column: str, name: str) -> Iterator[Any]:
+    """Yield the chunks of a column as pyarrow's arrays. Raise DataError for another type."""
+    arrow = pyarrow(name)
+    if hasattr(data, "with_format") and hasattr(data, "iter"):
+        for table in data.with_format("arrow").iter(batch_size=1000):
+            yield from _selected(table.to_batches(), column, name)
+        return
+    if not column:
+        yield from _chunks(arrow, data, name)
+        return
+    if hasattr(data, "columns") and column in list(data.columns) and hasattr(data[column], "__arrow_c_stream__"):
+        yield from _chunks(arrow, data[column], name)  # other columns may have types that Arrow does not know
+    elif hasattr(data, "__arrow_c_stream__"):
+        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name)
+    else:
+        yield from _selected([_converted(arrow.record_batch, data, name)], column, name)
+
+
+def _selected(batches: Any, column: str, name: str) -> Iterator[Any]:
+    for batch in batches:
+        yield selected(batch, column_in(batch.schema, column, name))
+
+
+def _chunks(arrow: Any, data: Any, name: str) -> Iterator[Any]:
+    convert = arrow.chunked_array if hasattr(data, "__arrow_c_stream__") else arrow.array
+    array = _converted(convert, data, name)
+    if is_list(array.type) is None:
+        raise TokenError(f"{name}: values of the type {array.type}, and must be strings or lists of strings")
+    yield from array.chunks if hasattr(array, "chunks") else [array]
+
+
+def _converted(convert: Any, data: Any, name: str) -> Any:
+    """Return what pyarrow makes of data. Raise TokenError if it cannot represent them, as with values of two types."""
+    try:
+        return convert(data)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise TokenError(
+            f"{name}: not a column of strings or lists of strings: {' '.join(str(error).split())[:300]}"
+        ) from error

@@ -1,0 +1,109 @@
+"""JSON lines: a record per line, which orjson reads."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import orjson
+
+from w2vtrain.errors import DataError, shown
+from w2vtrain.leaves.tables.columns import batches, column_of, first_part, null_at
+from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
+from w2vtrain.system.reading import stream_of
+from w2vtrain.text.sentences import encoded
+from w2vtrain.text.source import File
+
+MAX_RECORD_BYTES = 1 << 28  # of one line
+_LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"
+
+
+def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the record of each line that is not empty. Raise DataError unless it is a JSON object."""
+    stream, number, after = stream_of(raw(file)), 0, f" after byte {file.first:,}" if file.first else ""
+    while line := stream.readline(MAX_RECORD_BYTES + 2):
+        number += 1
+        place = f"{file.path}:{number}{after}"
+        if len(line.removesuffix(b"\n")) > MAX_RECORD_BYTES:
+            raise DataError(
+                f"{place}: the line has more than {MAX_RECORD_BYTES:,} bytes: write one record per line, and split"
+                " long texts into several records"
+            )
+        if number == 1 and not file.first:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.isspace():
+            continue
+        try:
+            record = orjson.loads(line)
+        except ValueError as error:
+            nan = "; JSON has no NaN or Infinity: write null" if b"NaN" in line or b"Infinity" in line else ""
+            raise DataError(f"{place}: not a record of JSON on one line: {str(error)[:200]}{nan}{_LINES}") from None
+        if not isinstance(record, dict):
+            raise DataError(f"{place}: {shown(record)} is not a JSON object{_LINES}")
+        yield place, record
+
+
+def _keys(record: dict[str, Any], column: str, path: str) -> list[str]:
+    """Return the keys that lead to a column in the first record."""
+    keys, value, rest = list[str](), record, column
+    while rest:
+        if not isinstance(value, dict):
+            raise DataError(f"{path}: no column {shown(column)}: {shown('.'.join(keys))} is {shown(value)}, no object")
+        here = first_part(value, rest)
+        if here not in value:
+            raise DataError(
+                f"{path}: no column {shown(column)} in the first record, which has: {column_of(list(record))}"
+            )
+        keys, value, rest = [*keys, here], value[here], rest[len(here) + 1 :]
+    return keys
+
+
+def _value(record: dict[str, Any], keys: list[str], place: str) -> str | list[str]:
+    """Return the value of a column. Raise DataError unless it is text or a list of texts."""
+    value: Any = record
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    column = f"{place}: column {shown('.'.join(keys))}"
+    if value is None or (isinstance(value, list) and None in value):
+        raise null_at(column)
+    if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
+        raise DataError(f"{column} is {shown(value)}, and must be a string or a list of strings")
+    return value
+
+
+def _open(file: File, column: str, raw: Raw) -> Opened:
+    records = _records(file, raw)
+    first = next(records, None)
+    if first is None:
+        return Opened(None, iter(()))
+    keys = _keys(first[1], column, file.path)
+    lists = isinstance(_value(first[1], keys, first[0]), list)
+    values = batches(_values(chain([first], records), keys, lists), _characters if lists else len)
+    return Opened(lists, (_piece(batch, lists) for batch in values))
+
+
+def _values(records: Iterator[tuple[str, dict[str, Any]]], keys: list[str], lists: bool) -> Iterator[Any]:
+    """Yield the value of each record. Raise DataError for a list among texts or a text among lists."""
+    for place, record in records:
+        value = _value(record, keys, place)
+        if isinstance(value, list) != lists:
+            kinds = "a list" if lists else "a string"
+            raise DataError(
+                f"{place}: column {shown('.'.join(keys))} is {shown(value)}, and {kinds} in the first record"
+            )
+        yield value
+
+
+def _characters(words: list[str]) -> int:
+    return sum(map(len, words))
+
+
+def _piece(values: list[Any], lists: bool) -> Piece:
+    return Piece(encoded(values) if lists else "\n".join([*values, ""]).encode())
+
+
+def _names(file: File, raw: Raw) -> list[str]:
+    """Return the keys of the first record."""
+    return list(next(_records(file, raw), ("", {}))[1])
+
+
+JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson", ".json"), _open, _names)

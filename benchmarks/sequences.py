@@ -13,7 +13,6 @@ of the guide.
 
 import argparse
 import statistics
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -21,14 +20,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas
 import sequence_data as data
 from numpy.typing import NDArray
 
 import w2vtrain
 from w2vtrain.config import option
-
-sys.path.append(str(Path(__file__).parent.parent / "examples"))
-import walks
 
 Sentences = list[list[str]]
 Rows = NDArray[Any]
@@ -185,8 +182,8 @@ def graphs(options: argparse.Namespace) -> Task:
         return {"link AUC": auc(cosines(held), cosines(unlinked))} | label_scores(labels, vectors, options.data)
 
     def walk(seed: int) -> Sentences:
-        graph = walks.Graph((a, b, 1.0) for a, b in kept)
-        return list(graph.walks(10, 40, options.p, options.q, seed))
+        edges = pandas.DataFrame(kept, columns=["source", "target"])
+        return list(w2vtrain.Walks(edges, walk_length=40, p=options.p, q=options.q, seed=seed))
 
     suggested = {"vector_size": 64, "window": 5, "sample": 0, "min_count": 1, "epochs": 1, "alpha": 0.025}
     changes: list[Settings] = [{"window": 2}, {"window": 10}, {"alpha": None}, {"negative": 20}]
@@ -202,9 +199,11 @@ def graphs(options: argparse.Namespace) -> Task:
 
 def read_links(path: str) -> list[data.Link]:
     """Read the links of a file of edges."""
-    with Path(path).open(encoding="utf-8") as file:
-        pairs = {(min(a, b), max(a, b)) for a, b, _ in walks.read_edges(file)}
-    return sorted(pair for pair in pairs if pair[0] != pair[1])
+    graph = w2vtrain.Walks(path).graph
+    names, arcs = graph.names, graph.arcs
+    sources = np.repeat(np.arange(len(names)), np.diff(arcs.starts))
+    pairs = {(names[a], names[b]) for a, b in zip(sources.tolist(), arcs.targets.tolist(), strict=True)}
+    return sorted(pair for pair in pairs if pair[0] < pair[1])
 
 
 def read_labels(path: str) -> dict[str, str]:

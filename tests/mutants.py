@@ -389,6 +389,37 @@ MUTANTS = (
         'opened or read. Exit code 66."""\n\n    exit_code = 65',
         "commands/test_cli.py::test_bad_or_missing_input_exits_with_65_or_66",
     ),
+    # leaves/graphs
+    Mutant(
+        "excess-of-steps-back", "leaves/graphs/graph_kernels.py", "if level >= most:", "if level > most + excess:",
+        "leaves/graphs/test_steps.py::test_visits_agree_with_exact_transition_probabilities",
+    ),
+    Mutant(
+        "far-and-near", "leaves/graphs/graph_kernels.py", "(bias.far < 1.0) ==", "(bias.far > 1.0) ==",
+        "leaves/graphs/test_steps.py::test_visits_agree_with_exact_transition_probabilities",
+    ),
+    Mutant(
+        "rarer-node-of-a-pair", "leaves/graphs/graph_kernels.py", "low, high, target = first, last, source",
+        "low, high = first, last", "leaves/graphs/test_steps.py::test_steps_next_to_a_hub_have_their_probabilities",
+    ),
+    Mutant(
+        "weight-of-the-scanned-arc", "leaves/graphs/graph_kernels.py", "left -= weight_of(arcs, k, low) *", "left -=",
+        "leaves/graphs/test_steps.py::test_visits_agree_with_exact_transition_probabilities",
+    ),
+    Mutant(
+        "walks-of-each-epoch", "leaves/graphs/graph_kernels.py", "seed_stream(rng, seed, epoch, chunk)",
+        "seed_stream(rng, seed, 0, chunk)",
+        "leaves/graphs/test_training_on_walks.py::test_a_chunk_has_the_same_walks_whichever_chunks_are_read_with_it",
+    ),
+    Mutant(
+        "order-of-chunks-read", "leaves/graphs/walks.py", "np.sort(order)", "order",
+        "leaves/graphs/test_training_on_walks.py::test_a_chunk_has_the_same_walks_whichever_chunks_are_read_with_it",
+    ),
+    Mutant(
+        "graph-of-a-resumed-run", "leaves/graphs/walks.py", "value = zlib.crc32(array.data, value)",
+        "value = zlib.crc32(array.data[:1], value)",
+        "leaves/graphs/test_training_on_walks.py::test_a_run_stopped_in_an_epoch_resumes_to_the_same_bytes",
+    ),
 )  # fmt: skip
 
 

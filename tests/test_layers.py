@@ -44,6 +44,7 @@ ORDER = [
     "leaves.mpi",
     "leaves.compare",
     "leaves.pictures",
+    "leaves.graphs",
     "leaves.gensim",
     "cli",
     "__main__",

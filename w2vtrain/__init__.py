@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from w2vtrain.leaves.gensim.line_sentence import PathLineSentences as PathLineSentences
     from w2vtrain.leaves.gensim.line_sentence import Text8Corpus as Text8Corpus
     from w2vtrain.leaves.gensim.word2vec import Word2Vec as Word2Vec
+    from w2vtrain.leaves.graphs.walks import Walks as Walks
     from w2vtrain.text.phrase_table import CONNECTOR_WORDS as CONNECTOR_WORDS
     from w2vtrain.text.phrase_table import PhraseTable as PhraseTable
     from w2vtrain.training.compile_ahead import warmup as warmup
@@ -49,6 +50,7 @@ _NAMES = {
     "embeddings.keyed_vectors": ("KeyedVectors",),
     "embeddings.model": ("Model", "load", "load_model", "save_model"),
     "formats.vectors": ("Vectors", "read_vectors", "write_vectors"),
+    "leaves.graphs.walks": ("Walks",),
     "leaves.gensim.word2vec": ("Word2Vec",),
     "leaves.gensim.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
     "leaves.gensim.fasttext_vectors": ("FastTextKeyedVectors",),

@@ -22,6 +22,7 @@ COMMANDS = {
     "Prepare text": {
         "vocab": ("commands.prepare:vocab", "Count the words of a text."),
         "phrases": ("commands.prepare:phrases", "Find phrases in a text, and join them to words."),
+        "walks": ("leaves.graphs.walks_command:walks", "Print random walks over a graph."),
     },
     "Query vectors": {
         "neighbors": ("commands.query:neighbors", "Print the words nearest to a word."),

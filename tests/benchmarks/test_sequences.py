@@ -1,20 +1,15 @@
-"""benchmarks/sequences.py: vectors of items, nodes, codons and events mean something; and examples/walks.py."""
+"""benchmarks/sequences.py: vectors of items, nodes, codons and events mean something."""
 
 import argparse
-import subprocess
-import sys
 from collections import Counter
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 import sequence_data as data
 import sequences
-from sequences import walks
 
-WALKS = Path(walks.__file__)
 PLAIN = argparse.Namespace(
     edges=None, labels=None, links=False, p=1.0, q=1.0, k=3, step=3, proteins=False, data=sequences.REPORTED
 )
@@ -137,53 +132,3 @@ def test_settings_mean_the_same_to_gensim():
     vectors = sequences.of_gensim(sentences, settings, 1)
     assert vectors.rows.shape == (3, 8)
     np.testing.assert_allclose(np.linalg.norm(vectors.rows, axis=1), 1, rtol=1e-5)
-
-
-def graph(*edges, directed=False):
-    return walks.Graph(iter(edges), directed)
-
-
-def test_walks_follow_edges_in_proportion_to_their_weights():
-    drawn = graph(("a", "b", 1.0), ("a", "c", 3.0)).walks(2500, 2, 1, 1, seed=1)
-    ends = Counter(second for first, second in drawn if first == "a")
-    assert ends["c"] / sum(ends.values()) == pytest.approx(0.75, abs=0.04)
-
-
-def test_walks_return_and_leave_as_often_as_node2vec_says():
-    """From t to v in t-v, t-x, v-x, v-y: back to t has bias 1/p, to x, a neighbor of t, 1, and to y 1/q."""
-    p, q = 4, 0.5
-    square = graph(("t", "v", 1.0), ("t", "x", 1.0), ("v", "x", 1.0), ("v", "y", 1.0))
-    ends = Counter(walk[2] for walk in square.walks(2500, 3, p, q, seed=1) if walk[:2] == ["t", "v"])
-    total = sum(ends.values())
-    expected = {"t": 1 / p, "x": 1, "y": 1 / q}
-    for node, bias in expected.items():
-        assert ends[node] / total == pytest.approx(bias / sum(expected.values()), abs=0.04)
-
-
-def test_a_directed_walk_ends_where_no_edge_leads_on():
-    line = graph(("a", "b", 1.0), ("b", "c", 1.0), directed=True)
-    assert sorted(line.walks(1, 5, 1, 1, seed=1)) == [["a", "b", "c"], ["b", "c"], ["c"]]
-
-
-@pytest.mark.parametrize("text", ["New York\tRome\t2\n", "New York,Rome,2\n", "# from to\nNew_York Rome 2\n\n"])
-def test_edges_are_read_with_any_separator(text):
-    assert list(walks.read_edges(iter(text.splitlines()))) == [("New_York", "Rome", 2.0)]
-
-
-@pytest.mark.parametrize("line", ["a", "a b c", "a b 0", "a b -1", "a b nan", "a\t\tb", "a b 1 2"])
-def test_an_edge_that_is_none_is_refused_with_its_line(line):
-    with pytest.raises(SystemExit, match="line 2: expected two nodes"):
-        list(walks.read_edges(iter(["a b", line])))
-
-
-def test_walks_are_the_same_again_and_end_quietly_with_their_reader(tmp_path):
-    edges = tmp_path / "edges.txt"
-    edges.write_text("".join(f"n{i} n{i + 1}\n" for i in range(500)), encoding="utf-8")
-    first, again = (subprocess.run([sys.executable, WALKS, edges, "-p", "2"], capture_output=True) for _ in range(2))
-    assert first.returncode == 0, first.stderr
-    assert first.stdout == again.stdout
-    assert len(first.stdout.splitlines()) == 5010
-    with subprocess.Popen([sys.executable, WALKS, edges], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""

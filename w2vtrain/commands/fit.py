@@ -77,6 +77,7 @@ def fit(
       w2vtrain fit corpus.txt -o vectors.txt
       w2vtrain fit corpus/ -o vectors.bin --architecture cbow --vector-size 200 --epochs 10
       w2vtrain fit articles.txt.gz -o hs.txt --objective hs --tokenizer simple --save-model hs.safetensors
+      w2vtrain fit --graph edges.tsv -o nodes.txt --sample 0 --q 0.5
     """
     if not values["print_config"]:
         if not corpus:
@@ -87,6 +88,8 @@ def fit(
             values["output"] = _free_name()
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
+    if dry_run and values["graph"]:
+        raise click.UsageError("--dry-run measures text: leave out --graph, or dry-run the text that `walks` prints")
     if dry_run and values["distributed"]:
         raise click.UsageError("--dry-run measures one machine: leave out --distributed")
     flags = given(values, TRAINING)

@@ -17,6 +17,7 @@ from w2vtrain.commands.options import Export
 from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.commands.request import STATED, FitRequest, encoding_folder, is_stream
 from w2vtrain.config import Settings, option, resolve
+from w2vtrain.doors import leaf
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
@@ -28,7 +29,7 @@ from w2vtrain.system.files import STDOUT, among
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.inputs import Inputs, Sources
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
@@ -81,8 +82,9 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
     known = request.origins or origins  # a run folder has those of its command
-    grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
-    inputs = Inputs(request.sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
+    grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default" and not request.graph
+    sources = sources_of(request)
+    inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
     objective_class(asked.objective)  # its error is raised alone, not by each of these checks
     _, planned, _ = check_all(
         partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
@@ -101,6 +103,19 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
     return FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
+
+
+def sources_of(request: FitRequest) -> Sources:
+    """Return what is read: text, or with --graph, random walks over a graph.
+
+    Raise UsageError for options that have no effect with or without --graph.
+    """
+    if request.graph and request.read_vocab:
+        raise UsageError("read-vocab: with --graph, the words are the nodes of the graph; leave out --read-vocab")
+    if not request.graph:
+        for name in request.how_to_walk:
+            raise UsageError(f"{option(name)}: has no effect without --graph")
+    return leaf("graphs").Walks(request.sources, **request.how_to_walk) if request.graph else request.sources
 
 
 def vocabulary_to_use(request: FitRequest, settings: Settings) -> Vocabulary | None:

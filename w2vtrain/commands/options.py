@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import click
 
-from w2vtrain.commands.classes import INPUT, MESSAGES, OUTPUTS, RUN, Command, Option
+from w2vtrain.commands.classes import GRAPHS, INPUT, MESSAGES, OUTPUTS, RUN, Command, Option
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
@@ -89,6 +89,29 @@ force_option = declared(
     OUTPUTS, "--force", is_flag=True,
     help="Overwrite output files; `fit` also discards an unfinished run with other settings.",
 )  # fmt: skip
+BIAS = Within(Real(1e-9, 1e9))
+WALKS = {
+    "directed": declared(
+        GRAPHS, "--directed", is_flag=True, help="Follow edges from the first node to the second only."
+    ),
+    "walk_length": declared(
+        GRAPHS, "--walk-length", type=COUNT, metavar="N",
+        help="Nodes per walk, which ends early at a node from which no edge leads on.  [default: 80]",
+    ),
+    "walks": declared(
+        GRAPHS, "--walks", type=COUNT, metavar="N", help="Walks from each node, in each epoch.  [default: 10]"
+    ),
+    "p": declared(
+        GRAPHS, "--p", type=BIAS, metavar="X",
+        help="node2vec's p: a step back to the node before is 1/p times as likely.  [default: 1]",
+    ),
+    "q": declared(
+        GRAPHS, "--q", type=BIAS, metavar="X",
+        help="node2vec's q: a step to a node that the node before has no edge to is 1/q times as likely."
+        "  [default: 1]",
+    ),
+}  # fmt: skip
+"""The options of random walks over a graph, by the names that `graphs.walks.Walks` has for them."""
 OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"
     " .arrow, .feather, or .tsv for TensorBoard; with --format spacy or model2vec, a folder; - for stdout. After text"

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.classes import INPUT, MESSAGES, OUTPUTS, RANKS, RUN
+from w2vtrain.commands.classes import GRAPHS, INPUT, MESSAGES, OUTPUTS, RANKS, RUN
 from w2vtrain.commands.options import (
     OUTPUT,
+    WALKS,
     Declared,
     Export,
     Within,
@@ -133,6 +134,19 @@ class FitRequest:
         ),
         Role.LEARNED,
     )  # fmt: skip
+    graph: bool = argument(
+        declared(
+            GRAPHS, "--graph", is_flag=True,
+            help="CORPUS is a graph: train on random walks over it, in which nodes are words. Its lines are two nodes"
+            " and perhaps a weight, separated by white space, commas or tabs. Every node has a vector.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    directed: bool = argument(WALKS["directed"], Role.LEARNED)
+    walk_length: int | None = argument(WALKS["walk_length"], Role.LEARNED)
+    walks: int | None = argument(WALKS["walks"], Role.LEARNED)
+    p: float | None = argument(WALKS["p"], Role.LEARNED)
+    q: float | None = argument(WALKS["q"], Role.LEARNED)
     log_json: str | None = argument(
         declared(
             MESSAGES, "--log-json", metavar="FILE",
@@ -190,6 +204,12 @@ class FitRequest:
     )  # fmt: skip
     origins: dict[str, Any] = field(default_factory=dict)
     command: str = ""
+
+    @property
+    def how_to_walk(self) -> dict[str, Any]:
+        """The options of walks that were given."""
+        given = {name: getattr(self, name) for name in WALKS}
+        return {name: value for name, value in given.items() if value not in (None, False)}
 
     @property
     def record(self) -> str | None:

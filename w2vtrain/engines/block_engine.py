@@ -233,23 +233,27 @@ class BlockEngine(Engine):
 
     def train(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
         loss, examples = 0.0, 0
+        tokens, starts = self.text.read(order, epoch)
         with np.errstate(all="ignore"):  # the caller checks that the loss is finite
             for chunk, lr in zip(order.tolist(), rates.tolist(), strict=True):
-                chunk_loss, count = self._chunk(chunk, lr, epoch, thread)
+                span = int(starts[chunk]), int(starts[chunk + 1])
+                chunk_loss, count = self._chunk(tokens, span, chunk, lr, epoch, thread)
                 loss, examples = loss + chunk_loss, examples + count
-        self.restore(order)
+        self.restore(order, tokens, starts)
         return loss, examples
 
-    def _chunk(self, chunk: int, lr: float, epoch: int, thread: int) -> tuple[float, int]:
-        text, s, work = self.text, self.schedule, self.work[thread]
-        first, last = int(text.starts[chunk]), int(text.starts[chunk + 1])
+    def _chunk(
+        self, tokens: np.ndarray, span: tuple[int, int], chunk: int, lr: float, epoch: int, thread: int
+    ) -> tuple[float, int]:
+        """Train on a chunk, which is the span (first, last) of the tokens."""
+        text, s, work, (first, last) = self.text, self.schedule, self.work[thread], span
         work.begin(s.seed, epoch, chunk)
         stream = (s.seed, epoch, chunk)
         if s.weight_decay:
             for matrix, columns in self.decayed():
                 _decay(matrix, columns, chunk, len(text.words), lr * s.weight_decay * (last - first))
         loss, count = 0.0, 0
-        for examples in gather(text.tokens, first, last, self.keep, self.windows, self.architecture, stream, work):
+        for examples in gather(tokens, first, last, self.keep, self.windows, self.architecture, stream, work):
             count += len(examples.targets)
             for at in range(0, len(examples.targets), s.block):
                 loss += self._step(examples, at, lr, thread)

@@ -59,7 +59,8 @@ class Chunks:
 
     tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks
     in tokens; words (C,) int64: the number of words per chunk; counts (V,) int64: the word counts, in descending
-    order; longest_sentence: the most words in a sentence, or more.
+    order; longest_sentence: the most words in a sentence, or more. Engines read what they train on by `read`, which a
+    corpus that is not stored overrides: its `tokens` and `starts` are a sample, for objectives that count pairs.
     """
 
     tokens: np.ndarray
@@ -70,6 +71,13 @@ class Chunks:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", read_only(self.tokens))
+
+    def read(self, order: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return read-only tokens that contain the chunks `order` (n,) of an epoch, and offsets in them, (C + 1,).
+
+        Chunk c is tokens[offsets[c] : offsets[c + 1]], if it is in `order`. Called by any thread.
+        """
+        return self.tokens, self.starts
 
 
 class Role(Enum):
@@ -137,13 +145,16 @@ class Engine:
         places[rows] = np.arange(len(rows))
         self.chunks_per_call, self.locked = 1, (places, self.matrices()[0][rows].copy())
 
-    def restore(self, order: np.ndarray) -> None:
-        """Restore the locked rows of the words of chunks `order` (n,), which training has changed."""
+    def restore(self, order: np.ndarray, tokens: np.ndarray, starts: np.ndarray) -> None:
+        """Restore the locked rows of the words of chunks `order` (n,), which training has changed.
+
+        tokens, starts: see `Chunks.read`.
+        """
         if self.locked is None:
             return
-        (places, values), text = self.locked, self.text
+        places, values = self.locked
         for chunk in order.tolist():
-            words = np.unique(text.tokens[text.starts[chunk] : text.starts[chunk + 1]])
+            words = np.unique(tokens[starts[chunk] : starts[chunk + 1]])
             words = words[words >= 0]
             words = words[places[words] >= 0]
             self.matrices()[0][words] = values[places[words]]

@@ -192,11 +192,12 @@ class WindowEngine(Engine):
 
     def train(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
         s, (architecture, objective, scratch) = self.schedule, self.workers[thread]
+        tokens, starts = self.text.read(order, epoch)
         loss, examples = train_chunks(
-            architecture, objective, self.windows, self.text.tokens, self.text.starts, order, rates,
+            architecture, objective, self.windows, tokens, starts, order, rates,
             Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
         )  # fmt: skip
-        self.restore(order)
+        self.restore(order, tokens, starts)
         return loss, examples
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ sentences, and written in the order of the source. `read` does the first step, `
 
 import tempfile
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -44,6 +45,10 @@ class EncodedCorpus:
     words: int  # the number of words in `tokens`
     stats: CorpusStats
     sample: bytes = b""
+
+    def checksum(self) -> int:
+        """Return the CRC-32 of the corpus, by which a resumed run detects that it has changed."""
+        return zlib.crc32(np.asarray(self.tokens).data)
 
     def chunks(self, size: int) -> tuple[Int64, Int64]:
         """Return offsets (n + 1,) int64 that divide `tokens` into n runs of whole sentences.

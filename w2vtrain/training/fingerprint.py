@@ -58,8 +58,7 @@ class Fingerprint:
             if path != "-":
                 status = Path(path).stat()
                 files.append(FileRead(path, status.st_size, status.st_mtime_ns))
-        tokens = zlib.crc32(np.asarray(ids.tokens).data)
-        return cls(tokens, vocabulary_checksum(ids.vocabulary), files, init_from, others)
+        return cls(ids.checksum(), vocabulary_checksum(ids.vocabulary), files, init_from, others)
 
     def check(self, before: "Fingerprint") -> None:
         """Raise CorpusChanged if what a run has read differs from `before`; name what has changed."""

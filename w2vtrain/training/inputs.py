@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.contract import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
@@ -75,6 +75,9 @@ class Inputs:
         """
         if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
+        if isinstance(self.sources, Generator) and (self.vocabulary or (self.grow and self.start and self.start.model)):
+            unused = "read_vocab" if self.vocabulary else "grow_vocabulary"
+            raise ConfigError(f"{label(unused)}: the words are the nodes of the graph: leave it out")
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow, self.freeze)
@@ -88,6 +91,25 @@ class Inputs:
         if self.grow and self.start and self.start.model:
             return self.start.grown(counted, settings)
         return self.known_words() or counted.vocabulary(settings.min_count, settings.max_vocab)
+
+
+class Generated(EncodedCorpus):
+    """A corpus whose ids are generated when they are trained on, and stored nowhere, such as random walks over a graph.
+
+    tokens: empty; words: the expected number per epoch. `checksum` is that of what it is generated from.
+    """
+
+    def text(self) -> Chunks:
+        """Return the corpus in chunks of about CHUNK_WORDS words, whose `read` generates them."""
+        raise NotImplementedError
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """A source that has its ids generated. As any source, it can also be read as text."""
+
+    def generated(self, settings: Settings) -> Generated:
+        """Return the corpus, and its vocabulary with expected counts. Raise ConfigError for settings without effect."""
 
 
 def sources_of(texts: Texts) -> Sources:
@@ -172,6 +194,8 @@ def heldout_of(sources: Sources, settings: Settings) -> Source:
 
 def chunks_of(ids: EncodedCorpus, settings: Settings) -> Chunks:
     """Divide an encoded corpus into chunks. For wide windows, also find the length of its longest sentence."""
+    if isinstance(ids, Generated):
+        return ids.text()
     (starts, words), longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
     if window_size(settings) > PLANNED_WORDS:
         longest = longest_sentence(ids.tokens, starts)

@@ -31,7 +31,7 @@ from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
 from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin, other_inputs
-from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
+from w2vtrain.training.inputs import Generator, Inputs, chunks_of, corpus_of, heldout_text
 from w2vtrain.training.outcome import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.record import Record, output_parameters
@@ -72,6 +72,8 @@ class Alone:
     def read(self, run: Run, inputs: Inputs, corpus: Source, settings: Settings, events: Events) -> EncodedCorpus:
         """Count and encode the corpus, with the words that `Inputs.words` chooses. From now on, signals end the run."""
         run.enter(Phase.PREPARING)
+        if isinstance(corpus, Generator):
+            return corpus.generated(settings)
         with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=events.reading) as counted:
             words = inputs.words(counted, settings)
             ids = counted.encode(words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)

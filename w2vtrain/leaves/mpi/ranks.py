@@ -31,7 +31,7 @@ from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.epoch import Order, SliceReport
 from w2vtrain.training.events import Events
 from w2vtrain.training.folder import FREE_SETTINGS, differences
-from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.inputs import Generator, Inputs
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import State
@@ -109,6 +109,9 @@ class Ranks(Alone):
             events.reading(done, total, tokens)
 
         assert self.folder
+        if isinstance(corpus, Generator):  # each rank reads all of it
+            self._standby = Standby(self.comm)
+            return corpus.generated(settings)
         assert isinstance(corpus, Corpus)
         with self._agreeing():
             ids = encode_together(self.comm, corpus, settings, self.folder, inputs.known_words(), progress)

@@ -1,0 +1,18 @@
+"""benchmarks/graphs.py: a graph is made, and w2vtrain's row of the table is measured on it."""
+
+import graphs
+
+
+def test_classes_of_a_block_model_are_learned(tmp_path, monkeypatch, capfd):
+    names = [str(tmp_path / "edges"), str(tmp_path / "labels")]
+    for words in (
+        ["make", *names, "--nodes", "1500", "--edges", "20000"],
+        ["run", *names, "--systems", "w2vtrain", "--threads", "1", "--dim", "32", "--walks-alone"],
+    ):
+        monkeypatch.setattr("sys.argv", ["graphs.py", *words])
+        graphs.main()
+    assert len((tmp_path / "edges").read_text().splitlines()) == 20_000
+    *_, row = capfd.readouterr().out.splitlines()
+    f1, links = (float(row.split("|")[i]) for i in (6, 7))
+    assert f1 > 0.9
+    assert links > 0.8

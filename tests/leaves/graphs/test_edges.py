@@ -1,0 +1,240 @@
+"""Reading edges: fields, separators, compression, invalid lines; and graphs of other packages."""
+
+import gzip
+import io
+import sys
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_matrix
+
+from w2vtrain import Walks
+from w2vtrain.errors import DataError, InputMissing, InvalidType, UsageError
+from w2vtrain.leaves.graphs.edges import read_edges
+from w2vtrain.leaves.graphs.graph import probabilities
+from w2vtrain.text.text_files import Corpus
+
+
+def steps(graph):
+    """Return the probability of each step of a graph: {(node, next node): probability}."""
+    names, arcs = graph.names, graph.arcs
+    nodes = np.repeat(np.arange(len(names)), np.diff(arcs.starts))
+    pairs = [(names[a], names[b]) for a, b in zip(nodes.tolist(), arcs.targets.tolist(), strict=True)]
+    assert len(set(pairs)) == len(pairs)
+    return dict(zip(pairs, probabilities(arcs).round(6).tolist(), strict=True))
+
+
+def expected(edges, directed=False):
+    """Return what `steps` returns for the graph of edges (node, node, weight), computed with dictionaries."""
+    weights = Counter()
+    for a, b, weight in edges:
+        for pair in {(a, b)} if directed else {(a, b), (b, a)}:
+            weights[pair] += weight
+    sums = Counter()
+    for (a, _), weight in weights.items():
+        sums[a] += weight
+    return {pair: weight / sums[pair[0]] for pair, weight in weights.items()}
+
+
+def read(tmp_path, text, **options):
+    path = tmp_path / "edges"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return Walks(path, **options).graph
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b 2\nb c 1\n",
+        "# from SNAP\n\n  a  b 2.0\r\nb\tc\t1e0\n",
+        "a\tb\t2\n%\nb\tc\t1\n\t\n",
+        "a,b,2\nb, c ,1",
+        "a,b,+20e-1\n \n#,\nb,c,1.\r\n",
+        "a b 2\n b c",
+        "c b\nb a .5\na b 1.5\n",
+    ],
+)
+def test_lines_of_two_nodes_and_perhaps_a_weight_are_edges(tmp_path, text):
+    assert steps(read(tmp_path, text)) == pytest.approx(expected([("a", "b", 2), ("b", "c", 1)]), abs=1e-6)
+
+
+def test_spaces_in_names_become_underscores_where_tabs_or_commas_separate_fields(tmp_path):
+    assert sorted(read(tmp_path, "New York,  San  José \nRome,New York\n").names) == ["New_York", "Rome", "San_José"]
+    assert sorted(read(tmp_path, "New York\tRome, Italy\n").names) == ["New_York", "Rome,_Italy"]
+
+
+def test_parallel_edges_add_up_and_self_loops_stay(tmp_path):
+    edges = [("a", "b", 1), ("b", "a", 2), ("a", "a", 3), ("a", "b", 1), ("a", "c", 1), ("a", "a", 1)]
+    text = "".join(f"{a} {b} {weight}\n" for a, b, weight in edges)
+    for directed in (False, True):
+        found = steps(read(tmp_path, text, directed=directed))
+        assert found == pytest.approx(expected(edges, directed), abs=1e-6)
+    ones = [(a, b, 1) for a, b, _ in edges]
+    assert steps(read(tmp_path, "a b\nb a\na a\na b\na c\na a\n")) == pytest.approx(expected(ones), abs=1e-6)
+
+
+def test_equal_weights_take_no_memory(tmp_path):
+    assert not len(read(tmp_path, "a b 7\nb c 7\n").arcs.bounds)
+    arcs = read(tmp_path, "".join(f"{i} {i + 1} {1 + i % 2}\n" for i in range(1000))).arcs
+    assert arcs.targets.nbytes + arcs.bounds.nbytes == 16 * 1000
+
+
+def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"a b 2\n"))
+    (tmp_path / "b").write_text("b,c,1\n")
+    graph = Walks([tmp_path / "a.gz", str(tmp_path / "b")]).graph
+    assert steps(graph) == pytest.approx(expected([("a", "b", 2), ("b", "c", 1)]), abs=1e-6)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a b\n")))
+    assert list(Walks("-").graph.names) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("a b\nc\n", 2, "expected two nodes and perhaps a weight, separated by white space, got b'c'"),
+        ("a b 1 2\n", 1, "expected two nodes and perhaps a weight"),
+        ("a\tb\n\n# c\na\t\t1\n", 4, "separated by tabs"),
+        ("a,b\n,b\n", 2, "separated by commas"),
+        ("a,b,\n", 1, "separated by commas"),
+        ("a,b,1,\n", 1, "separated by commas"),
+        ("a b 1\nb c -2\n", 2, "the weight is -2: weights must be positive, finite numbers"),
+        ("a b 0\n", 1, "the weight is 0"),
+        ("a b -0.0\n", 1, "the weight is -0"),
+        ("a b nan\n", 1, "the weight is nan"),
+        ("a b inf\n", 1, "the weight is inf"),
+        ("a b 1e999\n", 1, "the weight is inf"),
+        ("a b 1e-999\n", 1, "the weight is 0"),
+        ("a b x1\n", 1, "expected a number as the weight, got b'x1'"),
+        ("a b 1e\n", 1, "expected a number as the weight"),
+        ("a b .\n", 1, "expected a number as the weight"),
+        ("#\nsource,target,weight\na,b,1\n", 2, "this line is a header: put # before it"),
+        ("a b\n" + "c" * 1001 + " d\n", 2, "the name of a node has more than 1,000 bytes"),
+        (b"a b\nc \xff\n", 2, "is not UTF-8"),
+        (b"a b\nc \0d\n", None, "NUL"),
+    ],
+)
+def test_an_invalid_line_is_refused_with_its_file_and_number(tmp_path, text, line, said):
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, text)
+    assert f"{tmp_path / 'edges'}:{line or ''}" in str(caught.value) or line is None
+    assert said in str(caught.value)
+
+
+def test_a_line_keeps_its_number_in_later_blocks(tmp_path):
+    path = tmp_path / "edges"
+    path.write_text("a b\n\n" * 500 + "a b -1\n")
+    for size in (1, 7, 4000):
+        with pytest.raises(DataError, match="edges:1001: the weight is -1"):
+            read_edges(Corpus([str(path)], block_bytes=size))
+
+
+def test_what_is_no_graph_is_refused(tmp_path):
+    for text in ("", "# only a comment\n\n"):
+        with pytest.raises(DataError, match="the graph has no edges"):
+            read(tmp_path, text)
+    with pytest.raises(InputMissing):
+        Walks("none.txt")
+    with pytest.raises(UsageError):
+        Walks([])
+    for mistake in ({"walk_length": 0}, {"walks": -1}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")}):
+        with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a positive number"):
+            Walks(pandas.DataFrame({"a": [1], "b": [2]}), **mistake)
+
+
+NAMES = st.text("abé:/", min_size=1, max_size=40)
+WEIGHTS = st.one_of(st.none(), st.floats(1e-6, 1e6).map(lambda x: f"{x:.6g}"), st.integers(1, 10**6).map(str))
+
+
+@given(
+    st.lists(st.tuples(NAMES, NAMES, WEIGHTS, st.sampled_from(["", "\n", "#x\n"])), min_size=1, max_size=30),
+    st.sampled_from([" ", "\t", ",", " , ", "  "]), st.booleans(), st.integers(1, 100),
+)  # fmt: skip
+def test_what_is_written_is_read(tmp_path_factory, edges, separator, directed, block):
+    path = tmp_path_factory.getbasetemp() / "edges"
+    lines = [f"{more}{separator.join(filter(None, edge))}\n" for *edge, more in edges]
+    path.write_text("".join(lines), encoding="utf-8")
+    graph = read_edges(Corpus([str(path)], block_bytes=block), directed)
+    wanted = expected([(a, b, float(weight or 1)) for a, b, weight, _ in edges], directed)
+    assert steps(graph) == pytest.approx(wanted, abs=1e-5)
+    assert list(graph.names) == list(dict.fromkeys(node for a, b, *_ in edges for node in (a, b)))
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "bytes"
+    path.write_bytes(data)
+    try:
+        graph = read_edges(Corpus([str(path)]))
+    except DataError:
+        return
+    assert graph.names
+    assert all(name.encode().split() == [name.encode()] for name in graph.names)
+
+
+def test_graphs_of_other_packages_are_taken_over():
+    edges = [("a", "b", 2), ("b", "c", 1), ("a", "b", 1), ("c", "c", 2)]
+    frame = pandas.DataFrame(edges, columns=["source", "target", "weight"])
+    assert steps(Walks(frame).graph) == pytest.approx(expected(edges), abs=1e-6)
+    assert steps(Walks(frame, directed=True).graph) == pytest.approx(expected(edges, True), abs=1e-6)
+    renamed = frame.rename(columns={"source": "x", "target": "y", "weight": "z"})
+    assert steps(Walks(renamed).graph) == pytest.approx(expected(edges), abs=1e-6)
+    assert steps(Walks(frame[["target", "source"]]).graph) == pytest.approx(
+        expected([(a, b, 1) for a, b, _ in edges]), abs=1e-6
+    )
+    matrix = coo_array(([2.0, 1, 1, 2, 0], ([0, 1, 0, 2, 2], [1, 2, 1, 2, 0])), shape=(4, 4))
+    for form in (matrix, csr_matrix(matrix)):
+        graph = Walks(form, names="abcd").graph
+        assert steps(graph) == pytest.approx(expected(edges, True), abs=1e-6)
+        assert list(graph.names) == list("abcd")
+    assert list(Walks(matrix).graph.names) == list("0123")
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_graphs_of_igraph_are_taken_over(directed):
+    igraph = pytest.importorskip("igraph")
+    graph = igraph.Graph(4, [(0, 1), (1, 2), (0, 1)], directed=directed)
+    ones = [("0", "1", 1), ("1", "2", 1), ("0", "1", 1)]
+    assert steps(Walks(graph).graph) == pytest.approx(expected(ones, directed), abs=1e-6)
+    assert list(Walks(graph).graph.names) == list("0123")
+    graph.vs["name"], graph.es["weight"] = list("abcd"), [1, 2, 3]
+    edges = [("a", "b", 1), ("b", "c", 2), ("a", "b", 3)]
+    assert steps(Walks(graph).graph) == pytest.approx(expected(edges, directed), abs=1e-6)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_graphs_of_networkx_are_taken_over(directed):
+    edges, nodes = [("a", "b", 2), ("b", 3, 1), ("a", "b", 1)], ["a", "b", 3, "alone"]
+    try:
+        import networkx
+    except ImportError:
+        graph = SimpleNamespace(nodes=nodes, is_directed=lambda: directed, edges=lambda data, default: edges)
+    else:
+        graph = networkx.MultiDiGraph() if directed else networkx.MultiGraph()
+        graph.add_nodes_from(nodes)
+        graph.add_weighted_edges_from(edges)
+    found = Walks(graph).graph
+    assert list(found.names) == ["a", "b", "3", "alone"]
+    assert steps(found) == pytest.approx(expected([(str(a), str(b), w) for a, b, w in edges], directed), abs=1e-6)
+
+
+def test_objects_that_are_no_graphs_are_refused():
+    for mistake in (7, [1, 2], object()):
+        with pytest.raises(InvalidType, match="expected files of edges, a sparse matrix"):
+            Walks(mistake)
+    with pytest.raises(DataError, match="2 x 3"):
+        Walks(csr_matrix(np.ones((2, 3))))
+    with pytest.raises(DataError, match="the edge of '0' and '1' has the weight -1: weights must be positive"):
+        Walks(csr_matrix([[0, -1], [1, 0]]))
+    with pytest.raises(DataError, match="has the weight nan"):
+        Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [None]}))
+    with pytest.raises(DataError, match="two nodes have the name '1'"):
+        Walks(csr_matrix(np.ones((2, 2))), names=["1", "1"])
+    with pytest.raises(DataError, match="an edge has the columns source and target"):
+        Walks(pandas.DataFrame({"a": [1]}))
+    with pytest.raises(InvalidType, match="names: has no effect"):
+        Walks(pandas.DataFrame({"a": [1], "b": [2]}), names=["a", "b"])

@@ -1,0 +1,96 @@
+"""`fit --graph`: the command line's way to walks, its run folder, ranks and mistakes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from signaled import signaled
+
+import w2vtrain
+
+SMALL = ["--vector-size", 8, "--sample", 0, "--threads", 1, "--epochs", 4]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = [
+        f"{a}\t{a // 20 * 20 + b}\t{w}\n"
+        for a, b, w in zip(*rng.integers(0, [[200], [20], [9]], (3, 900)), strict=True)
+    ]
+    (tmp_path / "edges.tsv").write_text("".join(line for line in lines if not line.endswith("\t0\n")))
+    return tmp_path
+
+
+def test_a_graph_is_trained_on_as_in_python(folder, w2vtrain_here):
+    words = ["fit", "--graph", "edges.tsv", "-o", "nodes.txt", *SMALL, "--export", "in"]
+    code, _, said = w2vtrain_here([*words, "--walk-length", 30, "--walks", 5, "--p", 0.5, "--q", 2], folder)
+    assert code == 0, said
+    walks = w2vtrain.Walks(folder / "edges.tsv", walk_length=30, walks=5, p=0.5, q=2)
+    model = w2vtrain.train(walks, vector_size=8, sample=0, threads=1, epochs=4)
+    found = w2vtrain.read_vectors(folder / "nodes.txt")
+    assert found.words == model.words
+    np.testing.assert_allclose(found.matrix, model.input, atol=1e-6)
+    assert f"corpus      {200 * 5 * 30:,} words in {200 * 5:,} lines" in said
+    assert not (folder / "nodes.txt.run").exists()
+
+
+def test_a_stopped_run_resumes_to_the_same_bytes(folder):
+    command = [sys.executable, "-m", "w2vtrain"]
+    words = ["fit", "--graph", "edges.tsv", "--q", "2", "--directed", "-o", "a.bin", *map(str, SMALL)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(w2vtrain.__file__).parents[1])}
+
+    def run(words):
+        return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+    assert run([*command, *words]).returncode == 0
+    whole = (folder / "a.bin").read_bytes()
+    (folder / "a.bin").unlink()
+    (folder / "a.bin.json").unlink()
+    stopped = run(signaled([*command, *words], "3:SIGTERM"))
+    assert stopped.returncode == 75, stopped.stderr
+    other = run([*command, *words[:3], "--q", "3", *words[5:]])
+    assert other.returncode == 78, other.stderr
+    assert "belongs to another run (q 2.0, not 3.0)" in other.stderr
+    done = run([*command, "resume", "a.bin.run"])
+    assert done.returncode == 0, done.stderr
+    assert (folder / "a.bin").read_bytes() == whole
+
+
+def test_two_ranks_train_on_a_graph(folder):
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if not mpiexec:
+        pytest.skip("needs mpiexec")
+    words = [mpiexec, "-n", "2", sys.executable, "-m", "w2vtrain", "fit", "--graph", "edges.tsv", "-o", "nodes.txt"]
+    more = [*map(str, SMALL), "--distributed", "mpi"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(w2vtrain.__file__).parents[1])}
+    done = subprocess.run(
+        [*words, *more], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(w2vtrain.read_vectors(folder / "nodes.txt").words) == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["edges.tsv", "--q", 2], 2, "q: has no effect without --graph"),
+        (["edges.tsv", "--directed"], 2, "directed: has no effect without --graph"),
+        (["edges.tsv", "--graph", "--p", 0], 2, "Invalid value for '--p'"),
+        (["edges.tsv", "--graph", "--max-vocab", 5], 78, "max-vocab: has no effect on walks over a graph"),
+        (["edges.tsv", "--graph", "--read-vocab", "edges.tsv"], 2, "the words are the nodes of the graph"),
+        (["edges.tsv", "--graph", "--dry-run"], 2, "--dry-run measures text"),
+        (["none.tsv", "--graph"], 66, "none.tsv"),
+        (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be positive"),
+    ],
+)
+def test_mistakes_are_refused_with_what_to_do(folder, w2vtrain_here, words, code, said):
+    (folder / "bad.tsv").write_text("a\tb\na\tc\t-1\n")
+    found, _, error = w2vtrain_here(["fit", *words, "-o", "nodes.txt", *SMALL], folder)
+    assert found == code, error
+    assert said in error
+    assert not (folder / "nodes.txt").exists()

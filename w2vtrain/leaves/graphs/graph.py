@@ -1,0 +1,101 @@
+"""A graph in memory: for each node, the nodes that its edges lead to, in the order of their numbers.
+
+Nothing here reads files or walks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.errors import DataError, shown
+from w2vtrain.leaves.graphs.graph_kernels import close_gaps, count_arcs, gather_arcs, set_bounds, sort_arcs
+
+Ints = NDArray[np.int64]
+Nodes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+BAD_WEIGHT = "weights must be positive, finite numbers: leave out the edge, or correct its weight"
+
+
+class Arcs(NamedTuple):
+    """The A arcs of N nodes, by the node that they leave. An undirected edge is two arcs, and a self loop one.
+
+    starts (N + 1,) int64: the arcs of node v are those from starts[v] to starts[v + 1]; targets (A,) int32: the node
+    that each leads to, ascending among the arcs of a node; bounds (A,) uint32: arc k is drawn if it is the first of
+    its node with bits <= bounds[k], for 32 random bits; empty if all weights are equal. symmetric: whether each arc has
+    one in the opposite direction.
+
+    An arc takes 4 bytes, or 8 with weights, so an undirected edge takes 8 or 16.
+    """
+
+    starts: Ints
+    targets: Nodes
+    bounds: NDArray[np.uint32]
+    symmetric: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph. names: of its N nodes, whose indices are their numbers."""
+
+    names: Sequence[str]
+    arcs: Arcs
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], sources: Nodes, targets: Nodes, weights: Floats | None = None, directed: bool = False
+    ) -> "Graph":
+        """Return the graph of E edges. The weights of parallel edges add up.
+
+        sources, targets (E,): the numbers of the nodes of each edge; weights (E,): positive, 1 if None; directed:
+        whether edges lead from the first node to the second only.
+
+        Raise DataError for a graph without edges, for two nodes of the same name, and for an invalid weight.
+        """
+        if not len(sources):
+            raise DataError("the graph has no edges, so that there is nothing to learn")
+        if len(set(names)) < len(names):
+            twice = next(name for name, after in zip(sorted(names), sorted(names)[1:], strict=False) if name == after)
+            raise DataError(f"two nodes have the name {shown(twice)}: names, as text, must differ")
+        if weights is not None and len(bad := np.flatnonzero(~((weights > 0) & (weights < np.inf)))):
+            edge = " and ".join(shown(names[nodes[bad[0]]]) for nodes in (sources, targets))
+            raise DataError(f"the edge of {edge} has the weight {weights[bad[0]]:g}: {BAD_WEIGHT}")
+        sources, targets = np.ascontiguousarray(sources, np.int32), np.ascontiguousarray(targets, np.int32)
+        sizes = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
+        return cls(names, arcs_of(len(names), sources, targets, sizes, not directed))
+
+
+def arcs_of(nodes: int, sources: Nodes, targets: Nodes, weights: Floats, symmetric: bool) -> Arcs:
+    """Return the arcs of `nodes` nodes. Weights (E,) of parallel edges add up; empty: all are 1.
+
+    At its peak, this takes 16 bytes per arc with weights, and 8 without, besides the edges and the result.
+    """
+    leaving, arriving = np.zeros((2, nodes + 1), np.int64)
+    count_arcs(sources, targets, symmetric, leaving, arriving)
+    starts, ends = np.cumsum(leaving), np.cumsum(arriving)
+    others, values = np.empty(starts[-1], np.int32), np.empty(starts[-1] if len(weights) else 0)
+    gather_arcs(sources, targets, weights, symmetric, ends[:-1].copy(), others, values)
+    arcs, sums, stops = np.empty_like(others), np.empty_like(values), starts[:-1].copy()
+    if parallel := sort_arcs(ends, others, values, starts, stops, arcs, sums):
+        if not len(weights):
+            return arcs_of(nodes, sources, targets, np.ones(len(sources)), symmetric)
+        del others, values
+        close_gaps(starts, stops, arcs, sums)
+        arcs, sums = arcs[:-parallel].copy(), sums[:-parallel].copy()
+    bounds = np.empty(len(sums) if len(sums) and (sums != sums[0]).any() else 0, np.uint32)
+    if len(bounds):
+        set_bounds(starts, sums, bounds)
+    return Arcs(starts, arcs, bounds, symmetric)
+
+
+def probabilities(arcs: Arcs) -> Floats:
+    """Return the probability of each arc among those of its node, (A,)."""
+    degrees = np.diff(arcs.starts)
+    if not len(arcs.bounds):
+        return np.repeat(1 / np.maximum(degrees, 1), degrees)
+    ends = arcs.bounds + 1.0
+    ends -= np.where(np.isin(np.arange(len(ends)), arcs.starts), 0.0, np.concatenate([[0.0], ends[:-1]]))
+    return np.asarray(ends / 2.0**32)

@@ -1,0 +1,293 @@
+"""Random walks over a graph as a source of text, whose ids are generated chunk by chunk when they are trained on.
+
+Walks are those of node2vec (Grover & Leskovec 2016); with p = q = 1, those of DeepWalk (Perozzi, Al-Rfou & Skiena
+2014). None is stored: in memory are the graph and the weights.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from w2vtrain.config import Settings
+from w2vtrain.engines.contract import Chunks, read_only
+from w2vtrain.errors import ConfigError, InvalidValue, label
+from w2vtrain.leaves.graphs.edges import read_edges
+from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
+from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
+from w2vtrain.leaves.graphs.objects import graph_of
+from w2vtrain.system.parallel import in_order
+from w2vtrain.text.counting import CorpusStats
+from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.source import BlocksInMemory, File
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.vocabulary import Vocabulary, by_count
+from w2vtrain.training.inputs import CHUNK_WORDS, Generated
+
+if TYPE_CHECKING:
+    from w2vtrain.text.phrase_table import PhraseTable
+
+T = TypeVar("T")
+SLICE_CHUNKS = 256
+"""Chunks that a thread generates at once for counts and for text: about a megabyte of ids."""
+SAMPLE_CHUNKS = 1024
+"""Chunks of the sample for objectives that count pairs of words."""
+SAMPLE_EPOCH = 2**32 - 1
+"""The number of the epoch that the sample is from: that of no epoch of training."""
+CONVERGED = 1e-4
+"""Difference of the walks at each node after two steps, below which all further steps count as the last."""
+WITHOUT_EFFECT = ("max_vocab", "sentence_end", "phrases", "column")
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """Generates the walks of chunks: see `graph_kernels`. words (N,) int32: the word of each node."""
+
+    arcs: Arcs
+    bias: Bias
+    rounds: Rounds
+    words: Nodes
+    seed: int
+
+    @property
+    def chunks(self) -> int:
+        """The number of chunks per epoch."""
+        return -(-self.rounds.walks // self.rounds.per_chunk)
+
+    def walk(self, order: Ints, epoch: int) -> tuple[Nodes, Ints]:
+        """Return the ids of chunks `order` (n,), and their offsets by the number of the chunk: see `Chunks.read`."""
+        length, _, per_chunk = self.rounds
+        tokens = np.empty(len(order) * per_chunk * (length + 1), np.int32)
+        starts = np.empty(self.chunks + 1, np.int64)
+        nodes, (drawn, lengths) = np.empty((length, per_chunk), np.int32), np.empty((2, per_chunk), np.int64)
+        size = walk_chunks(
+            self.arcs, self.bias, self.rounds, self.words, self.seed, epoch, np.sort(order), np.empty(1, np.uint64),
+            nodes, drawn, lengths, tokens, starts,
+        )  # fmt: skip
+        return tokens[:size], starts
+
+    def slices(self, use: Callable[[Nodes], T], epoch: int, chunks: int, threads: int) -> Iterator[T]:
+        """Yield use(ids) of the first chunks of an epoch, some at a time, computed on several threads."""
+
+        def work(i: int) -> T:
+            order = np.arange(i * SLICE_CHUNKS, min((i + 1) * SLICE_CHUNKS, chunks))
+            return use(self.walk(order, epoch)[0])
+
+        return in_order(work, -(-chunks // SLICE_CHUNKS), threads, "w2vtrain walks")
+
+
+@dataclass(frozen=True)
+class WalkChunks(Chunks):
+    """The walks of an epoch in chunks, which are generated when they are read."""
+
+    walker: Walker | None = None
+
+    def read(self, order: Ints, epoch: int) -> tuple[Nodes, Ints]:
+        """Return the ids of chunks, and their offsets: see `Chunks.read`."""
+        assert self.walker
+        tokens, starts = self.walker.walk(order, epoch)
+        return read_only(tokens), starts
+
+
+@dataclass(frozen=True, eq=False)
+class WalkCorpus(Generated):
+    """The walks over a graph as a corpus without tokens. lengths (N,): the expected nodes of a walk from each node."""
+
+    walker: Walker | None = None
+    lengths: Floats | None = None
+
+    def checksum(self) -> int:
+        """Return the CRC-32 of the graph and of how it is walked."""
+        assert self.walker
+        how, value = np.array([*self.walker.rounds, *self.walker.bias]), 0
+        for array in (*self.walker.arcs[:3], self.walker.words, how):
+            value = zlib.crc32(array.data, value)
+        return value
+
+    def text(self) -> Chunks:
+        """Return the chunks: the words of each are those that are expected."""
+        walker, lengths = self.walker, self.lengths
+        assert walker
+        assert lengths is not None
+        size, nodes = walker.rounds.per_chunk, len(lengths)
+        sums = np.concatenate([[0.0], np.cumsum(lengths)])
+        ends = np.minimum(np.arange(walker.chunks + 1) * size, walker.rounds.walks)
+        before = ends // nodes * sums[-1] + sums[ends % nodes]
+        words = np.maximum(1, np.rint(np.diff(before))).astype(np.int64)
+        sampled = np.unique(np.linspace(0, walker.chunks - 1, min(walker.chunks, SAMPLE_CHUNKS)).astype(np.int64))
+        tokens, starts = walker.walk(sampled, SAMPLE_EPOCH)
+        starts = np.append(starts[sampled], len(tokens))
+        return WalkChunks(tokens, starts, words, self.vocabulary.counts, walker.rounds.length, walker)
+
+
+class Walks:
+    """Random walks over a graph: a corpus for `w2vtrain.train`, in which nodes are words.
+
+    Training generates the walks of a chunk when it trains on it, so none is stored, and each epoch has new walks. Every
+    node has a vector, also one without edges. Iterating yields walks, as lists of names, for other programs.
+
+    Parameters
+    ----------
+    graph : str, path, list of these, sparse matrix, graph of networkx or igraph, or frame
+        Files of edges, which are lines of two nodes and perhaps a weight, separated by white space, commas or tabs; the
+        weights of parallel edges add up. Or a matrix of scipy.sparse, whose entry (i, j) is the weight of an arc from
+        node i to node j; a graph of networkx or igraph, with the attribute `weight` of its edges; or a data frame with
+        the columns source, target and perhaps weight.
+    walk_length : int, default 80
+        Nodes per walk. A walk ends early at a node from which no edge leads on.
+    walks : int, default 10
+        Walks from each node, in each epoch.
+    p, q : float, default 1
+        node2vec's: a step back to the node before is 1 / p times as likely, and one to a node that no edge from the
+        node before leads to is 1 / q times as likely.
+    directed : bool, default False
+        Whether edges of files and frames lead from the first node to the second only. Graphs say it themselves.
+    names : sequence of str, optional
+        Names of the nodes of a matrix, by default their indices.
+    seed : int, default 1
+        Seed of the walks that are iterated over. Those of training depend on the seed of training.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> import pandas
+    >>> edges = pandas.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"]})
+    >>> next(iter(w2vtrain.Walks(edges, walk_length=4, directed=True)))
+    ['a', 'b', 'c', 'a']
+    >>> model = w2vtrain.train(w2vtrain.Walks(edges), vector_size=10, sample=0, epochs=1)
+    >>> sorted(model.words)
+    ['a', 'b', 'c']
+
+    """
+
+    errors = "strict"
+    phrases: "PhraseTable | None" = None
+
+    def __init__(
+        self, graph: Any, *, walk_length: int = 80, walks: int = 10, p: float = 1.0, q: float = 1.0,
+        directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int = 1,
+    ) -> None:  # fmt: skip
+        for name, value in (("walk_length", walk_length), ("walks", walks), ("p", p), ("q", q)):
+            if not 0 < value < np.inf:
+                raise InvalidValue(f"{name}: expected a positive number, got {value}")
+        self.walk_length, self.walks, self.p, self.q = int(walk_length), int(walks), float(p), float(q)
+        self.directed, self.seed, self.threads = directed, seed, threads
+        paths = [graph] if isinstance(graph, str | PathLike) else graph
+        is_read = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
+        self._corpus = Corpus([fspath(path) for path in paths]) if is_read else None
+        self._given = None if is_read else graph_of(graph, directed, names)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph, which is read when it is first used. Raise DataError for lines that are no edges."""
+        if self._corpus:
+            return read_edges(self._corpus, self.directed)
+        assert self._given
+        return self._given
+
+    @property
+    def files(self) -> Sequence[File]:
+        """The files of edges, if any."""
+        return self._corpus.files if self._corpus else ()
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return self._corpus.name if self._corpus else "the graph"
+
+    @property
+    def size(self) -> int | None:
+        """None: the size of the walks as text is unknown."""
+        return None
+
+    def walker(self, words: Nodes, seed: int) -> Walker:
+        """Return what generates walks over nodes that are these words (N,)."""
+        back, far = 1 / self.p, 1 / self.q
+        bias = Bias(back, far, not back == far == 1)
+        per_chunk = -(-CHUNK_WORDS // self.walk_length)
+        rounds = Rounds(self.walk_length, len(words) * self.walks, per_chunk)
+        return Walker(self.graph.arcs, bias, rounds, words, seed)
+
+    def generated(self, settings: Settings) -> WalkCorpus:
+        """Return the corpus. Raise ConfigError for settings that have no effect; `min_count` drops no node.
+
+        The count of a node, which noise and subsampling use, is the number of `visits` that are expected per epoch.
+        """
+        unused = [name for name in WITHOUT_EFFECT if getattr(settings, name)]
+        if unused:
+            raise ConfigError(f"{label(unused[0])}: has no effect on walks over a graph; leave it out")
+        names, nodes = self.graph.names, len(self.graph.names)
+        numbers = np.arange(nodes, dtype=np.int32)
+        counts = np.rint(self.walks * self.visits()).astype(np.int64)
+        order = by_count(names, counts.tolist())
+        words = np.empty(nodes, np.int32)
+        words[order] = numbers
+        lengths = self.lengths()
+        vocabulary = Vocabulary([names[i] for i in order.tolist()], counts[order])
+        total, count = round(self.walks * lengths.sum()), self.walks * nodes
+        size = sum(file.size or 0 for file in self.files)
+        stats = CorpusStats(len(self.files), size, 0, count, total, nodes, 0, 0, 0, 0, 0, 0, count)
+        walker = self.walker(words, settings.seed)
+        return WalkCorpus(np.empty(0, np.int32), vocabulary, total, stats, walker=walker, lengths=lengths)
+
+    def lengths(self) -> Floats:
+        """Return the expected nodes of a walk from each node, (N,), computed as `visits` are."""
+        arcs, lengths = self.graph.arcs, np.ones(len(self.graph.names))
+        if np.diff(arcs.starts).all():
+            return self.walk_length * lengths
+        after = np.empty_like(lengths)
+        for _ in range(1, self.walk_length):
+            pull(arcs, lengths, after)
+            lengths = 1 + after
+        return lengths
+
+    def visits(self) -> Floats:
+        """Return how often walks, one from each node, are expected at each node, (N,).
+
+        This is the sum over all steps of the distribution of the walks after the step. It is exact for p = q = 1, and
+        taken for others, too: on Cora, with p = 0.5 and q = 2, it then moves 3% of the visits to other nodes, where
+        counts of one walk from each node move 8%.
+        """
+        at = np.ones(len(self.graph.names))
+        visits, after = at.copy(), np.empty_like(at)
+        for step in range(1, self.walk_length):
+            push(self.graph.arcs, at, after)
+            visits += after
+            if np.abs(after - at).max() < CONVERGED:
+                return visits + (self.walk_length - step - 1) * after
+            at, after = after, at
+        return visits
+
+    def read(self) -> BlocksInMemory:
+        """Start a pass over the walks of one epoch as text: those that the first epoch of training has, too."""
+        letters = self.tokens_of(self.graph.names)
+        sizes = np.array([len(name) for name in letters], np.int64)
+        ends, text = np.concatenate([[0], np.cumsum(sizes)]), np.frombuffer(b"".join(letters), np.uint8)
+
+        def spelled(tokens: Nodes) -> bytes:
+            known = tokens[tokens >= 0]
+            out = np.empty(int(sizes[known].sum()) + len(known), np.uint8)
+            return out[: spell(tokens, ends, text, out)].tobytes()
+
+        walker = self.walker(np.arange(len(sizes), dtype=np.int32), self.seed)
+        return BlocksInMemory(walker.slices(spelled, 0, walker.chunks, self.threads))
+
+    def tokens_of(self, words: Sequence[str]) -> list[bytes]:
+        """Return the token of each node: see `Sentences`."""
+        return Sentences(()).tokens_of(words)
+
+    def words_of(self, tokens: list[bytes]) -> list[bytes]:
+        """Return the node of each token."""
+        return Sentences(()).words_of(tokens)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Yield the walks that `read` has as text."""
+        names = self.graph.names
+        walker = self.walker(np.arange(len(names), dtype=np.int32), self.seed)
+        for tokens in walker.slices(lambda ids: ids, 0, walker.chunks, 0):
+            for walk in np.split(tokens, np.flatnonzero(tokens < 0) + 1)[:-1]:
+                yield [names[node] for node in walk[:-1].tolist()]

@@ -1,0 +1,57 @@
+"""The command `walks`: print random walks over a graph."""
+
+import time
+from typing import Any
+
+import click
+
+from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.options import CODES, WALKS, all_of, command, given, quiet_option, setting_options
+from w2vtrain.commands.shell import imports
+from w2vtrain.config import resolve
+from w2vtrain.system.compression import check_suffix, packed_write
+from w2vtrain.system.files import check_writable
+from w2vtrain.system.machine import threads_of
+
+SETTINGS = ("seed", "threads")
+
+
+@command(epilog=CODES)
+@click.argument("edges", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", default="-", metavar="FILE",
+    help="File for the walks; .gz, .bz2, .xz or .zst compresses.  [default: -, stdout]",
+)  # fmt: skip
+@all_of(*WALKS.values())
+@setting_options(*SETTINGS)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
+def walks(
+    edges: tuple[str, ...], output: str, force: bool, quiet: bool, **flags: Any,
+) -> None:  # fmt: skip
+    """Print random walks over the graph of EDGES, one per line.
+
+    EDGES are files, or - for stdin, with lines of two nodes and perhaps a weight, separated by white space, commas or
+    tabs. Walks of node2vec, or of DeepWalk if p and q are 1. `fit --graph` trains on walks without storing any.
+
+    \b
+    Examples:
+      w2vtrain walks edges.tsv > walks.txt
+      w2vtrain walks edges.tsv --q 0.5 | w2vtrain fit - -o nodes.txt --sample 0
+    """
+    with imports():
+        from w2vtrain.commands.console import Console
+        from w2vtrain.leaves.graphs.walks import Walks
+    settings, _ = resolve(given(flags, SETTINGS))
+    source = Walks(edges, seed=settings.seed, threads=threads_of(settings.threads)[0], **given(flags, tuple(WALKS)))
+    check_different([output], [file.path for file in source.files])
+    check_suffix(output)
+    check_writable(output, force)
+    console, started, lines, words = Console(quiet), time.monotonic(), 0, 0
+    nodes, arcs = len(source.graph.names), len(source.graph.arcs.targets)
+    with packed_write(output, force) as file:
+        for block in source.read():
+            file.write(block)
+            lines, words = lines + block.count(b"\n"), words + block.count(b" ")
+    seconds = time.monotonic() - started
+    console.say(f"{nodes:,} nodes, {arcs:,} arcs, {lines:,} walks, {words + lines:,} nodes in them, {seconds:.1f} s")

@@ -33,6 +33,10 @@ Scores = dict[str, float]
 Settings = dict[str, Any]
 
 
+MAPPED = 30
+"""Nodes of each label in the groups for a map."""
+
+
 class Vectors(NamedTuple):
     """Words, their vectors, of length 1, in rows, their dot products with output vectors, and the CPU seconds."""
 
@@ -194,6 +198,10 @@ def graphs(options: argparse.Namespace) -> Task:
         without["label F1"] = Counter(labels.values()).most_common(1)[0][1] / len(labels)
     best: dict[str, Settings] = {"w2vtrain": {"alpha": 0.01}, "gensim": {"alpha": 0.01}}
     files = {"graph.edges": [" ".join(link) for link in links], "labels.txt": [" ".join(x) for x in labels.items()]}
+    files["groups.txt"] = []  # for a map: some nodes of each label
+    for label in sorted(set(labels.values())):
+        members = [node for node, other in labels.items() if other == label]
+        files["groups.txt"] += [f": {label}", *members[:MAPPED]]
     return Task(walk, judge, suggested, changes, best, without, files)
 
 

@@ -216,10 +216,10 @@ def test_every_objective_learns_a_toy_corpus_on_two_threads(rng, name):
 def test_two_threads_learn_every_chunk_once_per_epoch(rng, monkeypatch):
     seen, lock, original = [], threading.Lock(), BlockEngine._chunk
 
-    def counted(self, chunk, lr, epoch, work):
+    def counted(self, tokens, span, chunk, lr, epoch, thread):
         with lock:
-            seen.append((epoch, chunk, threading.get_ident(), id(work)))
-        return original(self, chunk, lr, epoch, work)
+            seen.append((epoch, chunk, threading.get_ident(), id(self.work[thread])))
+        return original(self, tokens, span, chunk, lr, epoch, thread)
 
     monkeypatch.setattr(BlockEngine, "_chunk", counted)
     _, engine, _ = toy(rng, "softmax", "cbow", threads=2, epochs=2)

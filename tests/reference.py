@@ -15,7 +15,6 @@ import pytest
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_kernel import Windows, reach_of, read_sentence
-from w2vtrain.leaves.compare import objective_steps
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
@@ -100,11 +99,15 @@ def softplus(x):
 
 def slopes(loss, array):
     """Return dL/d(array) by central differences: call loss() with each element changed in place."""
+    from w2vtrain.leaves.compare import objective_steps  # a leaf, without which the core is tested, too
+
     return objective_steps.slope(loss, array, np.arange(array.size)).reshape(array.shape)
 
 
 def check_steps(objective, H, targets, work=begun):
     """Check in float64 that steps of a block objective follow the gradient of the loss that they return."""
+    from w2vtrain.leaves.compare import objective_steps
+
     findings = objective_steps.steps(objective, objective_steps.Block(H, targets, work))
     assert not [finding for finding in findings if not finding.holds]
 

@@ -93,7 +93,7 @@ def scores(model: Model) -> dict[str, float]:
 
 def speed(corpus: str, settings: list[str], repeat: int) -> Iterator[dict[str, Any]]:
     """Train on one process, on two ranks of this host, and on two hosts, and yield words per second."""
-    sys.path.insert(0, str(ROOT / "tests/distributed"))
+    sys.path.insert(0, str(ROOT / "tests/leaves/mpi"))
     import hosts as namespaces  # type: ignore[import-not-found]
 
     launcher = namespaces.mpiexec()

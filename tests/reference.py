@@ -25,6 +25,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.folder import run_config
 from w2vtrain.training.parts import schedule_of as make_schedule
+from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import Saved, State
 
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -350,6 +351,19 @@ def stopping(epoch):
         return trainer.train(plan, run, events=stop, **more)
 
     return train
+
+
+class StopsAt(RunFolder):
+    """A run that is asked to stop at the n-th call of `due`."""
+
+    def __init__(self, folder, n):
+        super().__init__(folder)
+        self.left = n
+
+    def due(self):
+        self.left -= 1
+        self.stop_requested = self.stop_requested or self.left == 0
+        return self.stop_requested
 
 
 def begin(run, settings, **about):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import begin, zipf_text
+from reference import StopsAt, begin, zipf_text
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_engine import WindowEngine
@@ -33,19 +33,6 @@ MODELS = {
     "language": {"architecture": "vlbl", "context": "left", "bias": True, "sentence_end": True},
 }
 STOPS = (1, 3, 8)
-
-
-class StopsAt(RunFolder):
-    """A run that is asked to stop at the n-th call of `due`."""
-
-    def __init__(self, folder, n):
-        super().__init__(folder)
-        self.left = n
-
-    def due(self):
-        self.left -= 1
-        self.stop_requested = self.stop_requested or self.left == 0
-        return self.stop_requested
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def _cells(line: str) -> list[str]:
     """
     delimiter = "\t" if "\t" in line else next((mark for mark in ";," if line.count(mark) > 1), None)
     if '"' in line:
-        quoted = csv.reader([line.replace("\r", " ")], delimiter=delimiter or " ", skipinitialspace=True)
+        quoted = csv.reader([line], delimiter=delimiter or " ", skipinitialspace=True)
         return [cell.strip() for cell in next(quoted)]
     return [cell.strip() for cell in line.split(delimiter)]
 

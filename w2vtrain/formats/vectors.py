@@ -58,7 +58,8 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     is_plain = str(path) == STDOUT or (compression and not inner.suffix)
     form = format or (DEFAULT if is_plain else suffixes.get(inner.suffix.lower()))
     if form:
-        check_suffix(path, form not in MODELS and formats()[form].compressible, form)
+        own = None if form in MODELS else formats()[form]
+        check_suffix(path, bool(own and own.compressible), own.suffixes if own else ())
         return form
     stem = str(path).removesuffix(Path(path).suffix)
     first = f"write {stem}.txt or {stem}.bin" + f", or {stem}.safetensors for a model" * models

@@ -31,8 +31,6 @@ OTHER_SUFFIXES = tuple(
     " .tbz2 .tgz .txz .xlsx .z .zip .zstd".split()
 )
 """Suffixes of formats that are not written, or not by every output."""
-OWN_SUFFIXES = {"arrow": (".arrow", ".feather"), "npy": (".npy",), "npz": (".npz",), "parquet": (".parquet",)}
-"""Those among them that the formats of vectors have."""
 
 
 class Compression(NamedTuple):
@@ -199,13 +197,13 @@ def unpacked(path: str | Path) -> tuple[Path, str]:
     return (Path(path).with_suffix(""), suffix) if suffix in COMPRESSORS else (Path(path), "")
 
 
-def check_suffix(path: str | Path, compressible: bool = True, form: str | None = None) -> None:
+def check_suffix(path: str | Path, compressible: bool = True, own: tuple[str, ...] = ()) -> None:
     """Raise UsageError if the suffix of an output promises a format that is not written, or not for this output.
 
-    form: the name of the output's format, whose own suffix is right, such as .npz.
+    own: the suffixes of the output's format, which are right, such as .npz.
     """
     suffix = Path(path).suffix.lower()
-    if suffix in OTHER_SUFFIXES and not (form and suffix in OWN_SUFFIXES.get(form, ())):
+    if suffix in OTHER_SUFFIXES and suffix not in own:
         raise UsageError(f"{path}: {suffix} files are not written; compressed ones end in {', '.join(COMPRESSORS)}")
     if suffix in COMPRESSORS and not compressible:
         raise UsageError(f"{path}: this output is not compressed; choose a name without {suffix}")

@@ -116,15 +116,20 @@ class Vocabulary:
                 f"{where}: expected a whole number for each of {len(words):,} words, got counts of type {array.dtype}"
                 f" and shape {list(array.shape)}"
             )
-        if len(words) < 2:
-            raise DataError(f"{where}: {len(words)} words, but a vocabulary needs at least 2 distinct words")
         if len(set(words)) < len(words):
             twice = next(word for word, after in pairwise(sorted(words)) if word == after)
             raise DataError(f"{where}: the word {twice!r} occurs twice")
-        check_counts(whole := array.astype(np.int64), where)
         letters = [word.encode("utf-8", "surrogatepass") for word in words]
-        order = select(whole, lambda rows: [letters[i] for i in rows.tolist()])
-        return cls([words[i] for i in order.tolist()], whole[order])
+        return cls._ordered(letters, array.astype(np.int64), where)
+
+    @classmethod
+    def _ordered(cls, letters: Sequence[bytes], counts: Int64, where: str | Path) -> "Vocabulary":
+        """Return the vocabulary of distinct words, as UTF-8, in any order. Raise DataError as `of` does."""
+        check_counts(counts, where)
+        if len(letters) < 2:
+            raise DataError(f"{where}: {len(letters)} words, but a vocabulary needs at least 2 distinct words")
+        order = select(counts, lambda rows: [letters[i] for i in rows.tolist()])
+        return cls([letters[i].decode("utf-8", "surrogatepass") for i in order.tolist()], counts[order])
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
@@ -141,7 +146,7 @@ class Vocabulary:
             if lines.setdefault(word, line) != line:
                 raise DataError(f"{path}:{line}: the word {word.decode()!r} occurs twice, first on line {lines[word]}")
             read.append(count)
-        return cls.of([word.decode() for word in lines], np.array(read, np.int64), path)
+        return cls._ordered(list(lines), np.array(read, np.int64), path)
 
 
 def check_counts(counts: Int64, where: str | Path) -> None:

@@ -76,9 +76,7 @@ class _Batch:
         self.watch = watch
         self.sums = [np.empty(0)] * len(self.units)
         self.seconds = np.full(len(self.units), np.nan)  # NaN: not done
-        self.first = np.zeros(
-            len(self.units), np.bool_
-        )  # the first units of threads, during which kernels are compiled
+        self.first = np.zeros(len(self.units), np.bool_)  # of their threads: kernels may be compiled meanwhile
         # A few units of each kind come first, for the estimate; then the kinds are mixed, so that progress is steady.
         share = [k / len(units) if k >= UNITS_TO_ESTIMATE else -1.0 for units in kinds for k in range(len(units))]
         self.turn = itertools.chain(np.argsort(share, kind="stable").tolist(), itertools.repeat(None))
@@ -108,6 +106,7 @@ class _Batch:
             known = mine[~np.isnan(mine)]
             if len(known) < min(UNITS_TO_ESTIMATE, len(mine)):
                 return False
-            total += float(np.median(known)) * len(mine) if len(mine) else 0.0
+            if len(mine):
+                total += float(np.median(known)) * len(mine)
         self.watch.on_estimate(total / threads)
         return True

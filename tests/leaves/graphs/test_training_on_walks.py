@@ -3,7 +3,7 @@
 import numpy as np
 import pandas
 import pytest
-from reference import begin
+from reference import StopsAt, begin
 from scipy.sparse import csr_array
 from simulated import run_ranks
 
@@ -138,19 +138,6 @@ def test_walks_may_be_held_out_text():
     w2vtrain.train(Walks(groups()), heldout=Walks(groups(), seed=9, walks=1), events=events, objective="hs", **SMALL)
     assert len(scores) == 2
     assert scores[1] < scores[0]
-
-
-class StopsAt(RunFolder):
-    """A run that is asked to stop at the n-th call of `due`."""
-
-    def __init__(self, folder, n):
-        super().__init__(folder)
-        self.left = n
-
-    def due(self):
-        self.left -= 1
-        self.stop_requested = self.stop_requested or self.left == 0
-        return self.stop_requested
 
 
 @pytest.mark.parametrize("objective", ["neg", "sampled-softmax"])

@@ -416,12 +416,12 @@ PROCESSES = [
     Fault(
         "SIGTERM during training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT,
         refused=False, drive=signaled(signal.SIGTERM), check=resumes(75), note="the same bytes, after exit code 75",
-        tested="training/test_run_folder.py::test_stopped_run_resumes_to_the_same_bytes",
+        tested="training/test_checkpointing.py::test_stopped_run_resumes_to_the_same_bytes",
     ),
     Fault(
         "SIGKILL during training, then the same command", 0, "resumed ", SAVING, LONG_GENSIM, LONG_FASTTEXT,
         refused=False, states=STATES, drive=signaled(signal.SIGKILL), check=resumes(-9), note="the same bytes",
-        tested="training/test_run_folder.py::test_run_killed_repeatedly_loses_nothing",
+        tested="training/test_checkpointing.py::test_run_killed_repeatedly_loses_nothing",
     ),
     Fault(
         "SIGHUP during training, then the same command", 0, "resumed ", LONG, LONG_GENSIM, LONG_FASTTEXT, refused=False,
@@ -448,7 +448,7 @@ PROCESSES = [
     ),
     Fault(
         "two runs with one output", 73, "in use by process|exists", LONG, LONG_GENSIM, LONG_FASTTEXT, drive=two_at_once,
-        check=one_is_refused, tested="training/test_run_folder.py::test_second_run_with_the_same_output_is_refused",
+        check=one_is_refused, tested="training/test_checkpointing.py::test_second_run_with_the_same_output_is_refused",
     ),
 ]  # fmt: skip
 

@@ -152,10 +152,10 @@ def import_everything():
     import w2vtrain.commands.convert
     import w2vtrain.commands.evaluate
     import w2vtrain.commands.fit
+    import w2vtrain.commands.fit_run
     import w2vtrain.commands.info
     import w2vtrain.commands.query
     import w2vtrain.commands.resume
-    import w2vtrain.commands.run
     import w2vtrain.engines.window_engine
     import w2vtrain.objectives.neg
     import w2vtrain.training.trainer  # noqa: F401

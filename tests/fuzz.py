@@ -35,7 +35,7 @@ import numpy as np
 import zstandard
 
 from w2vtrain import config, parsers
-from w2vtrain.commands import request, resume
+from w2vtrain.commands import fit_request, resume
 from w2vtrain.embeddings import (
     analogies,
     categories,
@@ -49,17 +49,17 @@ from w2vtrain.embeddings import (
 )
 from w2vtrain.errors import ResourceError, W2VError
 from w2vtrain.formats import describe, fasttext_file, model_file, safetensors, sniff, vector_formats, vectors
-from w2vtrain.formats.vector_formats import _rows as vector_rows
-from w2vtrain.formats.vector_formats import _word2vec as word2vec
+from w2vtrain.formats.vector_formats import rows as vector_rows
+from w2vtrain.formats.vector_formats import word2vec as word2vec
 from w2vtrain.leaves.compare import comparison, comparison_picture, comparison_tables, trial
 from w2vtrain.leaves.tables import columns, delimited, json_lines
 from w2vtrain.leaves.tables import source as tables
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
 from w2vtrain.text import text_files, vocabulary
-from w2vtrain.training import checkpoint, plan, predictor, run_folder
+from w2vtrain.training import checkpoint_file, checkpointing, plan, predictor
 from w2vtrain.training.fingerprint import FileRead, Fingerprint
-from w2vtrain.training.folder import Config, run_config, write_config
+from w2vtrain.training.run_files import Config, run_config, write_config
 from w2vtrain.training.state import Epoch, Saved, State
 
 ATTACKS = Path(__file__).parent / "formats/attacks"
@@ -67,10 +67,10 @@ LONGEST = 4096  # bytes per input
 MEMORY = 256 << 20  # bytes that an input may take in addition to the memory used at the start
 SLOWEST = 20  # seconds per input
 MODULES = (
-    analogies, categories, checkpoint, classes, columns, comparison, comparison_picture,
+    analogies, categories, checkpoint_file, checkpointing, classes, columns, comparison, comparison_picture,
     comparison_tables, compression, config, datasets, delimited, describe, fasttext_file, intervals, json_lines,
-    json_text, keyed_rows, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, request, resume,
-    run_folder, safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
+    json_text, keyed_rows, keyed_vectors, model, model_file, outliers, parsers, predictor, reading, fit_request, resume,
+    safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
     word_files,
     tomllib._parser, tomllib._re,
     *(sys.modules[vector_formats.code(name).write.__module__] for name in vector_formats.names()),
@@ -144,11 +144,11 @@ def read_keyed(path):
 
 def read_state(path):
     """Read a checkpoint, once with its checksum and once with the right one, which whoever tampers can compute."""
-    checkpoint.path_of(path.parent, 1).write_bytes(path.read_bytes())
-    refused(checkpoint.read, path.parent, 1)
-    with patch.object(checkpoint, "checksum", lambda *about: ""):
-        refused(checkpoint.read, path.parent, 1)
-    refused(checkpoint.newest_saved, path.parent, "")
+    checkpoint_file.path_of(path.parent, 1).write_bytes(path.read_bytes())
+    refused(checkpoint_file.read, path.parent, 1)
+    with patch.object(checkpoint_file, "checksum", lambda *about: ""):
+        refused(checkpoint_file.read, path.parent, 1)
+    refused(checkpoint_file.newest_saved, path.parent, "")
 
 
 def read_settings(path):
@@ -221,10 +221,12 @@ def read_run(path):
     """Read a run's config.json, both as `resume` does and as the same `fit` command does."""
     folder = path.parent / "run"
     folder.mkdir(exist_ok=True)
-    (folder / run_folder.CONFIG).write_bytes(path.read_bytes())
+    (folder / checkpointing.CONFIG).write_bytes(path.read_bytes())
     if found := refused(run_config, folder):
         refused(resume.asked_before, folder, found)
-    refused(run_folder.RunFolder(folder).read, config.Settings(), {"cwd": "/", "request": {"sources": ["text"]}})
+    refused(
+        checkpointing.CheckpointedRun(folder).read, config.Settings(), {"cwd": "/", "request": {"sources": ["text"]}}
+    )
 
 
 def read_result(path):
@@ -428,12 +430,12 @@ def cell_seeds(_):
 
 def run_seeds(folder):
     origins = {**dict.fromkeys(config.FIELDS, "default"), "options": {}}
-    asked = request.FitRequest(["text"], {"window": "3"}, "vectors.txt", origins=origins)
+    asked = fit_request.FitRequest(["text"], {"window": "3"}, "vectors.txt", origins=origins)
     settings = {**vars(config.Settings()), "alpha": 0.025}
     begun = Config.new("/", vars(asked), settings)
     begun.written |= {"/v": [1, 2, 3], "/log": [4]}
     write_config(folder, begun)
-    yield (folder / run_folder.CONFIG).read_bytes()
+    yield (folder / checkpointing.CONFIG).read_bytes()
 
 
 def result_seeds(_):

@@ -122,11 +122,11 @@ MUTANTS = (
         "formats/test_transforms.py::test_centering_subtracts_the_mean",
     ),
     Mutant(
-        "promised-rows", "formats/vector_formats/_rows.py", "if rows is not None and not lenient:",
+        "promised-rows", "formats/vector_formats/rows.py", "if rows is not None and not lenient:",
         "if rows is not None and lenient:", "formats/test_vectors.py formats/test_attacks.py",
     ),
     Mutant(
-        "repeated-word-in-vectors", "formats/vector_formats/_rows.py", "elif word in self._seen:",
+        "repeated-word-in-vectors", "formats/vector_formats/rows.py", "elif word in self._seen:",
         "elif word in self.words[-1:]:", "formats/test_vectors.py",
     ),
     # embeddings
@@ -239,23 +239,25 @@ MUTANTS = (
     ),
     # training
     Mutant(
-        "checkpoints-kept", "training/checkpoint.py", "KEPT_CHECKPOINTS = 2", "KEPT_CHECKPOINTS = 1",
-        "training/test_checkpoint.py::test_the_newest_two_checkpoints_are_kept_and_the_newest_is_read",
+        "checkpoints-kept", "training/checkpoint_file.py", "KEPT_CHECKPOINTS = 2", "KEPT_CHECKPOINTS = 1",
+        "training/test_checkpoint_file.py::test_the_newest_two_checkpoints_are_kept_and_the_newest_is_read",
     ),
     Mutant(
         "sync-of-folder", "system/files.py", "        sync_folder(target.parent)\n", "        pass\n",
         "training/test_disks.py::test_a_saved_checkpoint_survives_a_power_loss",
     ),
     Mutant(
-        "checksum-of-checkpoint", "training/checkpoint.py", "if digest != checksum(arrays, run, about):",
-        "if not checksum(arrays, run, about):", "training/test_checkpoint.py::test_a_flipped_bit_is_always_detected",
+        "checksum-of-checkpoint", "training/checkpoint_file.py", "if digest != checksum(arrays, run, about):",
+        "if not checksum(arrays, run, about):", "training/test_checkpoint_file.py::test_a_flipped_bit_is_always_detected",
     ),
     Mutant(
-        "checkpoint-of-another-run", "training/checkpoint.py", "        if found.run == run:", "        if found.run:",
-        "training/test_checkpoint.py::test_checkpoints_of_another_run_are_not_read",
+        "checkpoint-of-another-run", "training/checkpoint_file.py",
+        "        if found.run == run:", "        if found.run:",
+        "training/test_checkpoint_file.py::test_checkpoints_of_another_run_are_not_read",
     ),
     Mutant(
-        "checkpoint-out-of-reach", "training/checkpoint.py", "        raise ReadError(\n", "        raise DataError(\n",
+        "checkpoint-out-of-reach", "training/checkpoint_file.py",
+        "        raise ReadError(\n", "        raise DataError(\n",
         "training/test_passing_errors.py",
     ),
     Mutant(

@@ -19,13 +19,13 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.sampling import draw_words, seed_stream
-from w2vtrain.training import checkpoint, outcome, trainer
+from w2vtrain.training import checkpoint_file, divergence, trainer
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.epoch import Order
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
-from w2vtrain.training.folder import run_config
-from w2vtrain.training.parts import schedule_of as make_schedule
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.model_parts import schedule_of as make_schedule
+from w2vtrain.training.run_files import run_config
 from w2vtrain.training.state import Saved, State
 
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
@@ -337,9 +337,9 @@ def trained(engine, text, schedule):
             ]
         losses, examples = zip(*[one.result() for one in work], strict=True)
         if not math.isfinite(sum(losses)):
-            raise outcome.diverged(schedule.alpha, epoch + 1)
+            raise divergence.diverged(schedule.alpha, epoch + 1)
         epochs.append((sum(losses) / sum(examples), sum(examples)))
-    outcome.check_weights(engine.weights(), schedule.alpha, schedule.epochs)
+    divergence.check_weights(engine.weights(), schedule.alpha, schedule.epochs)
     return epochs
 
 
@@ -353,7 +353,7 @@ def stopping(epoch):
     return train
 
 
-class StopsAt(RunFolder):
+class StopsAt(CheckpointedRun):
     """A run that is asked to stop at the n-th call of `due`."""
 
     def __init__(self, folder, n):
@@ -379,9 +379,9 @@ def saved(epoch):
 
 def newest_checkpoint(folder):
     """Return the newest checkpoint of the run in a folder; None if there is no folder."""
-    return checkpoint.newest(folder, run_config(folder).run) if folder.exists() else None
+    return checkpoint_file.newest(folder, run_config(folder).run) if folder.exists() else None
 
 
 def stopping_after(epoch, patch):
     """Let runs of the command line stop after this epoch, as if a signal had requested it."""
-    patch.setattr("w2vtrain.commands.run.train", stopping(epoch))
+    patch.setattr("w2vtrain.commands.fit_run.train", stopping(epoch))

@@ -11,11 +11,11 @@ import forked
 SCRIPT = """
 import itertools, os, signal, sys, time
 from w2vtrain import cli
-from w2vtrain.training import run_folder
+from w2vtrain.training import checkpointing
 
 receiver = {"itself": os.getpid(), "parent": os.getppid(), "nobody": None}[sys.argv[1]]
 steps = {int(slice): signal.Signals[name] for slice, name in (step.split(":") for step in sys.argv[2].split(","))}
-slices, due = itertools.count(1), run_folder.RunFolder.due
+slices, due = itertools.count(1), checkpointing.CheckpointedRun.due
 
 
 def signaled(self):
@@ -33,7 +33,7 @@ def signaled(self):
     return due(self)
 
 
-run_folder.RunFolder.due = signaled  # called after each slice; every epoch has at least 8
+checkpointing.CheckpointedRun.due = signaled  # called after each slice; every epoch has at least 8
 sys.argv[1:] = sys.argv[3:]
 cli.main()
 """

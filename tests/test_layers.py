@@ -266,7 +266,7 @@ def test_only_the_command_line_prints():
 
 
 CORE_TESTS = (
-    "tests/text", "tests/training/test_checkpoint.py", "tests/commands/test_convert.py",
+    "tests/text", "tests/training/test_checkpoint_file.py", "tests/commands/test_convert.py",
     "tests/commands/test_init_from.py", "tests/commands/test_lookups.py",
     "tests/embeddings/test_similarity.py", "tests/formats/test_vectors.py", "tests/test_config.py",
 )  # fmt: skip

@@ -50,7 +50,7 @@ def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder,
     words = [*TRAIN, "--objective", "softmax", "--save-model", "m.safetensors", "--run", "run"]
 
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.train", stopping(1))
+        patch.setattr("w2vtrain.commands.fit_run.train", stopping(1))
         code, said = fresh(*words, "--architecture", "./sided.py")
         assert code == 75, said
     for again in (

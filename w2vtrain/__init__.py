@@ -65,7 +65,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
-        from w2vtrain.successors import missing  # only now: few programs need it
+        from w2vtrain.gensim_names import missing  # only now: few programs need it
 
         raise AttributeError(missing(name) or f"module {__name__!r} has no attribute {name!r}")
     import importlib  # here for the same reason

@@ -20,7 +20,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.sampling import keep_thresholds
-from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.checkpoint_file import Checkpoint
 from w2vtrain.training.checkpoint_vectors import vectors_of
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import effective

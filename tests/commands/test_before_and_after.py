@@ -13,8 +13,8 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.locks import Lock
-from w2vtrain.training import checkpoint
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training import checkpoint_file
+from w2vtrain.training.checkpointing import CheckpointedRun
 
 ROOT = Path(__file__).parent.parent.parent
 WORDS = [f"w{i}" for i in range(40)]
@@ -138,12 +138,12 @@ def test_dry_run_refuses_folders_and_locks_that_fit_refuses(w2vtrain_here, folde
 
 
 def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_here, folder):
-    run = RunFolder(folder / "v.txt.run")
+    run = CheckpointedRun(folder / "v.txt.run")
     with contextlib.suppress(Stopped), run.held():
         run.read(Settings(), {"cwd": str(folder), "request": {}})
         run.begin_outputs(False)
         run.number = 1
-        checkpoint.write(run.folder, 1, run.id, saved(1), {"a": np.zeros(3)})
+        checkpoint_file.write(run.folder, 1, run.id, saved(1), {"a": np.zeros(3)})
         raise Stopped("")
     code, _, err = dry_run(w2vtrain_here, folder)
     assert (code, "belongs to another run" in err) == (78, True)

@@ -17,7 +17,7 @@ from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
 from w2vtrain.training.trainer import train
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1", "--bias"]
@@ -38,7 +38,7 @@ def stopped(tmp_path, monkeypatch):
     first_lines(300, tmp_path / "text.txt")
     monkeypatch.chdir(tmp_path)
 
-    monkeypatch.setattr("w2vtrain.commands.run.train", stopping(2))
+    monkeypatch.setattr("w2vtrain.commands.fit_run.train", stopping(2))
 
     def start(*more):
         done = CliRunner().invoke(cli, ["fit", "text.txt", "-o", "v.bin", *SMALL, *more])
@@ -113,7 +113,7 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
     assert done.exit_code == 0, done.output
     expected = exported(arrays["input"][:, :9], outputs[:, :9], which, share, "")[:]
     assert np.array_equal(read_vectors("so-far.bin").matrix, expected)
-    monkeypatch.setattr("w2vtrain.commands.run.train", train)
+    monkeypatch.setattr("w2vtrain.commands.fit_run.train", train)
     done = CliRunner().invoke(cli, ["resume", "v.bin.run", "-q"])
     assert done.exit_code == 0, done.output
     model = load_model("m.safetensors")
@@ -164,8 +164,8 @@ def test_resume_writes_the_vectors_that_the_stopped_command_requested(stopped):
 def test_a_damaged_checkpoint_is_reported_and_the_previous_one_is_exported(stopped):
     folder = stopped("--checkpoint-every", "0")
     run = folder / "v.bin.run"
-    newest = checkpoint.numbers(run)[-1]
-    state = checkpoint.path_of(run, newest)
+    newest = checkpoint_file.numbers(run)[-1]
+    state = checkpoint_file.path_of(run, newest)
     state.write_bytes(state.read_bytes()[:-1] + b"x")
     said = w2vtrain(0, folder, "export", run, "-o", "v.txt")
     assert "using the checkpoint before it" in said
@@ -183,8 +183,8 @@ def test_export_refuses_invalid_folders_formats_and_vocabularies(stopped):
     (run / "vocab.txt").unlink()
     assert "vocab.txt cannot be opened: No such file" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
     (run / "vocab.txt").write_text(vocabulary)
-    for number in checkpoint.numbers(run):
-        checkpoint.remove(run, number)
+    for number in checkpoint_file.numbers(run):
+        checkpoint_file.remove(run, number)
     assert "the run has no checkpoint yet" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
     assert not (folder / "v.txt").exists()
 
@@ -201,17 +201,17 @@ def test_export_still_works_after_a_refused_resume(stopped):
 def test_export_takes_a_newer_checkpoint_if_one_vanishes_while_it_is_read(stopped, monkeypatch):
     """The run has written other checkpoints in the meantime, and the newest of them is used."""
     folder = stopped("--checkpoint-every", "0")
-    run, read, calls = folder / "v.bin.run", checkpoint.read, []
-    first, last = checkpoint.numbers(run)
+    run, read, calls = folder / "v.bin.run", checkpoint_file.read, []
+    first, last = checkpoint_file.numbers(run)
 
     def gone(folder, number):
         calls.append(number)
         if len(calls) == 1:
-            checkpoint.path_of(run, last).rename(checkpoint.path_of(run, last + 2))
-            checkpoint.remove(run, first)
+            checkpoint_file.path_of(run, last).rename(checkpoint_file.path_of(run, last + 2))
+            checkpoint_file.remove(run, first)
         return read(folder, number)
 
-    monkeypatch.setattr(checkpoint, "read", gone)
+    monkeypatch.setattr(checkpoint_file, "read", gone)
     done = CliRunner().invoke(cli, ["export", str(run), "-o", "v.txt"])
     assert done.exception is None, done.output
     assert f"checkpoint {last + 2}," in done.output

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from w2vtrain import load_model, read_vectors, save_model, write_vectors
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.checkpointing import CheckpointedRun
 
 SMALL = ["--vector-size", "8", "--min-count", "2", "--sample", "0"]
 MORE = ["--threads", "1", "--epochs", "2"]
@@ -117,14 +117,14 @@ def test_words_of_a_model_can_be_frozen_while_its_vocabulary_grows(folder, w2vtr
 
 def stopped_after(slices, monkeypatch, run):
     """Let `run` save a checkpoint and stop after this many slices."""
-    calls, due = itertools.count(1), RunFolder.due
+    calls, due = itertools.count(1), CheckpointedRun.due
 
     def stopping(self):
         self.stop_requested = self.stop_requested or next(calls) == slices
         return due(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "due", stopping)
+        patch.setattr(CheckpointedRun, "due", stopping)
         code, _, said = run()
     assert code == 75, said
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from w2vtrain.commands.request import encoding_folder
+from w2vtrain.commands.fit_request import encoding_folder
 
 TEXT = "he lives in new york now\nnew roads lead to york\nwe like new york a lot\n" * 20
 FIT = ["--vector-size", "4", "--min-count", "1", "--epochs", "1", "--threads", "1", "--sample", "0", "-q"]

@@ -7,12 +7,12 @@ import click
 import pytest
 
 from w2vtrain.cli import cli
-from w2vtrain.commands import request, resume
+from w2vtrain.commands import fit_request, resume
 from w2vtrain.config import FIELDS, ROWS, Settings, validated
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import check_options, checked_options, objectives, option_defaults
 from w2vtrain.parsers import Number
-from w2vtrain.training.folder import Config
+from w2vtrain.training.run_files import Config
 
 HOSTILE = ["nan", "-nan", "inf", "-inf", "1e999", "-1e308", "9" * 400, "x", ""]
 
@@ -78,7 +78,7 @@ def test_a_negative_zero_is_zero():
     [("checkpoint_every", float("nan")), ("checkpoint_every", 1e308), ("progress_every", -1), ("sync_words", 0)],
 )
 def test_the_numbers_of_a_run_folder_are_checked_like_those_of_the_command_line(tmp_path, name, value):
-    asked = {**vars(request.FitRequest(["text"], {}, "vectors.txt")), name: value}
+    asked = {**vars(fit_request.FitRequest(["text"], {}, "vectors.txt")), name: value}
     about = Config.new(**json.loads(json.dumps({"cwd": "/", "request": asked, "settings": vars(Settings())})))
     with pytest.raises(DataError, match=f"config.json is damaged: {name} is"):
         resume.asked_before(tmp_path, about)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from w2vtrain.commands.fit_plan import check_ranks
-from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.errors import ConfigError, UsageError
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from w2vtrain.commands.fit_run import headline
 from w2vtrain.commands.info import for_people
-from w2vtrain.commands.run import headline
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model_text import facts
 from w2vtrain.objectives import objectives

@@ -19,7 +19,7 @@ from w2vtrain.embeddings.neighbors import row_norms
 from w2vtrain.errors import W2VError
 from w2vtrain.formats.transforms import exported, transform
 from w2vtrain.formats.vectors import write_vectors
-from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training.perplexity import perplexity
 
 RNG = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from word_vectors import in_gensim, vectors_of
 import w2vtrain
 from w2vtrain.embeddings import keyed_rows
 from w2vtrain.errors import DataError, W2VError
-from w2vtrain.successors import SUCCESSORS
+from w2vtrain.gensim_names import SUCCESSORS
 
 KeyedVectors = w2vtrain.KeyedVectors
 

@@ -17,7 +17,7 @@ from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.formats import model_file, safetensors, vectors
 from w2vtrain.formats.describe import describe
-from w2vtrain.formats.vector_formats import _rows as vector_rows
+from w2vtrain.formats.vector_formats import rows as vector_rows
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system import files
 

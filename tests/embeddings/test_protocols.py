@@ -6,9 +6,9 @@ from word_vectors import DATA, QUESTIONS, in_gensim, put, structured, vectors_of
 
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.bundled import bundled_sets
-from w2vtrain.embeddings.scores import PROTOCOLS
+from w2vtrain.embeddings.evaluation_rules import PROTOCOLS
+from w2vtrain.embeddings.evaluation_table import evaluate_all
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.embeddings.table import evaluate_all
 from w2vtrain.errors import NoKnownWords
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError
-from w2vtrain.formats.vector_formats import _rows, text
+from w2vtrain.formats.vector_formats import rows, text
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 
 LINES = st.sampled_from(
@@ -39,10 +39,10 @@ def compare(monkeypatch, tmp_path):
     def compare(content, **options):
         path = tmp_path / "v.txt"
         path.write_text(content, encoding="utf-8", newline="")
-        monkeypatch.setattr(_rows, "LARGE_BYTES", 1 << 40)
+        monkeypatch.setattr(rows, "LARGE_BYTES", 1 << 40)
         monkeypatch.setattr(text, "BLOCK_BYTES", 1 << 20)
         expected = outcome(path, **options)
-        monkeypatch.setattr(_rows, "LARGE_BYTES", 0)
+        monkeypatch.setattr(rows, "LARGE_BYTES", 0)
         for size in (40, 1 << 20):
             monkeypatch.setattr(text, "BLOCK_BYTES", size)
             assert outcome(path, **options) == expected
@@ -76,7 +76,7 @@ def test_values_are_rounded_as_numpy_rounds_them(compare):
 
 
 def test_large_files_are_read_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(_rows, "LARGE_BYTES", 1)
+    monkeypatch.setattr(rows, "LARGE_BYTES", 1)
     matrix = np.random.default_rng(2).normal(size=(5000, 40)).astype(np.float32)
     words = [f"w{i}" for i in range(len(matrix))]
     write_vectors(tmp_path / "v.txt", words, matrix)

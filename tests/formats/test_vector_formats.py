@@ -29,7 +29,7 @@ TOY = '''
 import numpy as np
 
 from w2vtrain.formats.vector_formats.contract import Code, Promise
-from w2vtrain.formats.vector_formats._rows import read_rows
+from w2vtrain.formats.vector_formats.rows import read_rows
 
 
 def look(path):

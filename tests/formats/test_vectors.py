@@ -23,9 +23,9 @@ from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, Wr
 from w2vtrain.formats import vector_formats
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.sniff import sniff
-from w2vtrain.formats.vector_formats import _rows as vector_rows
-from w2vtrain.formats.vector_formats import _word2vec as word2vec
+from w2vtrain.formats.vector_formats import rows as vector_rows
 from w2vtrain.formats.vector_formats import text
+from w2vtrain.formats.vector_formats import word2vec as word2vec
 from w2vtrain.formats.vectors import Vectors, format_of, read_vectors, write_vectors
 
 WORDS = ["the", "königlich", "a\u2028b", "日本", "</s>", "0.5"]

@@ -18,9 +18,9 @@ from signaled import signaled
 import w2vtrain
 from w2vtrain.config import Settings
 from w2vtrain.errors import Stopped, WriteError
-from w2vtrain.training import checkpoint, run_folder
-from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.writer import Writer
+from w2vtrain.system.background import BackgroundThread
+from w2vtrain.training import checkpoint_file, checkpointing
+from w2vtrain.training.checkpointing import CheckpointedRun
 
 COMMAND = [sys.executable, "-m", "w2vtrain"]
 PACKAGE = Path(w2vtrain.__file__).parent
@@ -29,11 +29,11 @@ SMALL = ["--vector-size", "16", "--epochs", "2", "--threads", "1"]
 SLOW_DISK = """
 import itertools, os, signal, threading, time
 from w2vtrain import cli
-from w2vtrain.training import run_folder
-from w2vtrain.training import writer
+from w2vtrain.training import checkpointing
+from w2vtrain.training import background
 
-writer.SLOW_SECONDS = 0.2
-sync, due, slices = os.fsync, run_folder.RunFolder.due, itertools.count(1)
+background.SLOW_SECONDS = 0.2
+sync, due, slices = os.fsync, checkpointing.CheckpointedRun.due, itertools.count(1)
 warned, synced = threading.Event(), threading.Event()
 
 
@@ -43,7 +43,7 @@ def slow(handle):
     sync(handle)
 
 
-class Writer(writer.Writer):
+class BackgroundThread(background.BackgroundThread):
     def __init__(self, warn):
         super().__init__(lambda line: (warn(line), warned.set()))
 
@@ -58,7 +58,7 @@ def hurry(self):
     return due(self)
 
 
-os.fsync, run_folder.RunFolder.due, run_folder.Writer = slow, hurry, Writer
+os.fsync, checkpointing.CheckpointedRun.due, checkpointing.BackgroundThread = slow, hurry, BackgroundThread
 cli.main()
 """
 
@@ -66,9 +66,9 @@ cli.main()
 GONE = """
 import os, sys
 from w2vtrain import cli
-from w2vtrain.training import run_folder
+from w2vtrain.training import checkpointing
 
-gone, due = sys.argv.pop(1), run_folder.RunFolder.due
+gone, due = sys.argv.pop(1), checkpointing.CheckpointedRun.due
 
 
 def deleted(self):
@@ -77,7 +77,7 @@ def deleted(self):
     return due(self)
 
 
-run_folder.RunFolder.due = deleted
+checkpointing.CheckpointedRun.due = deleted
 cli.main()
 """
 
@@ -204,7 +204,7 @@ def arrays():
 
 
 def run_in(folder, every=0.0):
-    run = RunFolder(folder, every)
+    run = CheckpointedRun(folder, every)
     run.read(Settings(), {"cwd": "", "request": {}})
     return run
 
@@ -213,7 +213,7 @@ def test_training_continues_while_a_checkpoint_is_written(tmp_path, monkeypatch)
     run, let, given = run_in(tmp_path), [], []
     changing = arrays()
     monkeypatch.setattr(
-        checkpoint,
+        checkpoint_file,
         "write",
         lambda folder, number, run, about, found: (wait_for(let), given.append((number, found, about.state.epoch))),
     )
@@ -239,22 +239,22 @@ def wait_for(let):
 
 
 def test_training_waits_for_a_checkpoint_if_there_is_no_memory_for_a_copy(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_folder, "available_memory", lambda: 40)
+    monkeypatch.setattr(checkpointing, "available_memory", lambda: 40)
     run, mine = run_in(tmp_path), arrays()
     run.pause(lambda: (saved(1), mine))
     assert not run.writer.busy
-    assert checkpoint.numbers(tmp_path) == [1]
-    monkeypatch.setattr(run_folder, "available_memory", lambda: 48)
+    assert checkpoint_file.numbers(tmp_path) == [1]
+    monkeypatch.setattr(checkpointing, "available_memory", lambda: 48)
     run.pause(lambda: (saved(2), mine))
     run.settle()
-    assert checkpoint.numbers(tmp_path) == [1, 2]
+    assert checkpoint_file.numbers(tmp_path) == [1, 2]
 
 
 def test_an_error_in_the_background_writer_ends_training(tmp_path, monkeypatch):
     def fails(*_):
         raise WriteError("disk full")
 
-    monkeypatch.setattr(checkpoint, "write", fails)
+    monkeypatch.setattr(checkpoint_file, "write", fails)
     run = run_in(tmp_path, every=1000.0)
     run.save_requested = True
     run.pause(lambda: (saved(1), arrays()))
@@ -268,7 +268,7 @@ def test_an_error_in_the_background_writer_ends_training(tmp_path, monkeypatch):
 
 def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path, monkeypatch):
     """For example, the disk may have free space again after the last checkpoint of a run failed."""
-    write, calls = checkpoint.write, []
+    write, calls = checkpoint_file.write, []
 
     def fails_once(*about):
         calls.append(about)
@@ -276,18 +276,18 @@ def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path
             raise WriteError("disk full")
         write(*about)
 
-    monkeypatch.setattr(checkpoint, "write", fails_once)
+    monkeypatch.setattr(checkpoint_file, "write", fails_once)
     run = run_in(tmp_path)
     run.pause(lambda: (saved(1), arrays()))
     run.save()
-    assert checkpoint.newest(tmp_path, run.id).saved == saved(1)
+    assert checkpoint_file.newest(tmp_path, run.id).saved == saved(1)
     run.save()
     assert len(calls) == 2, "the same state is saved only once"
 
 
 def test_a_writer_warns_once_about_a_slow_task():
     said, let = [], []
-    writer = Writer(said.append, slow=1000)
+    writer = BackgroundThread(said.append, slow=1000)
     writer.start("quick", lambda: None)
     writer.wait()
     writer.slow = 0.05
@@ -314,6 +314,6 @@ def test_a_run_on_a_slow_disk_warns_and_resumes_to_the_same_bytes(text, tmp_path
     warned = next(i for i, line in enumerate(said) if "the storage is slow" in line)
     assert any(re.match(r"epoch 2 +\d", line) for line in said), "training waited for the first checkpoint"
     assert re.search(r"warning +.*v\.txt\.run, checkpoint \d+: not written after 0\.2 s", said[warned])
-    assert checkpoint.numbers(tmp_path / "v.txt.run")
+    assert checkpoint_file.numbers(tmp_path / "v.txt.run")
     assert fit(text, output, *more).returncode == 0
     assert output.read_bytes() == whole.read_bytes()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from w2vtrain.commands.fit_plan import check_files
-from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.errors import UsageError
 from w2vtrain.system.files import among, same_file

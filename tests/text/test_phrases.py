@@ -11,11 +11,11 @@ import w2vtrain
 from tests.text.gensim_phrases import CASES, SIZES, STORED, by_gensim, digest, lines
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.text.encoded import count, encode
-from w2vtrain.text.joining import joined_text
 from w2vtrain.text.phrase_finding import find_in, read_text
+from w2vtrain.text.phrase_joining import joined_text
 from w2vtrain.text.phrase_table import COLUMNS, MAGIC, Phrase, PhraseTable, Scoring
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.token_lists import Sentences
 
 WORDS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "of", "a_b", "_"]), max_size=8), min_size=1, max_size=30)
 TABLE = PhraseTable(Scoring(passes=2), ((Phrase(("new", "york"), 9, 5.5),), (Phrase(("new_york", "city"), 4, 2.0),)))

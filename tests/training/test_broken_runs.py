@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from reference import first_lines
 
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
 
 ENGINES = {"windows": ["--objective", "neg"], "blocks": ["--objective", "sampled-softmax"]}
 
 BROKEN = """
 import faulthandler, itertools, sys, time
 from w2vtrain import cli
-from w2vtrain.training import run_folder, trainer
+from w2vtrain.training import checkpointing, trainer
 
 how, thread, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 train_slice, steps = trainer.Trainer.train_slice, itertools.count(1)
@@ -34,7 +34,7 @@ def broken(self, order, part, mine):
 
 trainer.Trainer.train_slice = broken
 # Save after each epoch instead of after each slice, so that all threads get slices.
-run_folder.RunFolder.due = lambda self: False
+checkpointing.CheckpointedRun.due = lambda self: False
 sys.argv[1:] = sys.argv[4:]
 cli.main()
 """
@@ -63,7 +63,7 @@ def test_an_exception_in_a_thread_ends_the_run_and_is_reported(text, tmp_path, e
     assert done.returncode == 70, done.stderr
     (line,) = done.stderr.splitlines()
     assert "RuntimeError: the thread broke" in line
-    assert checkpoint.numbers(Path(f"{output}.run"))
+    assert checkpoint_file.numbers(Path(f"{output}.run"))
     assert not output.exists()
 
 
@@ -76,5 +76,5 @@ def test_a_run_whose_thread_hangs_ends_on_the_second_interrupt(text, tmp_path):
             run.send_signal(signal.SIGINT)
             time.sleep(0.1)
         assert run.returncode == 130, run.stderr.read()
-    assert checkpoint.numbers(Path(f"{output}.run"))
+    assert checkpoint_file.numbers(Path(f"{output}.run"))
     assert not output.exists()

@@ -19,8 +19,8 @@ from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import W2VError
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.files import atomic_write
-from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import locked
+from w2vtrain.training import checkpoint_file
+from w2vtrain.training.run_files import locked
 
 
 class Disk:
@@ -143,7 +143,7 @@ def export(folder, k):
 
 def number_of(folder):
     """Return the k of the newest checkpoint of `arrays(k)` in a folder, 0 if there is none."""
-    found = checkpoint.newest(folder, "run")
+    found = checkpoint_file.newest(folder, "run")
     if found is None:
         return 0
     assert found.saved == saved(found.number)
@@ -164,12 +164,12 @@ def test_if_any_call_fails_the_old_or_the_new_data_is_intact(tmp_path, code, for
         for path in tmp_path.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for k in (1, 2):
-            checkpoint.write(tmp_path, k, "run", saved(k), arrays(k))
+            checkpoint_file.write(tmp_path, k, "run", saved(k), arrays(k))
         export(tmp_path, 1)
         with pytest.MonkeyPatch.context() as patch:
             disk = Failing(patch, number, code, for_good)
             try:
-                checkpoint.write(tmp_path, 3, "run", saved(3), arrays(3))
+                checkpoint_file.write(tmp_path, 3, "run", saved(3), arrays(3))
                 export(tmp_path, 2)
                 raised = None
             except W2VError as error:
@@ -199,7 +199,7 @@ def test_a_saved_checkpoint_survives_a_power_loss(tmp_path, monkeypatch):
         disk = PowerLoss(patch, folder)
         with locked(folder / "vectors.run"):
             for k in (1, 2, 3, 4):
-                checkpoint.write(folder / "vectors.run", k, "run", saved(k), arrays(k))
+                checkpoint_file.write(folder / "vectors.run", k, "run", saved(k), arrays(k))
                 written.append(len(disk.states))
     assert len(disk.states) > 25
     for i, states in enumerate(disk.states, 1):
@@ -276,10 +276,10 @@ def fill(path):
 FULL = """
 import contextlib, itertools, pathlib, sys, time
 from w2vtrain import cli
-from w2vtrain.training import run_folder
+from w2vtrain.training import checkpointing
 
 filler = pathlib.Path(sys.argv[1])
-slices, due = itertools.count(1), run_folder.RunFolder.due
+slices, due = itertools.count(1), checkpointing.CheckpointedRun.due
 
 
 def fill():
@@ -297,7 +297,7 @@ def full(self):
     return due(self)
 
 
-run_folder.RunFolder.due = full
+checkpointing.CheckpointedRun.due = full
 sys.argv[1:] = sys.argv[2:]
 cli.main()
 """
@@ -320,7 +320,7 @@ def test_a_disk_that_fills_up_during_training_keeps_the_last_checkpoint(text, tm
     assert "No space left on device" in said
     assert " are needed and " in said
     assert len(said.splitlines()) == 1
-    assert checkpoint.numbers(folder)
+    assert checkpoint_file.numbers(folder)
     assert {path.name[:5] for path in folder.iterdir()} == {"ckpt-", "confi", "lock", "vocab"}
     (small_disk / "filler").unlink()
     again = run(words)

@@ -13,13 +13,13 @@ from w2vtrain.commands.console import Console
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import DataError
-from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.checkpoint_file import Checkpoint
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.early_stopping import EarlyStopping
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.state import Epoch, Saved, State
 from w2vtrain.training.trainer import train
 
@@ -115,7 +115,7 @@ def test_missing_facts_and_facts_of_the_wrong_type_are_refused(name):
             saved(bad)
 
 
-class Recorder(RunFolder):
+class Recorder(CheckpointedRun):
     """A run that writes nothing, and records in memory what it would save."""
 
     def pause(self, snapshot, milestone=False):

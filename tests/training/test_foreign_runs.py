@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from reference import first_lines, stopping
 
-from w2vtrain.commands.request import lock_path
+from w2vtrain.commands.fit_request import lock_path
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.system.locks import Lock
-from w2vtrain.training import checkpoint, trainer
-from w2vtrain.training.folder import CONFIG, LOCK, SCHEMA, run_config, write_config
+from w2vtrain.training import checkpoint_file, trainer
+from w2vtrain.training.run_files import CONFIG, LOCK, SCHEMA, run_config, write_config
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
 EVIL = """
@@ -46,7 +46,7 @@ def stop(w2vtrain, tmp_path, monkeypatch):
 
     def stopped(*options):
         with monkeypatch.context() as patch:
-            patch.setattr("w2vtrain.commands.run.train", stopping(2))
+            patch.setattr("w2vtrain.commands.fit_run.train", stopping(2))
             code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, *options)
         assert code == Stopped.exit_code, said
         return tmp_path / "v.bin.run"
@@ -273,8 +273,8 @@ def test_outputs_that_collide_with_files_of_the_run_are_refused_before_reading(w
 
 
 def test_a_refused_resume_does_not_delete_a_run_without_checkpoints(w2vtrain, stopped, tmp_path):
-    for number in checkpoint.numbers(stopped):
-        checkpoint.remove(stopped, number)
+    for number in checkpoint_file.numbers(stopped):
+        checkpoint_file.remove(stopped, number)
     moved = tmp_path / "moved" / "zz"
     moved.parent.mkdir()
     stopped.rename(moved)
@@ -305,7 +305,7 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
     (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.train", stopping(2))
+        patch.setattr("w2vtrain.commands.fit_run.train", stopping(2))
         words = ["fit", "../text.txt", "-o", "v.bin", *SMALL, "--objective", "mine.py"]
         assert w2vtrain_here(words, home)[0] == Stopped.exit_code
     code, said = w2vtrain("export", "home/v.bin.run", "-o", "x.txt", "--objective", "home/mine.py")
@@ -340,15 +340,15 @@ def test_an_impossible_request_is_refused_with_a_one_line_error(w2vtrain, stoppe
     ],
 )  # fmt: skip
 def test_an_impossible_state_is_refused_with_a_one_line_error(w2vtrain, stopped, name, value):
-    newest = checkpoint.newest_saved(stopped, run_config(stopped).run)[0]
-    found = checkpoint.read(stopped, newest)
+    newest = checkpoint_file.newest_saved(stopped, run_config(stopped).run)[0]
+    found = checkpoint_file.read(stopped, newest)
     about = asdict(found.saved)
     about["state"][name] = value
     facts = {"run": found.run, "about": json.dumps(about)}
-    facts["sha256"] = checkpoint.checksum(found.arrays, *facts.values())
-    for number in checkpoint.numbers(stopped):
-        checkpoint.remove(stopped, number)
-    write_safetensors(checkpoint.path_of(stopped, newest), found.arrays, facts)
+    facts["sha256"] = checkpoint_file.checksum(found.arrays, *facts.values())
+    for number in checkpoint_file.numbers(stopped):
+        checkpoint_file.remove(stopped, number)
+    write_safetensors(checkpoint_file.path_of(stopped, newest), found.arrays, facts)
     code, said = w2vtrain("resume", "v.bin.run")
     assert (code, len([line for line in said.splitlines() if "error" in line])) == (65, 1), said
     assert "its description" in said or "beyond the end of the run" in said
@@ -380,7 +380,7 @@ def test_a_run_whose_log_has_gone_is_complete_nevertheless(w2vtrain, stopped, tm
     """The run was killed after it had written all results; the same command with another log reports that."""
     words = ["fit", "text.txt", "-o", "v.bin", *SMALL]
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.training.run_folder.RunFolder.finish", lambda self: None)
+        patch.setattr("w2vtrain.training.checkpointing.CheckpointedRun.finish", lambda self: None)
         assert w2vtrain(*words)[0] == 0
     code, said = w2vtrain(*words, "--log-json", "new.jsonl")
     assert (code, "all results were written" in said) == (0, True), said

@@ -63,7 +63,7 @@ def run(number=0, name="v.bin"):
 
 
 os.chdir(folder)
-import w2vtrain.commands.run
+import w2vtrain.commands.fit_run
 code, said = run(name="whole.bin")
 assert code == 0, said
 whole = [(folder / f"whole.bin{end}").read_bytes() for end in ("", ".vocab")]

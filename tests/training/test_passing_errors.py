@@ -74,7 +74,7 @@ def stopped(run, monkeypatch, tmp_path):
         shutil.copy(tmp_path / "text.txt", place)
     assert run(FIT, whole)[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr("w2vtrain.commands.run.train", stopping(2))
+        patch.setattr("w2vtrain.commands.fit_run.train", stopping(2))
         code, said, _ = run(FIT, folder)
     assert code == Stopped.exit_code, said
     return folder, (whole / "v.bin").read_bytes()

@@ -7,7 +7,7 @@ import w2vtrain
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError, InputMissing, NoSentences
 from w2vtrain.registry import members
-from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan

@@ -17,15 +17,15 @@ from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.contract import Chunks
-from w2vtrain.engines.weights import initial_input, initial_output
+from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.window_kernel import DECAY_STRIPES, Windows
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.probability.trees import huffman
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, select
-from w2vtrain.training.parts import architecture_of, make_engine, windows_of
-from w2vtrain.training.parts import problem_of as problem_for
+from w2vtrain.training.model_parts import architecture_of, make_engine, windows_of
+from w2vtrain.training.model_parts import problem_of as problem_for
 from w2vtrain.training.plan import effective
 from w2vtrain.training.predictor import model_predictor
 

@@ -11,10 +11,10 @@ from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Stopped
 from w2vtrain.objectives import engine_of, objectives
 from w2vtrain.training import inputs
-from w2vtrain.training.folder import locked
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.run_files import locked
 from w2vtrain.training.trainer import train
 
 # Options with state beyond the rows: hash tables older than the rows, learned log Z, shared noise, accumulators.
@@ -63,7 +63,7 @@ def check_resumed(text, folder, settings, whole, stop):
         begin(run, settings, request={})
         with pytest.raises(Stopped):
             train(Plan.of(Inputs([text]), settings), run=run)
-        again = RunFolder(folder)
+        again = CheckpointedRun(folder)
         begin(again, settings, request={})
         model = train(Plan.of(Inputs([text]), settings), run=again)
         again.finish()

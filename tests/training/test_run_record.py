@@ -16,20 +16,20 @@ import pytest
 from reference import begin, first_lines, newest_checkpoint
 from signaled import run_signaled
 
-from w2vtrain.commands import request
+from w2vtrain.commands import fit_request
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.training import early_stopping, perplexity, record
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
-from w2vtrain.training.folder import locked, run_config
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import Phase
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.run_files import locked, run_config
 from w2vtrain.training.signals import listening
 from w2vtrain.training.state import Epoch, Saved, State
 from w2vtrain.training.trainer import train
@@ -172,7 +172,7 @@ def test_result_of_another_run_is_not_overwritten(folder):
 
 def test_run_with_an_output_in_use_is_refused_before_it_reads_anything(folder):
     for name in ("v.bin", "voc.txt", "log"):
-        lock = Lock(request.lock_path(str(folder / name)), name, "another")
+        lock = Lock(fit_request.lock_path(str(folder / name)), name, "another")
         done = run(command("--run", "other", "--save-vocab", "voc.txt", "--log-json", "log"), folder)
         lock.release(remove=True)
         assert done.returncode == 73, done.stderr
@@ -182,7 +182,7 @@ def test_run_with_an_output_in_use_is_refused_before_it_reads_anything(folder):
 
 
 def test_run_owns_only_the_files_that_it_recorded(folder):
-    held = RunFolder(folder / "run")
+    held = CheckpointedRun(folder / "run")
     with locked(held.folder):
         begin(held, Settings())
         path = folder / "out"
@@ -206,7 +206,7 @@ def test_run_owns_only_the_files_that_it_recorded(folder):
 
 
 def test_lock_file_names_its_run_and_is_deleted_when_the_run_finishes(folder):
-    path = request.lock_path(str(folder / "v.bin"))
+    path = fit_request.lock_path(str(folder / "v.bin"))
     lock = Lock(path, "v.bin", "0123")
     assert run_of(path) == "0123"
     lock.release()
@@ -225,7 +225,7 @@ def test_error_for_an_output_in_a_missing_folder_shows_the_path_as_given(folder)
 
 def test_long_output_names_with_a_common_prefix_have_different_locks(folder):
     names = [f"{'n' * 240}{end}" for end in (".bin", ".bin.json", ".vocab")]
-    paths = [request.lock_path(str(folder / name)) for name in names]
+    paths = [fit_request.lock_path(str(folder / name)) for name in names]
     assert len(set(paths)) == 3
     assert all(len(os.fsencode(path.name)) < 255 for path in paths)
     done = run(command(output=f"{'n' * 240}.bin"), folder)
@@ -248,7 +248,7 @@ def test_sighup_saves_and_stops_like_sigterm(folder, monkeypatch):
 def test_sighup_stays_ignored_under_nohup(tmp_path, ignored):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
     try:
-        held = RunFolder(tmp_path)
+        held = CheckpointedRun(tmp_path)
         held.enter(Phase.TRAINING)
         with listening(held):
             os.kill(os.getpid(), signal.SIGHUP)
@@ -265,7 +265,7 @@ def test_the_guide_says_what_a_signal_does_in_each_phase():
 
 def test_signal_in_a_compiler_callback_is_not_lost_and_shows_no_traceback(tmp_path, capfd):
     """An exception cannot leave such a callback, so the request to stop is remembered instead."""
-    held = RunFolder(tmp_path)
+    held = CheckpointedRun(tmp_path)
     held.enter(Phase.PREPARING)
     callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))
     with listening(held):
@@ -363,7 +363,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
     place = folder / "run"
     for stop in (1, 2, 3):
         with locked(place):
-            stopped = RunFolder(place, every=1e9)
+            stopped = CheckpointedRun(place, every=1e9)
             begin(stopped, settings)
             scored = []
 
@@ -379,7 +379,7 @@ def test_run_stopped_while_scoring_keeps_the_epoch_and_scores_it_later(folder, m
             assert (kept.state.epoch, kept.finished) == (1, 0), "one epoch is learned but not yet scored"
             assert finished == []
     with locked(place):
-        last = RunFolder(place)
+        last = CheckpointedRun(place)
         begin(last, settings)
         model = train(Plan.of(Inputs(text, text), settings), run=last)
     assert model.input.tobytes() == whole.input.tobytes()
@@ -403,7 +403,7 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
 
     monkeypatch.setattr(perplexity, "score", scored)
     with locked(place):
-        held = RunFolder(place, every=1e9)
+        held = CheckpointedRun(place, every=1e9)
         begin(held, settings)
         train(Plan.of(Inputs(text, text), settings), run=held)
     assert seen == [1, 2, 3]

@@ -17,7 +17,7 @@ import pytest
 from reference import first_lines
 from signaled import signaled
 
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/sbin"
@@ -125,10 +125,10 @@ def signaled_once(environment, job, folder, *whom):
         return dict(pair.partition("=")[::2] for pair in run("scontrol", "show", "job", "-o", job).split())
 
     try:
-        wait_for(lambda: checkpoint.numbers(saved), "checkpoint")
+        wait_for(lambda: checkpoint_file.numbers(saved), "checkpoint")
         run("scancel", "--signal=TERM", *whom, job)
         wait_for(lambda: about()["Restarts"] == "1", "requeueing")
-        assert checkpoint.numbers(saved)
+        assert checkpoint_file.numbers(saved)
         wait_for(lambda: about()["JobState"] in ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL"), "end of the job")
     finally:
         subprocess.run(["scancel", job], env=environment, check=False, capture_output=True)

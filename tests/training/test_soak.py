@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from reference import first_lines
 
-from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import CONFIG
+from w2vtrain.training import checkpoint_file
+from w2vtrain.training.run_files import CONFIG
 
 KINDS = [("skipgram", "neg"), ("cbow", "hs"), ("cbow", "nce"), ("cbow", "sampled-softmax"), ("skipgram", "target")]
 CODES = {0, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 74, 75}
@@ -32,9 +32,9 @@ def small_files():
 
 def damage(folder, chance):
     """Flip a random bit of the newest checkpoint, if there is an older one to resume from."""
-    kept = checkpoint.numbers(folder)
-    if len(kept) == checkpoint.KEPT_CHECKPOINTS:
-        state = checkpoint.path_of(folder, kept[-1])
+    kept = checkpoint_file.numbers(folder)
+    if len(kept) == checkpoint_file.KEPT_CHECKPOINTS:
+        state = checkpoint_file.path_of(folder, kept[-1])
         data = bytearray(state.read_bytes())
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         state.write_bytes(data)

@@ -8,7 +8,7 @@ import w2vtrain
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.subwords import Ngrams, Subwords
-from w2vtrain.training.checkpoint import Checkpoint
+from w2vtrain.training.checkpoint_file import Checkpoint
 from w2vtrain.training.checkpoint_vectors import vectors_of
 from w2vtrain.training.perplexity import perplexity
 

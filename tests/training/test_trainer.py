@@ -9,10 +9,10 @@ from reference import problem_of, topics
 import w2vtrain
 from w2vtrain.config import validated
 from w2vtrain.engines import window_engine
-from w2vtrain.engines.weights import initial_input, initial_output
+from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import Diverged
-from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import inputs
 from w2vtrain.training.epoch import chunk_order
 from w2vtrain.training.inputs import Inputs
@@ -162,7 +162,7 @@ def test_initial_weights_are_those_of_word2vec():
 
 @pytest.mark.parametrize("name", ["neg", "hs", "softmax", "sampled-softmax"])
 def test_pauses_do_not_change_the_weights(architecture, name):
-    """A run that pauses after every slice gives the same bytes. test_run_folder.py resumes runs from such states."""
+    """A run that pauses after every slice gives the same bytes. test_checkpointing.py resumes runs from such states."""
 
     class Probe:
         visits = 0

@@ -10,14 +10,14 @@ from w2vtrain.config import Settings, resolve, validated
 from w2vtrain.embeddings.model import load_model, save_model
 from w2vtrain.errors import ConfigError, ResourceError
 from w2vtrain.leaves.gensim.word2vec import Word2Vec
-from w2vtrain.text.sentences import Sentences
-from w2vtrain.training import space, trainer
+from w2vtrain.text.token_lists import Sentences
+from w2vtrain.training import memory_and_disk, trainer
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, longest_sentence
-from w2vtrain.training.parts import window_size
+from w2vtrain.training.memory_and_disk import position_rows
+from w2vtrain.training.model_parts import window_size
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.space import position_rows
 
 SMALL = {"vector_size": 8, "min_count": 1, "sample": 0, "threads": 1, "epochs": 1}
 LENGTHS = (2, 70, 9, 130, 64, 3, 120, 80)
@@ -234,7 +234,7 @@ def test_the_longest_sentence_is_found_in_chunks_that_end_anywhere(rng):
 
 
 def test_memory_that_a_window_needs_is_checked_before_it_is_taken(sessions, monkeypatch):
-    monkeypatch.setattr(space, "available_memory", lambda: 1 << 20)
+    monkeypatch.setattr(memory_and_disk, "available_memory", lambda: 1 << 20)
     with pytest.raises(ResourceError, match=r"a smaller window or fewer threads would fit"):
         train(sessions, architecture="vlbl", window=1_000_000, **{**SMALL, "max_sentence": 1_000_000})
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.commands.request import FitRequest
+from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.formats.subwords import Subwords

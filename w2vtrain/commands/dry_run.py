@@ -10,15 +10,15 @@ from typing import Any
 
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
+from w2vtrain.commands.fit_request import DECIDING, FitRequest
+from w2vtrain.commands.fit_run import headline, recorded
 from w2vtrain.commands.outputs import check_outputs
-from w2vtrain.commands.request import DECIDING, FitRequest
-from w2vtrain.commands.run import headline, recorded
 from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.estimate import Estimate, estimate
-from w2vtrain.training.folder import check_lockable
+from w2vtrain.training.run_files import check_lockable
 from w2vtrain.training.trainer import Alone
 
 ODD = {

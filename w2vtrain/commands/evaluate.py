@@ -25,13 +25,13 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.embeddings.bundled import Kind
-from w2vtrain.embeddings.scores import ANALOGY_WORDS
+from w2vtrain.embeddings.evaluation_rules import ANALOGY_WORDS
 from w2vtrain.errors import BelowThreshold
 from w2vtrain.parsers import Whole
 from w2vtrain.system.terminal import echo
 
 if TYPE_CHECKING:
-    from w2vtrain.embeddings.table import Row
+    from w2vtrain.embeddings.evaluation_table import Row
     from w2vtrain.formats.vectors import Vectors
 
 KINDS = get_args(Kind)
@@ -86,8 +86,8 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
     """
     with imports():
         from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
-        from w2vtrain.embeddings.scores import PLAIN, PROTOCOLS
-        from w2vtrain.embeddings.table import evaluate_all
+        from w2vtrain.embeddings.evaluation_rules import PLAIN, PROTOCOLS
+        from w2vtrain.embeddings.evaluation_table import evaluate_all
     sets = [] if no_bundled else bundled_sets()
     for kind in KINDS:
         sets += [EvaluationSet(Path(file).stem, kind, Path(file)) for file in options.pop(kind)]
@@ -252,8 +252,8 @@ def _print_score(
     """
     with imports():
         from w2vtrain.embeddings.bundled import located
-        from w2vtrain.embeddings.scores import PLAIN, PROTOCOLS
-        from w2vtrain.embeddings.table import EVALUATIONS
+        from w2vtrain.embeddings.evaluation_rules import PLAIN, PROTOCOLS
+        from w2vtrain.embeddings.evaluation_table import EVALUATIONS
     if unseen and protocol:
         raise click.UsageError("--unseen and --protocol: give only one of them, because these programs know no n-grams")
     evaluate, measure, attribute = EVALUATIONS[kind]

@@ -1,4 +1,4 @@
-"""The command `fit`: its options. run.py does the work."""
+"""The command `fit`: its options. fit_run.py does the work."""
 
 from itertools import count
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from w2vtrain.commands.classes import MESSAGES, RUN
+from w2vtrain.commands.fit_request import FitRequest, request_options
 from w2vtrain.commands.options import (
     CODES,
     TRAINING,
@@ -17,7 +18,6 @@ from w2vtrain.commands.options import (
     objective_options,
     setting_options,
 )
-from w2vtrain.commands.request import FitRequest, request_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import MODEL, SHORT
@@ -103,7 +103,7 @@ def fit(
         if dry_run:
             from w2vtrain.commands.dry_run import dry_run as estimate_run
         else:
-            from w2vtrain.commands.run import carry_out
+            from w2vtrain.commands.fit_run import carry_out
     Named(flags.get("objective"), flags.get("architecture")).allow()
     request = FitRequest(sources=corpus, flags=flags, **values)
     if dry_run:

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder, is_stream
 from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import Export
 from w2vtrain.commands.outputs import results_bytes
-from w2vtrain.commands.request import STATED, FitRequest, encoding_folder, is_stream
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.doors import leaf
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
@@ -29,10 +29,10 @@ from w2vtrain.system.files import STDOUT, among
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs, Sources
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
-from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.trainer import Alone
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class FitPlan(Plan):
         if folder is None:
             return Run(results)
         cache = Path(request.cache_dir) if request.cache_dir else None
-        return RunFolder(folder, request.checkpoint_every * 60, cache, request.allow_changed, results=results)
+        return CheckpointedRun(folder, request.checkpoint_every * 60, cache, request.allow_changed, results=results)
 
 
 def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) -> FitPlan:

@@ -1,6 +1,6 @@
 """The command `info`: print what a file or a run folder is.
 
-The facts come from formats/describe.py and training/status.py; this module only formats them.
+The facts come from formats/describe.py and training/run_status.py; this module only formats them.
 """
 
 import re
@@ -52,7 +52,7 @@ def facts_of(path: str) -> dict[str, Any]:
         from w2vtrain.formats.describe import describe
         from w2vtrain.formats.sniff import read_head, vector_folder
     if path != STDOUT and Path(path).is_dir() and not vector_folder(Path(path)):
-        from w2vtrain.training.status import describe_run, is_run_folder
+        from w2vtrain.training.run_status import describe_run, is_run_folder
 
         if is_run_folder(path):
             return dict(describe_run(path))
@@ -61,7 +61,7 @@ def facts_of(path: str) -> dict[str, Any]:
     with readable(path) as name:
         facts = {**describe(name), "path": path}
         if facts["kind"] == "unknown":
-            from w2vtrain.training.status import describe_record  # loads what training needs
+            from w2vtrain.training.run_status import describe_record  # loads what training needs
 
             if record := describe_record(name):
                 return {**record, "path": path}

@@ -64,7 +64,7 @@ def with_vectors(file: str) -> Iterator[str]:
     with imports():
         from w2vtrain.formats.sniff import vector_folder
     if os.path.isdir(file) and not vector_folder(Path(file)):  # noqa: PTH112 - unlike Path.is_dir, for names of any length
-        from w2vtrain.training.status import is_run_folder
+        from w2vtrain.training.run_status import is_run_folder
 
         if is_run_folder(file):
             raise InputMissing(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from w2vtrain.commands.console import Log
-from w2vtrain.commands.request import FitRequest, is_stream
+from w2vtrain.commands.fit_request import FitRequest, is_stream
 from w2vtrain.commands.shell import explained
 from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
 from w2vtrain.system.files import STDOUT, answering, atomic_write

@@ -1,6 +1,6 @@
 """The outputs of `fit`: check that they can be written, lock them while it runs, and write them when it is done.
 
-request.py lists these files. Their sizes are estimated here, too.
+fit_request.py lists these files. Their sizes are estimated here, too.
 """
 
 import os
@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from w2vtrain.commands.request import FitRequest, is_stream, lock_path
+from w2vtrain.commands.fit_request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import OutputError
@@ -21,9 +21,9 @@ from w2vtrain.formats.vectors import Output
 from w2vtrain.system.files import STDOUT, answering, check_writable, sweep, write_json
 from w2vtrain.system.locks import Lock
 from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.training.checkpointing import CheckpointedRun
+from w2vtrain.training.memory_and_disk import SMALL_BYTES
 from w2vtrain.training.run import Run
-from w2vtrain.training.run_folder import RunFolder
-from w2vtrain.training.space import SMALL_BYTES
 
 if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart
@@ -50,7 +50,7 @@ def check_begun(request: FitRequest, run: Run) -> None:
     The folder may come from anyone. An output is accepted if its lock file names this run, or if the folder is named
     after the output. Raise ReadError if the storage does not answer.
     """
-    assert isinstance(run, RunFolder)
+    assert isinstance(run, CheckpointedRun)
     folder, config = run.folder, run.config
     named = str(folder.resolve())
     vectors = named.removesuffix(".run") if named.endswith(".run") else ""

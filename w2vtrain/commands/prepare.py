@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from w2vtrain.commands.fit_request import encoding_folder
 from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import (
     CODES,
@@ -17,7 +18,6 @@ from w2vtrain.commands.options import (
     quiet_option,
     setting_options,
 )
-from w2vtrain.commands.request import encoding_folder
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import Settings, resolve
 from w2vtrain.parsers import Real, Whole
@@ -129,8 +129,8 @@ def phrases(
     """
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.text.joining import joined_text
         from w2vtrain.text.phrase_finding import find_in, read_text
+        from w2vtrain.text.phrase_joining import joined_text
         from w2vtrain.text.phrase_table import Scoring
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, READING))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from w2vtrain.commands.fit_request import FILES, OPTIONS, FitRequest
 from w2vtrain.commands.options import (
     CODES,
     Within,
@@ -21,7 +22,6 @@ from w2vtrain.commands.options import (
     force_option,
     quiet_option,
 )
-from w2vtrain.commands.request import FILES, OPTIONS, FitRequest
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
@@ -30,7 +30,7 @@ from w2vtrain.system.files import STDOUT
 from w2vtrain.system.spinner import SPINNER
 
 if TYPE_CHECKING:
-    from w2vtrain.training.folder import Config
+    from w2vtrain.training.run_files import Config
 
 
 @command(epilog=CODES)
@@ -49,8 +49,8 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     if not quiet:
         SPINNER.begin("starting")
     with imports():
-        from w2vtrain.commands.run import carry_out
-        from w2vtrain.training.folder import run_config
+        from w2vtrain.commands.fit_run import carry_out
+        from w2vtrain.training.run_files import run_config
         from w2vtrain.user_code import Named
     folder = Path(run).resolve()
     config = run_config(folder)
@@ -111,7 +111,7 @@ def asked_before(run: Path, config: "Config") -> FitRequest:
     """
     from w2vtrain.architectures import architecture_class
     from w2vtrain.system.json_text import typed
-    from w2vtrain.training.folder import CONFIG, REMEDY
+    from w2vtrain.training.run_files import CONFIG, REMEDY
 
     damaged = f"{run}: its {CONFIG} is damaged"
     if "comparison" in config.request:

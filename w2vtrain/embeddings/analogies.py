@@ -16,9 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import read_questions
+from w2vtrain.embeddings.evaluation_rules import (
+    ANALOGY_WORDS,
+    PLAIN,
+    Report,
+    Rules,
+    case_folding,
+    first_indices,
+    frequent_words,
+)
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
 from w2vtrain.embeddings.neighbors import row_norms
-from w2vtrain.embeddings.scores import ANALOGY_WORDS, PLAIN, Report, Rules, case_folding, first_indices, frequent_words
 from w2vtrain.errors import NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import fields_of, rows_of
+from w2vtrain.embeddings.evaluation_rules import Report, case_folding, first_indices, frequent_words
 from w2vtrain.embeddings.intervals import wilson_interval
-from w2vtrain.embeddings.scores import Report, case_folding, first_indices, frequent_words
 from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors

@@ -37,7 +37,7 @@ from w2vtrain.embeddings.neighbors import (
 from w2vtrain.embeddings.similarity import correlate_pairs
 from w2vtrain.errors import InvalidType, InvalidValue, MalformedFile, MissingKey, shown, spelled
 from w2vtrain.formats.subwords import NgramVectors
-from w2vtrain.successors import with_successors
+from w2vtrain.gensim_names import with_successors
 
 logger = logging.getLogger(__name__)
 Term = Key | Vector | tuple[Key | Vector, float]

@@ -1,6 +1,6 @@
 """Saving and loading of trained models: words, counts, both matrices, the objective's arrays, settings and record.
 
-This module does not train or resume (checkpoint.py keeps the state of a run), and it never unpickles anything.
+This module does not train or resume (checkpoint_file.py keeps the state of a run), and it never unpickles anything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from w2vtrain.formats.fasttext_file import write_parts
 from w2vtrain.formats.model_file import MODEL_TENSORS, ModelParts, check_parts
 from w2vtrain.formats.safetensors import encode_words, write_safetensors
 from w2vtrain.formats.sniff import MODEL_READERS, readers, sniff
-from w2vtrain.successors import with_successors
+from w2vtrain.gensim_names import with_successors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import text_lines
+from w2vtrain.embeddings.evaluation_rules import Report, case_folding, first_indices, frequent_words
 from w2vtrain.embeddings.intervals import grouped_interval
-from w2vtrain.embeddings.scores import Report, case_folding, first_indices, frequent_words
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import read_pairs
+from w2vtrain.embeddings.evaluation_rules import PLAIN, Report, Rules, case_folding, first_indices, frequent_words
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.embeddings.scores import PLAIN, Report, Rules, case_folding, first_indices, frequent_words
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.embeddings.scores import case_folding, first_indices
+from w2vtrain.embeddings.evaluation_rules import case_folding, first_indices
 from w2vtrain.errors import DataError, spelled
 from w2vtrain.formats.vectors import Vectors
 

@@ -13,8 +13,8 @@ from numba import float32, int64, types
 from numba.extending import overload
 
 from w2vtrain.engines.contract import Array, Engine, Role, read_only
+from w2vtrain.engines.initial_weights import initial_input
 from w2vtrain.engines.row_cache import RowCache, enter, make_row_cache, settle
-from w2vtrain.engines.weights import initial_input
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows

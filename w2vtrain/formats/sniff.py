@@ -12,8 +12,8 @@ from w2vtrain.formats.fasttext_file import READER as FASTTEXT
 from w2vtrain.formats.fasttext_file import read_parts
 from w2vtrain.formats.model_file import KEYED, MODEL, read_model
 from w2vtrain.formats.vector_formats import binary, code, formats, text
-from w2vtrain.formats.vector_formats._word2vec import HEADER, SPARSE, is_matrix, names_columns
 from w2vtrain.formats.vector_formats.contract import Promise, Read, Sniff
+from w2vtrain.formats.vector_formats.word2vec import HEADER, SPARSE, is_matrix, names_columns
 from w2vtrain.system.compression import archive
 from w2vtrain.system.reading import open_input, regular_size
 

@@ -24,10 +24,10 @@ from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, reader_of, sniff
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES, collect_rows
-from w2vtrain.formats.vector_formats._word2vec import promise_of
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, collect_rows
+from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
 from w2vtrain.system.folders import atomic_folder, check_folder

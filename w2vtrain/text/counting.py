@@ -18,8 +18,8 @@ import numpy as np
 from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import word_table
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64, WordTable
 

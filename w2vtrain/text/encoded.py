@@ -23,13 +23,13 @@ from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, OnRead, append, temporary
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, no_tokens, require_words, select
 from w2vtrain.text.word_table import Int32, Int64
 
 if TYPE_CHECKING:
-    from w2vtrain.text.joining import Lines
+    from w2vtrain.text.phrase_joining import Lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ class Counted:
         self._text: Counting | Lines = counting
         self._invalid, self._closed = self._merged.invalid, False
         if table := counting.source.phrases:
-            from w2vtrain.text.joining import join_counted
+            from w2vtrain.text.phrase_joining import join_counted
 
             self._text, self._merged = join_counted(counting, self._merged, table)
             counting.close()

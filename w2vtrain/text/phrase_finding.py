@@ -21,7 +21,7 @@ from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import phrase_kernels, word_table
 from w2vtrain.text.counting import Counting, OnRead
 from w2vtrain.text.encoded import naming
-from w2vtrain.text.joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
+from w2vtrain.text.phrase_joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
 from w2vtrain.text.phrase_table import Phrase, PhraseTable, Scoring
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import no_tokens

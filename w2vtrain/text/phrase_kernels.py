@@ -1,6 +1,7 @@
 """Kernels for phrases: count pairs of words, and find those that score enough, in an array of word ids.
 
-Nothing here reads text or knows words as strings; phrase_finding.py calls these loops. join_kernels.py joins phrases.
+Nothing here reads text or knows words as strings; phrase_finding.py calls these loops. phrase_join_kernels.py joins
+phrases.
 
 The arrays hold ids, with LINE_END after each line. A candidate is two words that are not connector words, and the
 connector words between them. Its key is 128 bits of a polynomial hash over the parts of its words, so that the key of a

@@ -1,6 +1,6 @@
 """The phrases that were found in a corpus, and the file that stores them.
 
-Nothing here reads a corpus: phrase_finding.py finds phrases, and joining.py joins them.
+Nothing here reads a corpus: phrase_finding.py finds phrases, and phrase_joining.py joins them.
 """
 
 import math

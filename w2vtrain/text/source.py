@@ -1,6 +1,6 @@
 """The interface of everything that can be counted and encoded: a source of words, read as blocks of bytes.
 
-Nothing is read here: text_files.py reads text files, and sentences.py reads lists of words from Python.
+Nothing is read here: text_files.py reads text files, and token_lists.py reads lists of words from Python.
 """
 
 from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Chunks, Weights
 from w2vtrain.errors import spelled
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.checkpoint import BEST
+from w2vtrain.training.checkpoint_file import BEST
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import Epoch, PerplexityScore, Saved
 

@@ -15,9 +15,9 @@ from w2vtrain.text.counting import temporary
 from w2vtrain.text.encoded import read
 from w2vtrain.text.vocabulary import SENTENCE_END, Int64
 from w2vtrain.training.inputs import corpus_of
+from w2vtrain.training.memory_and_disk import TEXT_NEEDS, Footprint, check_disk, engine_that_fits, keeps_best
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
-from w2vtrain.training.space import TEXT_NEEDS, Footprint, check_disk, engine_that_fits, keeps_best
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -25,11 +25,11 @@ from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, 
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
-from w2vtrain.text.sentences import Sentences, TokenLists
 from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.token_lists import Sentences, TokenLists
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.parts import window_size
+from w2vtrain.training.model_parts import window_size
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable

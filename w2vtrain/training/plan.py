@@ -13,7 +13,7 @@ from w2vtrain.objectives import check_options, checked_options, objective_defaul
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.source import File
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
-from w2vtrain.training.parts import check_architecture, shrinks
+from w2vtrain.training.model_parts import check_architecture, shrinks
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The phase of a run, and what signals ask of it. RunFolder, in run_folder.py, also saves checkpoints."""
+"""The phase of a run, and what signals ask of it. CheckpointedRun, in checkpointing.py, also saves checkpoints."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import Stopped
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.checkpoint import Checkpoint
-from w2vtrain.training.space import Footprint
+from w2vtrain.training.checkpoint_file import Checkpoint
+from w2vtrain.training.memory_and_disk import Footprint
 from w2vtrain.training.state import Saved
 
 STOPPED_EARLY = (

@@ -1,6 +1,6 @@
 """What signals do during a run: they request that it stop or save. system/stopping.py decides what they do otherwise.
 
-With checkpoints, a handler only sets a flag of the run, and run_folder.py, `pause`, saves and raises Stopped.
+With checkpoints, a handler only sets a flag of the run, and checkpointing.py, `pause`, saves and raises Stopped.
 """
 
 import signal

@@ -1,7 +1,7 @@
 """Train a model on text: `train` reads it, and a Trainer trains, scores and saves. All callers come here.
 
-epoch.py has the order of an epoch's chunks and the clock, and outcome.py what can be wrong with the result. This module
-does not depend on the objective or the architecture, writes no results and prints nothing.
+epoch.py has the order of an epoch's chunks and the clock, and divergence.py what can be wrong with the result. This
+module does not depend on the objective or the architecture, writes no results and prints nothing.
 """
 
 import math
@@ -23,20 +23,20 @@ from w2vtrain.objectives import engine_of
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text.encoded import EncodedCorpus, read
-from w2vtrain.text.sentences import TINY
 from w2vtrain.text.source import Source
-from w2vtrain.training.checkpoint import BEST, Checkpoint
+from w2vtrain.text.token_lists import TINY
+from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
+from w2vtrain.training.divergence import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
 from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
 from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin, other_inputs
 from w2vtrain.training.inputs import Generator, Inputs, chunks_of, corpus_of, heldout_text
-from w2vtrain.training.outcome import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
+from w2vtrain.training.memory_and_disk import Footprint, engine_that_fits, keeps_best
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
-from w2vtrain.training.space import Footprint, engine_that_fits, keeps_best
 from w2vtrain.training.state import Epoch, Progress, Saved, State
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
 

@@ -1,6 +1,6 @@
 """Start a run from a trained model or from word vectors: take over words, settings, and all that was learned.
 
-Nothing is trained or written here. To continue an interrupted run exactly is another task: see checkpoint.py.
+Nothing is trained or written here. To continue an interrupted run exactly is another task: see checkpoint_file.py.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
-from w2vtrain.training.parts import shrinks
+from w2vtrain.training.model_parts import shrinks
 
 RUN_SETTINGS = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads")
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""

@@ -364,7 +364,7 @@ def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
 def test_an_interrupted_trial_continues_where_it_was(tmp_path, monkeypatch, interrupted):
     """Killed while the curve or the test text is scored, it has the result of a trial that nothing interrupted."""
     found = trial(tmp_path, "hs", epochs=4, alpha=0.1)
-    monkeypatch.setattr("w2vtrain.training.run_folder.EPOCH_END_SHARE", 0.0)  # a checkpoint after each epoch
+    monkeypatch.setattr("w2vtrain.training.checkpointing.EPOCH_END_SHARE", 0.0)  # a checkpoint after each epoch
     whole = trial_module.train(found, path=tmp_path / "whole.json")
     owner = trial_module.Curve if interrupted != "scoring" else trial_module
     calls, before = count(), getattr(owner, interrupted)
@@ -412,7 +412,7 @@ def test_a_timed_trial_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatc
     ticks = count()
     clock = SimpleNamespace(monotonic=time.process_time, thread_time=lambda: 0.02 * next(ticks))
     monkeypatch.setattr("w2vtrain.training.trainer.time", clock)
-    monkeypatch.setattr("w2vtrain.training.run_folder.EPOCH_END_SHARE", 0.0)  # a checkpoint at each pause
+    monkeypatch.setattr("w2vtrain.training.checkpointing.EPOCH_END_SHARE", 0.0)  # a checkpoint at each pause
 
     def killed(curve, perplexity):
         if len(curve.points) == points:

@@ -7,7 +7,7 @@ import pytest
 
 from w2vtrain.config import validated
 from w2vtrain.leaves.compare.cpu_clock import CpuClock
-from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import inputs, trainer
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan

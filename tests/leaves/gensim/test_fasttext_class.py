@@ -11,7 +11,7 @@ import w2vtrain
 from w2vtrain import FastText
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.leaves.gensim.learning import settings_for
-from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.trainer import train

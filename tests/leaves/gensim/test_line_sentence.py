@@ -14,8 +14,8 @@ from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError
 from w2vtrain.leaves.gensim import line_sentence as module
 from w2vtrain.leaves.gensim.line_sentence import LineSentence, PathLineSentences, Text8Corpus
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.token_lists import Sentences
 
 TEXT = "one two  three\n\n\tfour\u00a0five\r\nsix\x1c seven\u2028eight\x85nine\nten"
 

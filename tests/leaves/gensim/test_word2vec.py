@@ -17,7 +17,7 @@ from w2vtrain.config import validated
 from w2vtrain.leaves.gensim.learning import TrainCall, settings_for, span
 from w2vtrain.leaves.gensim.word_choice import share
 from w2vtrain.text.encoded import read
-from w2vtrain.text.sentences import Sentences
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan

@@ -14,10 +14,10 @@ from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, CorpusChanged, DataError, Stopped
 from w2vtrain.leaves.graphs import walks as walks_module
 from w2vtrain.leaves.mpi.ranks import Ranks
-from w2vtrain.training.folder import locked
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.run_files import locked
 from w2vtrain.training.trainer import train
 
 SMALL = {"vector_size": 8, "window": 2, "epochs": 2, "threads": 1, "sample": 0}
@@ -157,11 +157,11 @@ def test_a_run_stopped_in_an_epoch_resumes_to_the_same_bytes(tmp_path, objective
             with pytest.raises(Stopped):
                 train(plan(), run=run)
             for other in (plan(groups(seed=2)), plan(walk_length=21), plan(q=3), plan(walks=11)):
-                again = RunFolder(tmp_path / "run")
+                again = CheckpointedRun(tmp_path / "run")
                 begin(again, settings, request={})
                 with pytest.raises(CorpusChanged, match="the corpus changed since the run began"):
                     train(other, run=again)
-            again = RunFolder(tmp_path / "run")
+            again = CheckpointedRun(tmp_path / "run")
             begin(again, settings, request={})
             model = train(plan(), run=again)
             again.finish()
@@ -177,7 +177,7 @@ def test_ranks_train_on_each_chunk_once(tmp_path):
         ranks = Ranks(comm, 200)
         run = ranks.run
         if comm.rank == 0:
-            run = RunFolder(tmp_path / "run")
+            run = CheckpointedRun(tmp_path / "run")
             begin(run, settings, cwd="", request={})
         ranks.begin(run)
 
@@ -204,7 +204,7 @@ def test_a_rank_that_cannot_read_the_graph_ends_all(tmp_path):
     def rank(comm):
         graph = groups() if comm.rank == 0 else csr_array((3, 3))
         ranks = Ranks(comm, 200)
-        run = RunFolder(tmp_path / "run") if comm.rank == 0 else ranks.run
+        run = CheckpointedRun(tmp_path / "run") if comm.rank == 0 else ranks.run
         if comm.rank == 0:
             begin(run, effective(Settings(**SMALL)), cwd="", request={})
         ranks.begin(run)

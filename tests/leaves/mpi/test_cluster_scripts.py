@@ -14,7 +14,7 @@ from reference import first_lines
 from signaled import signaled
 
 from w2vtrain.cli import cli
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 ROOT = Path(__file__).parents[3]
@@ -62,7 +62,7 @@ def test_slurm_job_on_several_nodes_saves_requeues_and_resumes(environment, tmp_
     environment |= {"SLURM_JOB_ID": "17", "SLURM_CPUS_PER_TASK": "2"}
     words = ["bash", ROOT / "examples/slurm-mpi.sh", "text.txt", "-o", "v.bin", *SETTINGS]
     with subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as job:
-        while not checkpoint.numbers(tmp_path / "v.bin.run"):
+        while not checkpoint_file.numbers(tmp_path / "v.bin.run"):
             assert job.poll() is None
             time.sleep(0.05)
         os.kill(int((tmp_path / "rank").read_text()), signal.SIGTERM)  # SLURM signals the ranks

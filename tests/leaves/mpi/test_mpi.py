@@ -230,7 +230,7 @@ def test_rank_may_prepare_for_longer_than_the_time_limit(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("others", [True, False])
 def test_command_finishes_a_run_that_was_killed_after_its_results_were_written(folder, expected, others):
-    name = "RunFolder.remove_shared"
+    name = "CheckpointedRun.remove_shared"
     before = BEFORE.format(rank=0, module="w2vtrain.training", owner="run_folder", name=name, act=KILL)
     ended = run(folder, 2, WORDS, before)
     assert ended.code != 0

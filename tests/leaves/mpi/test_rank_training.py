@@ -11,12 +11,12 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Diverged, Stopped, W2VError
 from w2vtrain.leaves.mpi import agreement
 from w2vtrain.leaves.mpi import ranks as mpi
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import Run
-from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.trainer import train
 
 WORDS = 2000
@@ -58,7 +58,7 @@ class Ranks:
         ranks, kept = mpi.Ranks(comm, WORDS), {}
         run = ranks.run
         if comm.rank == 0:
-            run = RunFolder(self.folder, every)
+            run = CheckpointedRun(self.folder, every)
             begin(run, self.settings, cwd="", request={})
         ranks.begin(run)
 
@@ -155,7 +155,7 @@ def test_run_that_a_signal_stops_on_any_rank_continues_to_the_same_bytes(ranks, 
     run.act = stop(rank, call)
     with pytest.raises(Stopped, match="stopped and saved"):
         run(2)
-    assert len(checkpoint.numbers(run.folder)) == 1
+    assert len(checkpoint_file.numbers(run.folder)) == 1
     run.act = lambda *_: None
     found = run(2)
     assert all(same(mine, theirs) for (_, mine), (_, theirs) in zip(found, expected, strict=True))
@@ -164,9 +164,9 @@ def test_run_that_a_signal_stops_on_any_rank_continues_to_the_same_bytes(ranks, 
 
 def test_number_and_time_of_checkpoints_do_not_change_the_result(ranks, monkeypatch):
     run = ranks()
-    monkeypatch.setattr(RunFolder, "_save_soon", lambda self, *_: self.save())
+    monkeypatch.setattr(CheckpointedRun, "_save_soon", lambda self, *_: self.save())
     assert same(run(2, every=0)[0][1], ranks("b")(2)[0][1])
-    assert checkpoint.numbers(run.folder)[-1] > run.settings.epochs
+    assert checkpoint_file.numbers(run.folder)[-1] > run.settings.epochs
 
 
 def test_ledger_is_exact_when_a_stopped_run_continues_with_other_numbers_of_ranks(ranks):
@@ -181,14 +181,14 @@ def test_ledger_is_exact_when_a_stopped_run_continues_with_other_numbers_of_rank
 
 
 def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monkeypatch):
-    run, pause = ranks(), RunFolder.pause
+    run, pause = ranks(), CheckpointedRun.pause
 
     def stopped(self, snapshot, milestone=False):
         self.stop_requested = self.stop_requested or snapshot()[0].state.epoch == 3
         pause(self, snapshot, milestone)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "pause", stopped)
+        patch.setattr(CheckpointedRun, "pause", stopped)
         with pytest.raises(Stopped):
             run(2)
     assert run.every_chunk_once()
@@ -197,7 +197,7 @@ def test_run_that_was_stopped_after_its_last_epoch_ends_on_all_ranks(ranks, monk
 
 
 def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monkeypatch):
-    run, pause = ranks(epochs=100_000, seconds=0.2), RunFolder.pause
+    run, pause = ranks(epochs=100_000, seconds=0.2), CheckpointedRun.pause
 
     def stopped(self, snapshot, milestone=False):
         state = snapshot()[0].state
@@ -205,7 +205,7 @@ def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monk
         pause(self, snapshot, milestone)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "pause", stopped)
+        patch.setattr(CheckpointedRun, "pause", stopped)
         with pytest.raises(Stopped):
             run(2)
     trained = len(run.trained)
@@ -215,7 +215,7 @@ def test_run_that_was_stopped_after_its_time_limit_ends_on_all_ranks(ranks, monk
 
 def test_not_a_number_on_one_rank_ends_all_and_keeps_the_last_checkpoint(ranks, monkeypatch):
     run = ranks()
-    monkeypatch.setattr(RunFolder, "_save_soon", lambda self, *_: self.save())
+    monkeypatch.setattr(CheckpointedRun, "_save_soon", lambda self, *_: self.save())
 
     def act(rank, call, engine, _):
         if (rank, call) == (1, 15):

@@ -118,9 +118,9 @@ def test_a_model_and_a_record_have_the_same_curves(trained):
 
 def test_the_run_folder_of_a_run_that_was_stopped_has_its_finished_epochs(w2vtrain_here, tmp_path, monkeypatch):
     (tmp_path / "text").write_text("a b c d e f g h\n" * 400, encoding="utf-8")
-    from w2vtrain.training.run_folder import RunFolder
+    from w2vtrain.training.checkpointing import CheckpointedRun
 
-    monkeypatch.setattr(RunFolder, "finish", lambda self: None)  # keep the folder
+    monkeypatch.setattr(CheckpointedRun, "finish", lambda self: None)  # keep the folder
     words = ["fit", "text", "-o", "v.txt", "--epochs", "3", "--threads", "1", "--heldout", "text", "-q"]
     assert w2vtrain_here([*words, "--vector-size", "4", "--checkpoint-every", "0"], tmp_path)[0] == 0
     if not (tmp_path / "v.txt.run").is_dir():

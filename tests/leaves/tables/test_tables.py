@@ -28,12 +28,12 @@ from w2vtrain.leaves.tables import columns
 from w2vtrain.leaves.tables.formats import FORMATS
 from w2vtrain.leaves.tables.source import Tables
 from w2vtrain.text.encoded import encode
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import inputs
-from w2vtrain.training.folder import locked
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.run_files import locked
 from w2vtrain.training.trainer import train
 
 pa = pytest.importorskip("pyarrow")
@@ -470,7 +470,7 @@ def test_words_with_spaces_are_refused_by_fit_with_what_to_do(tmp_path, w2vtrain
     ), said  # fmt: skip
 
 
-class StopsSoon(RunFolder):
+class StopsSoon(CheckpointedRun):
     """A run that is asked to stop at its second opportunity."""
 
     left = 2
@@ -492,7 +492,7 @@ def test_a_stopped_run_resumes_with_the_same_bytes_and_notices_other_rows(tmp_pa
         begin(run, about, request={})
         with pytest.raises(Stopped):
             train(Plan.of(inputs.Inputs([path]), about), run=run)
-        again = RunFolder(folder)
+        again = CheckpointedRun(folder)
         begin(again, about, request={})
         write(table().slice(1), path)
         with pytest.raises(CorpusChanged, match=r"t\.parquet"):

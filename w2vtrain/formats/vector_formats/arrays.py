@@ -32,8 +32,8 @@ from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import row_slices, write_values
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import WORD_LIST
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES, Collector
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector
 from w2vtrain.system.reading import justified, open_input, read_lines, regular_size
 
 Rows = tuple[Sequence[bytes], NDArray[Any]]

@@ -1,6 +1,6 @@
 """word2vec's binary format: a line "V d", then one row per word: the word, a space and d little-endian float32 values.
 
-Strict and lenient reading is in _rows.py; the distinction from text is in _word2vec.py.
+Strict and lenient reading is in rows.py; the distinction from text is in word2vec.py.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
-from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
-from w2vtrain.formats.vector_formats._word2vec import promise_of, split_binary
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
+from w2vtrain.formats.vector_formats.rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats.word2vec import promise_of, split_binary
 
 ENOUGH_VALUES = 64
 """Values other than 0 by which the order of their bytes is judged: a few may be anything."""

@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 from w2vtrain.formats.sniff import sniff_head
 from w2vtrain.formats.vector_formats import text
-from w2vtrain.formats.vector_formats._rows import float_blocks
 from w2vtrain.formats.vector_formats.contract import Code, Table
+from w2vtrain.formats.vector_formats.rows import float_blocks
 from w2vtrain.system.compression import recognize
 
 

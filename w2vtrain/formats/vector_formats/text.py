@@ -1,6 +1,6 @@
 """word2vec's text format, and GloVe's, which is the same without the first line "V d".
 
-Strict and lenient reading is in _rows.py; the distinction from binary files is in _word2vec.py.
+Strict and lenient reading is in rows.py; the distinction from binary files is in word2vec.py.
 """
 
 import logging
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.safetensors import ASCII_SPACE
-from w2vtrain.formats.vector_formats._rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
-from w2vtrain.formats.vector_formats._word2vec import (
+from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
+from w2vtrain.formats.vector_formats.rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
+from w2vtrain.formats.vector_formats.word2vec import (
     CONTROL,
     DECIMAL,
     FIRST_LINES,
@@ -31,7 +32,6 @@ from w2vtrain.formats.vector_formats._word2vec import (
     row_values,
     whole_lines,
 )
-from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.system.machine import automatic_threads
 
 log = logging.getLogger(__name__)

@@ -28,6 +28,7 @@ from w2vtrain.system.files import write_json
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, heldout_text
 from w2vtrain.training.perplexity import paces, perplexity, score
@@ -35,7 +36,6 @@ from w2vtrain.training.plan import Plan
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.record import bounded
 from w2vtrain.training.run import Run
-from w2vtrain.training.run_folder import RunFolder
 from w2vtrain.training.scoring_units import Interrupted, Watch
 from w2vtrain.training.state import Epoch, PerplexityScore, State
 from w2vtrain.training.trainer import train as train_as_planned
@@ -173,7 +173,7 @@ def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Pa
         return _train(trial, settings, Curve(settings, trial, say), Run())
     folder, curve = kept_beside(path)
     # Copies of arrays would count as memory of the trial. A trial that was resumed needs one for a moment.
-    run = RunFolder(folder, allow_changed=True, background=False)
+    run = CheckpointedRun(folder, allow_changed=True, background=False)
     run.warn = lambda text: say(f"warning: {text}")
     request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():

@@ -7,9 +7,9 @@ and then a first line that names them; a single column has no such line, as the 
 from typing import BinaryIO
 
 from w2vtrain.formats.vector_formats import text
-from w2vtrain.formats.vector_formats._rows import float_blocks
 from w2vtrain.formats.vector_formats.arrays import write_words
 from w2vtrain.formats.vector_formats.contract import Code, Table
+from w2vtrain.formats.vector_formats.rows import float_blocks
 
 COLUMNS = b"word\tcount"
 

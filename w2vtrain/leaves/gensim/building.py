@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import InvalidType, NoKnownWords, NoSentences, shown
+from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.corpora import Listed, repeats, source_of
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.leaves.gensim.matrices import WordMatrices, initial_vectors
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.leaves.gensim.word_choice import Pruned, Rule, WordChoice, chosen, nothing_kept, share, thinning
-from w2vtrain.successors import refuse_arguments
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Source

@@ -11,9 +11,9 @@ from typing import Any
 
 from w2vtrain.errors import InvalidValue, MissingFile
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
-from w2vtrain.text.sentences import Sentences, is_tiny
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.token_lists import Sentences, is_tiny
 
 STRINGS = (
     "Each 'sentences' item should be a list of words (usually unicode strings). First item here is instead plain %s."

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
+from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import Path
 from w2vtrain.leaves.gensim.claim import claiming
@@ -18,7 +19,6 @@ from w2vtrain.leaves.gensim.matrices import initial_vectors
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, SEED_COUNT, checked
 from w2vtrain.leaves.gensim.word2vec import Word2Vec
 from w2vtrain.leaves.gensim.word_choice import Rule, WordChoice
-from w2vtrain.successors import refuse_arguments
 
 
 class FastText(Word2Vec):

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from w2vtrain.errors import InputMissing, TokenError, UsageError, shown
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus, Reader
+from w2vtrain.text.token_lists import Sentences
 
 MAX_SENTENCE_LENGTH = 10_000
 """gensim's default of max_sentence_length, in words."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.engines.contract import Weights
-from w2vtrain.engines.weights import initial_input
+from w2vtrain.engines.initial_weights import initial_input
 from w2vtrain.errors import InvalidValue
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.leaves.gensim.claim import Claimable, claiming

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self
 
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import InvalidType, NoSentences, shown
+from w2vtrain.gensim_names import refuse_arguments, with_successors
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import Path, TrainableVocabulary
 from w2vtrain.leaves.gensim.callbacks import call
@@ -21,7 +22,6 @@ from w2vtrain.leaves.gensim.learning import Learner, TrainCall, refuse_totals
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
 from w2vtrain.leaves.gensim.scoring import Predictions
 from w2vtrain.leaves.gensim.word_choice import Rule
-from w2vtrain.successors import refuse_arguments, with_successors
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source

@@ -22,9 +22,9 @@ from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell
 from w2vtrain.leaves.graphs.objects import graph_of
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text.counting import CorpusStats
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import BlocksInMemory, File
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.text.vocabulary import Vocabulary, by_count
 from w2vtrain.training.inputs import CHUNK_WORDS, Generated
 

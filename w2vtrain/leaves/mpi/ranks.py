@@ -28,12 +28,12 @@ from w2vtrain.system.machine import cores_of_process, versions
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.epoch import Order, SliceReport
 from w2vtrain.training.events import Events
-from w2vtrain.training.folder import FREE_SETTINGS, differences
 from w2vtrain.training.inputs import Generator, Inputs
 from w2vtrain.training.run import Run
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.run_files import FREE_SETTINGS, differences
 from w2vtrain.training.state import State
 from w2vtrain.training.trainer import Alone, Trainer
 
@@ -91,7 +91,7 @@ class Ranks(Alone):
         If `run` is None on rank 0, there is nothing to train: return False on all ranks.
         """
         folder = None
-        if isinstance(run, RunFolder):
+        if isinstance(run, CheckpointedRun):
             folder = run.shared
             try:
                 folder.mkdir(0o700, exist_ok=True)

@@ -17,9 +17,9 @@ from w2vtrain.formats.safetensors import open_safetensors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import open_input, read_lines
-from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import MAX_CONFIG_BYTES, run_config
-from w2vtrain.training.status import is_run_folder
+from w2vtrain.training import checkpoint_file
+from w2vtrain.training.run_files import MAX_CONFIG_BYTES, run_config
+from w2vtrain.training.run_status import is_run_folder
 
 MAX_LINE_BYTES, MAX_LOG_BYTES = 1 << 20, 256 << 20
 """Longest line of a log, which has the record of 1,000 epochs, and largest log that is read, in bytes."""
@@ -136,7 +136,7 @@ def _record_of(path: str | Path) -> dict[str, Any] | None:
     if is_run_folder(path):
         folder = Path(path)
         config = run_config(folder)
-        newest = checkpoint.newest_saved(folder, config.run)
+        newest = checkpoint_file.newest_saved(folder, config.run)
         if newest is None:
             raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
         return {"settings": config.settings, "record": {"epochs": newest[1].epochs}}

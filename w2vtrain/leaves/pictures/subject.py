@@ -21,8 +21,8 @@ from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.leaves.pictures.run_logs import RunLog, read_run
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
-from w2vtrain.training.folder import run_config
-from w2vtrain.training.status import describe_record, describe_run, is_run_folder
+from w2vtrain.training.run_files import run_config
+from w2vtrain.training.run_status import describe_record, describe_run, is_run_folder
 
 logger = logging.getLogger(__name__)
 

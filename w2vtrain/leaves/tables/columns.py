@@ -1,7 +1,7 @@
 """Find a column of a table, and turn the rows of an Arrow array into text: a text per row, or a list of words per row.
 
 The text ends with a newline; the rows of a text column are any number of lines, and the rows of a list column one
-sentence each, as sentences.py writes them. This module opens no files. Messages say which row is wrong; `Place` turns
+sentence each, as token_lists.py writes them. This module opens no files. Messages say which row is wrong; `Place` turns
 the number of a row into its place in a file.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, shown
-from w2vtrain.text.sentences import encoded, is_plain
+from w2vtrain.text.token_lists import encoded, is_plain
 
 Array: TypeAlias = Any
 """A pyarrow.Array, whose package has no types."""

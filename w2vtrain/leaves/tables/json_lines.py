@@ -10,8 +10,8 @@ from w2vtrain.errors import DataError, shown
 from w2vtrain.leaves.tables.columns import batches, column_of, first_part, null_at
 from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.system.reading import stream_of
-from w2vtrain.text.sentences import encoded
 from w2vtrain.text.source import File
+from w2vtrain.text.token_lists import encoded
 
 MAX_RECORD_BYTES = 1 << 28  # of one line
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"

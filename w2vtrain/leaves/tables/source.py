@@ -1,7 +1,7 @@
 """Read one column of tables as a stream of blocks of bytes: of files, and of data frames from Python.
 
 A column of strings is text, of which every row ends a line: the tokenizer, and all that concerns text, work as for text
-files. A column of lists of strings has a sentence per row, whose words are used as they are, as in sentences.py.
+files. A column of lists of strings has a sentence per row, whose words are used as they are, as in token_lists.py.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from w2vtrain.leaves.tables.json_lines import JSON_LINES
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
-from w2vtrain.text.sentences import Sentences
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus, Reader, line_ends
+from w2vtrain.text.token_lists import Sentences
 
 MAX_STATE_BYTES = 1 << 26
 FORMAT_NAMES = ", ".join(known.name for known in FORMATS)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.formats.vector_formats._rows import MAX_DIM
 from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
+from w2vtrain.formats.vector_formats.rows import MAX_DIM
 from w2vtrain.system.reading import justified, open_input, regular_size
 
 COLUMNS = ("word", "count", "vector")

@@ -15,9 +15,9 @@ from typing import Any
 
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
+from w2vtrain.commands.fit_request import DECIDING, FitRequest
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
-from w2vtrain.commands.request import DECIDING, FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.doors import leaf

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import w2vtrain
-from w2vtrain.successors import SUCCESSORS
+from w2vtrain.gensim_names import SUCCESSORS
 
 TEXT = [["red", "green", "blue"], ["cat", "dog", "cow"]] * 9
 
@@ -88,7 +88,7 @@ def test_a_part_of_gensim_says_where_it_is(name):
 
 
 def test_importing_the_package_does_not_load_the_table():
-    code = "import sys, w2vtrain; assert 'w2vtrain.successors' not in sys.modules"
+    code = "import sys, w2vtrain; assert 'w2vtrain.gensim_names' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

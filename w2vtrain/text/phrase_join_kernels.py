@@ -1,6 +1,6 @@
 """Kernels that join phrases in an array of word ids, and write the ids as text. phrase_kernels.py has keys and tables.
 
-joining.py calls these loops.
+phrase_joining.py calls these loops.
 """
 
 from typing import Any

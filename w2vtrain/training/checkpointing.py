@@ -1,7 +1,7 @@
 """A run with a folder: take over what an earlier command left there, save checkpoints, and delete all at the end.
 
-This module decides when to save and what may continue; it knows neither engine nor trainer. folder.py has the files
-that identify a run, and checkpoint.py its checkpoints.
+This module decides when to save and what may continue; it knows neither engine nor trainer. run_files.py has the files
+that identify a run, and checkpoint_file.py its checkpoints.
 """
 
 import json
@@ -18,13 +18,16 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.engines.contract import Weights
 from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
+from w2vtrain.system.background import SLOW_SECONDS, BackgroundThread
 from w2vtrain.system.files import answering, atomic_write
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
 from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.folder import (
+from w2vtrain.training.memory_and_disk import Footprint, check_disk
+from w2vtrain.training.run import NO_RESULT_SIZES, Phase, ResultSizes, Run, Snapshot
+from w2vtrain.training.run_files import (
     CONFIG,
     CORPUS,
     VOCABULARY,
@@ -36,17 +39,14 @@ from w2vtrain.training.folder import (
     sweep,
     write_config,
 )
-from w2vtrain.training.run import NO_RESULT_SIZES, Phase, ResultSizes, Run, Snapshot
 from w2vtrain.training.signals import listening
-from w2vtrain.training.space import Footprint, check_disk
 from w2vtrain.training.state import Saved
-from w2vtrain.training.writer import SLOW_SECONDS, Writer
 
 EPOCH_END_SHARE = 0.1
 """When training pauses, as at the end of an epoch, a checkpoint is due after this share of the time between them."""
 
 
-class RunFolder(Run):
+class CheckpointedRun(Run):
     """A run with a folder for its checkpoints.
 
     every: seconds between checkpoints; cache: the folder in which ranks share the encoded corpus, by default the run
@@ -68,7 +68,7 @@ class RunFolder(Run):
         self.is_new = False  # set by `read`: there is no config.json
         self.unsaved: Snapshot | None = None
         self.behind: Snapshot | None = None  # being written in the background, or failed
-        self.writer = Writer(
+        self.writer = BackgroundThread(
             lambda line: self.warn(f"{line}: the storage is slow or hangs; training continues meanwhile")
         )
 
@@ -132,7 +132,7 @@ class RunFolder(Run):
         changed = []
         if before:
             changed = self.config.changes_since(before, deciding)
-            if changed and not anew and (checkpoint.numbers(self.folder) or before.complete):
+            if changed and not anew and (checkpoint_file.numbers(self.folder) or before.complete):
                 raise ConfigError(
                     f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
                     f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
@@ -141,7 +141,7 @@ class RunFolder(Run):
             if not changed:
                 self.config.run, self.config.complete = before.run, before.complete
         self.id = self.config.run
-        self.checkpoint = checkpoint.newest(self.folder, self.id) if before and not changed else None
+        self.checkpoint = checkpoint_file.newest(self.folder, self.id) if before and not changed else None
         self.number = self.checkpoint.number if self.checkpoint else 0
 
     def is_complete(self, outputs: Sequence[str]) -> bool:
@@ -152,9 +152,9 @@ class RunFolder(Run):
 
         If the process is killed in between, the folder has no checkpoint with the weights of other settings.
         """
-        for number in checkpoint.numbers(self.folder):
+        for number in checkpoint_file.numbers(self.folder):
             if number > self.number:
-                checkpoint.remove(self.folder, number)
+                checkpoint_file.remove(self.folder, number)
         self.config.complete = complete
         write_config(self.folder, self.config)
 
@@ -173,14 +173,14 @@ class RunFolder(Run):
                 kept, next_step = "what was learned is saved", "writes the results once this is fixed"
             except W2VError:
                 kept, next_step = "the last checkpoint is kept", "continues from it"
-            if not checkpoint.numbers(self.folder):
+            if not checkpoint_file.numbers(self.folder):
                 raise
             raise type(error)(f"{error}; {kept}: w2vtrain resume {self.folder} {next_step}") from error
 
     def remove_checkpoints(self) -> None:
         self.settle()
-        for number in checkpoint.numbers(self.folder):
-            checkpoint.remove(self.folder, number)
+        for number in checkpoint_file.numbers(self.folder):
+            checkpoint_file.remove(self.folder, number)
 
     def check_disk_space(self, footprint: Footprint, vocabulary: Vocabulary, weights: Weights) -> None:
         """Files already in the folder, such as the checkpoints of the run that is resumed, need no more space."""
@@ -219,7 +219,7 @@ class RunFolder(Run):
             self.unsaved = self.unsaved or self.behind
         if self.unsaved:
             self.number += 1
-            checkpoint.write(self.folder, self.number, self.id, *self.unsaved())
+            checkpoint_file.write(self.folder, self.number, self.id, *self.unsaved())
             self.last, self.unsaved = time.monotonic(), None
 
     def _save_soon(self, saved: Saved, arrays: Mapping[str, np.ndarray]) -> None:
@@ -233,11 +233,11 @@ class RunFolder(Run):
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
         self.writer.start(
             f"{self.folder}, checkpoint {number}",
-            lambda: checkpoint.write(self.folder, number, self.id, saved, copies),
+            lambda: checkpoint_file.write(self.folder, number, self.id, saved, copies),
         )
 
     def is_needed(self) -> bool:
-        if self.writer.busy or checkpoint.numbers(self.folder):
+        if self.writer.busy or checkpoint_file.numbers(self.folder):
             return True
         if self.stop_requested and self.phase in (Phase.STARTING, Phase.PREPARING):  # `resume` starts it over
             return True
@@ -261,6 +261,6 @@ class RunFolder(Run):
         with suppress(OSError, W2VError):
             self.remove_checkpoints()
             sweep(self.folder)
-            if not checkpoint.numbers(self.folder):  # all could be deleted
+            if not checkpoint_file.numbers(self.folder):  # all could be deleted
                 for name in (VOCABULARY, CONFIG):
                     (self.folder / name).unlink(missing_ok=True)

@@ -17,13 +17,13 @@ from signaled import run_signaled, signaled
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.events import Events
-from w2vtrain.training.folder import locked
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import STOPPED_EARLY
-from w2vtrain.training.run_folder import RunFolder
+from w2vtrain.training.run_files import locked
 from w2vtrain.training.trainer import train
 
 ROOT = Path(__file__).parents[2]
@@ -103,7 +103,7 @@ def test_run_killed_between_results_is_finished_by_the_same_command(corpus, tmp_
     done = run([sys.executable, "-c", KILLED, *words[3:]])
     assert done.returncode == -signal.SIGKILL
     whole = output.read_bytes()
-    assert checkpoint.numbers(Path(f"{output}.run")) == []
+    assert checkpoint_file.numbers(Path(f"{output}.run")) == []
     assert "exists: use --force" in run(fit(corpus, output, *rare, "--run", tmp_path / "other")).stderr
     again = run(words)
     assert again.returncode == 0, again.stderr
@@ -158,7 +158,7 @@ def kill_loop(corpus, tmp_path, kills, seed, killed):
     output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
     chance, words = random.Random(seed), fit(corpus, tmp_path / "vectors.bin")
     for _ in range(kills):
-        before = max(checkpoint.numbers(folder), default=0)
+        before = max(checkpoint_file.numbers(folder), default=0)
         code, said = killed(words, chance)
         assert code in (0, -signal.SIGKILL), said
         if code == 0:
@@ -217,7 +217,7 @@ def test_sigusr1_saves_and_training_continues(corpus, tmp_path):
     words = fit(corpus, tmp_path / "vectors.bin", "--checkpoint-every", "10000")
     code, said = run_signaled(words, "2:SIGUSR1,5:SIGINT")
     assert code == 75, said
-    assert checkpoint.numbers(folder) == [1, 2]
+    assert checkpoint_file.numbers(folder) == [1, 2]
 
 
 def test_other_settings_are_refused_unless_forced(corpus, tmp_path):
@@ -229,7 +229,7 @@ def test_other_settings_are_refused_unless_forced(corpus, tmp_path):
     assert other.returncode == 78
     assert "window 5, not 3" in other.stderr
     assert "w2vtrain resume" in other.stderr
-    assert checkpoint.numbers(folder)
+    assert checkpoint_file.numbers(folder)
     forced = run([*words, "--window", "3", "--epochs", "1", "--force"])
     assert forced.returncode == 0, forced.stderr
     assert "resumed" not in forced.stderr
@@ -249,11 +249,11 @@ def test_changed_corpus_is_refused_and_starts_over_with_allow_changed(corpus, tm
     assert "the corpus changed since the run began" in done.stderr
     assert f"{text} had" in done.stderr
     assert "use --allow-changed" in done.stderr
-    kept = checkpoint.numbers(folder)
+    kept = checkpoint_file.numbers(folder)
     assert kept, "the checkpoints are kept"
     code, said = run_signaled([*words, "--allow-changed"], "3:SIGTERM")
     assert code == 75, said
-    assert min(checkpoint.numbers(folder)) > max(kept)
+    assert min(checkpoint_file.numbers(folder)) > max(kept)
     assert "the corpus changed since the run began" in said
     assert "the run starts over" in said
     assert "resumed" not in said
@@ -269,7 +269,7 @@ def test_second_run_with_the_same_output_is_refused(corpus, tmp_path):
     folder = tmp_path / "vectors.bin.run"
     words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "1000000")  # hours
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as first:
-        while not checkpoint.numbers(folder) and first.poll() is None:
+        while not checkpoint_file.numbers(folder) and first.poll() is None:
             time.sleep(0.05)
         second = run(words)
         first.send_signal(signal.SIGKILL)
@@ -284,7 +284,7 @@ def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tm
     folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
     code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
-    state = checkpoint.path_of(folder, checkpoint.numbers(folder)[-1])
+    state = checkpoint_file.path_of(folder, checkpoint_file.numbers(folder)[-1])
     state.write_bytes(state.read_bytes()[:-1])
     monkeypatch.delenv("W2VTRAIN_BLOCK")
     done = run(command("resume", folder))
@@ -325,14 +325,14 @@ def test_checkpoint_whose_arrays_do_not_fit_the_run_is_refused(corpus, tmp_path)
     settings = effective(Settings(vector_size=16, threads=1, epochs=9, min_count=1))
     text = [str(corpus / "short.txt")]
     with locked(tmp_path):
-        stopped = RunFolder(tmp_path, every=0.0)
+        stopped = CheckpointedRun(tmp_path, every=0.0)
         begin(stopped, settings)
         events = Events(epoch=lambda epoch, score: setattr(stopped, "stop_requested", epoch.epoch == 1))
         with pytest.raises(Stopped):
             train(Plan.of(Inputs(text, text), settings), run=stopped, events=events)
         for name in ("input", "output", "best.input", "best.output"):
             for change in (lambda a: a[1:], lambda a: a.astype("f8"), None):
-                run = RunFolder(tmp_path)
+                run = CheckpointedRun(tmp_path)
                 run.checkpoint = newest_checkpoint(tmp_path)
                 array = run.checkpoint.arrays.pop(name)
                 run.checkpoint.arrays.update({name: change(array)} if change else {})

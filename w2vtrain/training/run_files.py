@@ -1,7 +1,6 @@
 """A run folder as everybody sees it: config.json says which run it belongs to; its vocabulary, lock and leftovers.
 
-checkpoint.py has the checkpoints, and run_folder.py the run that writes all this. Nothing here decides whether a run
-may continue.
+checkpoint_file.py has the checkpoints, and checkpointing.py decides when to save and what may continue.
 """
 
 import os
@@ -21,7 +20,7 @@ from w2vtrain.system.files import answering, atomic_write, open_regular, sync_fo
 from w2vtrain.system.json_text import json_object, json_text, typed
 from w2vtrain.system.locks import Lock, check_lock, run_of
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
 
 CONFIG, VOCABULARY, CORPUS, LOCK = "config.json", "vocab.txt", "corpus", "lock"
 """Names in a run folder. CORPUS is the folder in which ranks share the encoded corpus."""
@@ -31,7 +30,9 @@ MAX_CONFIG_BYTES = 16 << 20
 REMEDY = "; remove the folder to start over"
 FREE_SETTINGS = ("threads",)
 """Settings that may change when a run is resumed."""
-LEFTOVER = re.compile("|".join(temporary_pattern(name) for name in (CONFIG, VOCABULARY)) + f"|{checkpoint.PARTIAL}")
+LEFTOVER = re.compile(
+    "|".join(temporary_pattern(name) for name in (CONFIG, VOCABULARY)) + f"|{checkpoint_file.PARTIAL}"
+)
 """Names of what a killed run leaves in its folder."""
 
 
@@ -178,7 +179,7 @@ def require_own(folder: Path) -> None:
     A run deletes files with fixed names in its folder, which could be the user's files elsewhere. This check comes
     before the lock file is created.
     """
-    read_config(folder, anew=True)  # `RunFolder.open` decides about a run of another version
+    read_config(folder, anew=True)  # `CheckpointedRun.open` decides about a run of another version
     with answering(folder):
         is_run = (folder / CONFIG).exists()
     if not is_run and not is_unused(folder):

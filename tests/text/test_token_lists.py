@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, TokenError, UsageError
-from w2vtrain.text import sentences as module
+from w2vtrain.text import token_lists as module
 from w2vtrain.text.encoded import count, encode, read
-from w2vtrain.text.sentences import Sentences, escaped, unescaped
 from w2vtrain.text.source import MAX_TOKEN_BYTES, Source
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.token_lists import Sentences, escaped, unescaped
 from w2vtrain.text.vocabulary import Vocabulary
 
 ODD = [

@@ -15,9 +15,9 @@ from w2vtrain.registry import is_code
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
-from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import CONFIG, LOCK, MAX_CONFIG_BYTES, Config, kept_vocabulary, run_config
+from w2vtrain.training import checkpoint_file
 from w2vtrain.training.inputs import CHUNK_WORDS
+from w2vtrain.training.run_files import CONFIG, LOCK, MAX_CONFIG_BYTES, Config, kept_vocabulary, run_config
 from w2vtrain.training.state import State
 
 
@@ -60,7 +60,7 @@ def _progress(folder: Path, config: Config) -> dict[str, Any]:
     progress: dict[str, Any] = dict.fromkeys(
         ("checkpoint", "saved", "epoch", "epochs", "progress", "seconds", "seconds_left")
     )
-    newest = checkpoint.newest_saved(folder, config.run)
+    newest = checkpoint_file.newest_saved(folder, config.run)
     with suppress(ConfigError, AttributeError, TypeError):
         settings = validated(config.settings)
         progress["epochs"] = settings.epochs

@@ -13,7 +13,7 @@ SLOW_SECONDS = 60.0
 """Seconds after which a warning reports that a task is not done."""
 
 
-class Writer:
+class BackgroundThread:
     """A background thread for one task at a time, whose error is raised by the next `wait`.
 
     warn: called with a line if a task takes longer than `slow` seconds, at most once per task. A task that hangs delays

@@ -1,7 +1,7 @@
 """The checkpoints of a run: write one, and read the newest that is whole.
 
-This module does not know what the arrays mean or when to save: trainer.py and run_folder.py do. folder.py locks the
-folder.
+This module does not know what the arrays mean or when to save: trainer.py and checkpointing.py do.
+run_files.py locks the folder.
 
 A checkpoint is one safetensors file, RUN/ckpt-000123.safetensors, with the run's id, the facts of `Saved` and a
 checksum in its header. It is written under a temporary name, synced to disk and then renamed, so a run that is killed

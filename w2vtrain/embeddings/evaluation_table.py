@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from w2vtrain.embeddings.analogies import Method, evaluate_analogies
 from w2vtrain.embeddings.bundled import EvaluationSet, Kind
 from w2vtrain.embeddings.categories import evaluate_categories
+from w2vtrain.embeddings.evaluation_rules import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.embeddings.outliers import evaluate_outliers
-from w2vtrain.embeddings.scores import ANALOGY_WORDS, PLAIN, Rules
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
@@ -54,8 +54,8 @@ def evaluate_all(
     """Return one row per set, in their order.
 
     restrict_vocab: how many of the most frequent words count (None: all); analogy_words: the same for analogies;
-    method, protocol: see analogies.py and scores.py. Raise the errors of the evaluations, except NoKnownWords and
-    UndefinedScore.
+    method, protocol: see analogies.py and evaluation_rules.py. Raise the errors of the evaluations, except
+    NoKnownWords and UndefinedScore.
     """
     common = {"restrict_vocab": restrict_vocab, "case_insensitive": case_insensitive}
     own: dict[Kind, dict[str, Any]] = {

@@ -10,8 +10,8 @@ from reference import saved
 
 from w2vtrain.errors import DataError, OutputError, ReadError
 from w2vtrain.formats.safetensors import write_safetensors
-from w2vtrain.training import checkpoint
-from w2vtrain.training.folder import Config, locked, write_config
+from w2vtrain.training import checkpoint_file
+from w2vtrain.training.run_files import Config, locked, write_config
 
 ARRAYS = {"input": np.arange(12, dtype=np.float32).reshape(3, 4), "codes": np.array([1, 0], np.uint8)}
 RUN = "0123abcd"
@@ -22,45 +22,45 @@ def state(k):
 
 
 def write(folder, k, run=RUN):
-    checkpoint.write(folder, k, run, saved(k), state(k))
+    checkpoint_file.write(folder, k, run, saved(k), state(k))
 
 
 def test_the_newest_two_checkpoints_are_kept_and_the_newest_is_read(tmp_path):
-    assert checkpoint.newest(tmp_path, RUN) is None
-    assert checkpoint.newest(tmp_path / "nothing", RUN) is None
+    assert checkpoint_file.newest(tmp_path, RUN) is None
+    assert checkpoint_file.newest(tmp_path / "nothing", RUN) is None
     for k in (1, 2, 3):
         write(tmp_path, k)
-    assert checkpoint.numbers(tmp_path) == [2, 3]
+    assert checkpoint_file.numbers(tmp_path) == [2, 3]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-000002.safetensors", "ckpt-000003.safetensors"]
-    found = checkpoint.newest(tmp_path, RUN)
+    found = checkpoint_file.newest(tmp_path, RUN)
     assert (found.number, found.run, found.saved, found.skipped) == (3, RUN, saved(3), [])
     for name, array in state(3).items():
         np.testing.assert_array_equal(found.arrays[name], array)
         assert found.arrays[name].dtype == array.dtype
-    assert checkpoint.newest_saved(tmp_path, RUN)[:2] == (3, saved(3))
+    assert checkpoint_file.newest_saved(tmp_path, RUN)[:2] == (3, saved(3))
 
 
 def test_checkpoints_of_another_run_are_not_read(tmp_path):
     """If a command that starts over is killed, the folder may have the checkpoints of the run before."""
     write(tmp_path, 1)
     write(tmp_path, 2, "another")
-    assert checkpoint.newest(tmp_path, RUN).number == 1
-    assert checkpoint.newest_saved(tmp_path, RUN)[0] == 1
-    assert checkpoint.newest(tmp_path, "a third") is None
+    assert checkpoint_file.newest(tmp_path, RUN).number == 1
+    assert checkpoint_file.newest_saved(tmp_path, RUN)[0] == 1
+    assert checkpoint_file.newest(tmp_path, "a third") is None
 
 
 def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_read(tmp_path):
     for k in (1, 2):
         write(tmp_path, k)
-    checkpoint.path_of(tmp_path, 2).write_bytes(b"{}")
-    found = checkpoint.newest(tmp_path, RUN)
+    checkpoint_file.path_of(tmp_path, 2).write_bytes(b"{}")
+    found = checkpoint_file.newest(tmp_path, RUN)
     assert found.number == 1
     assert len(found.skipped) == 1
-    assert str(checkpoint.path_of(tmp_path, 2)) in found.skipped[0]
+    assert str(checkpoint_file.path_of(tmp_path, 2)) in found.skipped[0]
     np.testing.assert_array_equal(found.arrays["input"], ARRAYS["input"] + 1)
-    checkpoint.path_of(tmp_path, 1).write_bytes(b"")
+    checkpoint_file.path_of(tmp_path, 1).write_bytes(b"")
     with pytest.raises(DataError, match=r"no valid checkpoint: .*ckpt-000002.*ckpt-000001.*; remove the folder"):
-        checkpoint.newest(tmp_path, RUN)
+        checkpoint_file.newest(tmp_path, RUN)
 
 
 @pytest.fixture
@@ -68,12 +68,12 @@ def two(tmp_path):
     """Return a folder with two checkpoints, and the file of the newer one, of over 20 KiB."""
     big = {**ARRAYS, "output": np.random.default_rng(2).standard_normal((1280, 4)).astype(np.float32)}
     write(tmp_path, 1)
-    checkpoint.write(tmp_path, 2, RUN, saved(2), big)
-    return tmp_path, checkpoint.path_of(tmp_path, 2)
+    checkpoint_file.write(tmp_path, 2, RUN, saved(2), big)
+    return tmp_path, checkpoint_file.path_of(tmp_path, 2)
 
 
 def falls_back(folder):
-    found = checkpoint.newest(folder, RUN)
+    found = checkpoint_file.newest(folder, RUN)
     return found is not None and found.number == 1
 
 
@@ -88,7 +88,7 @@ def test_a_flipped_bit_is_always_detected(two):
         file.write_bytes(data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :])
         assert falls_back(folder), bit
     file.write_bytes(data)
-    assert checkpoint.newest(folder, RUN).number == 2
+    assert checkpoint_file.newest(folder, RUN).number == 2
 
 
 @pytest.mark.parametrize("longer", [b"", b"\0", bytes(5000)], ids=["cut", "one-byte", "many-bytes"])
@@ -100,25 +100,25 @@ def test_a_file_of_the_wrong_length_is_detected(two, longer):
         file.write_bytes(data[:cut] + longer)
         assert falls_back(folder), cut
     file.write_bytes(data)
-    assert checkpoint.newest(folder, RUN).number == 2
+    assert checkpoint_file.newest(folder, RUN).number == 2
 
 
 @pytest.mark.parametrize("about", ["", "[]", "1", "{", "{}", '{"a":' * 2000, '"\\ud800"'])
 def test_a_checkpoint_with_an_invalid_description_of_its_run_is_refused(tmp_path, about):
     """The checksum is right: whoever tampers with a checkpoint can compute it."""
-    facts = {"run": RUN, "about": about, "sha256": checkpoint.checksum(ARRAYS, RUN, about)}
-    write_safetensors(checkpoint.path_of(tmp_path, 1), ARRAYS, facts)
+    facts = {"run": RUN, "about": about, "sha256": checkpoint_file.checksum(ARRAYS, RUN, about)}
+    write_safetensors(checkpoint_file.path_of(tmp_path, 1), ARRAYS, facts)
     with pytest.raises(DataError, match="its description"):
-        checkpoint.newest(tmp_path, RUN)
+        checkpoint_file.newest(tmp_path, RUN)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
 def test_a_checkpoint_that_may_not_be_read_does_not_pass_for_damaged(tmp_path):
     for k in (1, 2):
         write(tmp_path, k)
-    checkpoint.path_of(tmp_path, 2).chmod(0)
+    checkpoint_file.path_of(tmp_path, 2).chmod(0)
     with pytest.raises(ReadError, match="nothing is lost"):
-        checkpoint.newest(tmp_path, RUN)
+        checkpoint_file.newest(tmp_path, RUN)
 
 
 def test_a_full_disk_leaves_the_checkpoint_before_unchanged(tmp_path):
@@ -129,14 +129,14 @@ import resource, signal, sys
 from pathlib import Path
 import numpy as np
 from reference import saved
-from w2vtrain.training import checkpoint
+from w2vtrain.training import checkpoint_file
 from w2vtrain.errors import W2VError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 failed = 0
 for limit in (0, 1, 100, 300, 1000, 20_000, 39_999):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     try:
-        checkpoint.write(Path(sys.argv[1]), 2, "run", saved(2), {"input": np.zeros((100, 100), np.float32)})
+        checkpoint_file.write(Path(sys.argv[1]), 2, "run", saved(2), {"input": np.zeros((100, 100), np.float32)})
     except W2VError as error:
         assert error.exit_code in (73, 74), error
         failed += 1
@@ -146,14 +146,14 @@ print(failed)
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, env=about)
     assert (done.returncode, done.stdout.strip()) == (0, "7"), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-000001.safetensors"]
-    assert checkpoint.newest(tmp_path, RUN).saved == saved(1)
+    assert checkpoint_file.newest(tmp_path, RUN).saved == saved(1)
 
 
 def test_a_checkpoint_never_replaces_another_file(tmp_path):
-    checkpoint.path_of(tmp_path, 1).write_text("mine")
+    checkpoint_file.path_of(tmp_path, 1).write_text("mine")
     with pytest.raises(OutputError, match="exists"):
         write(tmp_path, 1)
-    assert checkpoint.path_of(tmp_path, 1).read_text() == "mine"
+    assert checkpoint_file.path_of(tmp_path, 1).read_text() == "mine"
 
 
 def test_leftovers_of_killed_runs_are_deleted(tmp_path):
@@ -168,7 +168,7 @@ def test_leftovers_of_killed_runs_are_deleted(tmp_path):
 
 
 def test_a_second_process_is_refused_the_lock_and_the_error_names_the_first(tmp_path):
-    hold = "import sys; from pathlib import Path; from w2vtrain.training.folder import locked\n"
+    hold = "import sys; from pathlib import Path; from w2vtrain.training.run_files import locked\n"
     hold += "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", hold, tmp_path], **pipes) as other:

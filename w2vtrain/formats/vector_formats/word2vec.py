@@ -11,8 +11,8 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.formats.vector_formats._rows import MAX_DIM, MAX_WORD_BYTES
 from w2vtrain.formats.vector_formats.contract import Promise
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES
 
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t]*\r?\n")
 # Bytes that do not occur in text: all below space, except for white space.

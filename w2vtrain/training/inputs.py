@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.chunks import Chunks
@@ -24,6 +25,7 @@ from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
+from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
 from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
@@ -75,9 +77,13 @@ class Inputs:
         """
         if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
-        if isinstance(self.sources, Generator) and (self.vocabulary or (self.grow and self.start and self.start.model)):
-            unused = "read_vocab" if self.vocabulary else "grow_vocabulary"
-            raise ConfigError(f"{label(unused)}: the words are the nodes of the graph: leave it out")
+        if isinstance(self.sources, Generator):
+            self.sources.check(self, settings)
+        elif architecture_class(settings.architecture).context() != "words":
+            raise ConfigError(
+                f"architecture: {settings.architecture} learns vectors of documents: use --documents, or in Python"
+                " w2vtrain.Documents"
+            )
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow, self.freeze)
@@ -106,10 +112,13 @@ class Generated(EncodedCorpus):
 
 @runtime_checkable
 class Generator(Protocol):
-    """A source that has its ids generated. As any source, it can also be read as text."""
+    """A source that makes the ids to train on itself. As any source, it can also be read as text."""
 
-    def generated(self, settings: Settings) -> Generated:
-        """Return the corpus, and its vocabulary with expected counts. Raise ConfigError for settings without effect."""
+    def check(self, inputs: "Inputs", settings: Settings) -> None:
+        """Raise ConfigError for other inputs, and for settings, that do not fit or have no effect."""
+
+    def generated(self, settings: Settings, folder: Path | None, progress: OnRead) -> EncodedCorpus:
+        """Return the corpus, with its vocabulary. folder, progress: see `encoded.read`, whose errors it raises."""
 
 
 def sources_of(texts: Texts) -> Sources:
@@ -154,7 +163,7 @@ def corpus_of(sources: Sources, settings: Settings) -> Source:
     UsageError for a column that is not named, or named where there is none.
     """
     source = _source_of(sources, settings)
-    if settings.phrases:
+    if settings.phrases and not isinstance(source, Generator):
         source = copy.copy(source)
         size = regular_size(settings.phrases)
         source.phrases = _table(settings.phrases, size, Path(settings.phrases).stat().st_mtime_ns)
@@ -165,6 +174,8 @@ def _source_of(sources: Sources, settings: Settings) -> Source:
     options = settings.tokenizer, settings.encoding_errors, settings.allow_nul
     if isinstance(sources, Frame):
         return leaf("frames").FrameColumn(sources, settings.column, *options)  # type: ignore[no-any-return]
+    if isinstance(sources, Generator):
+        return sources  # type: ignore[return-value]
     if isinstance(sources, Source | HasSource):
         if settings.column is not None:
             raise UsageError(f"{label('column')}: has no effect on lists of words; leave it out")
@@ -199,7 +210,7 @@ def chunks_of(ids: EncodedCorpus, settings: Settings) -> Chunks:
     (starts, words), longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
     if window_size(settings) > PLANNED_WORDS:
         longest = longest_sentence(ids.tokens, starts)
-    return Chunks(ids.tokens, starts, words, ids.vocabulary.counts, longest)
+    return Chunks(ids.tokens, starts, words, ids.vocabulary.counts, longest, ids.tags)
 
 
 def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> int:

@@ -351,14 +351,17 @@ def train_hidden(architecture, objective, matrices, window, candidates, lr, scra
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)
         own_window = window_of_example(architecture, window, example)
-        loss += train_candidates(objective, matrices.output, own_window, candidates, lr, scratch)
+        loss += train_candidates(objective, matrices.output, own_window, candidates, lr, scratch, scratch.hidden)
         architecture.backward(matrices.input, rows, example, scratch.gradient, float32(1))
     return loss
 
 
 @inline
-def train_candidates(objective, w_out, window, candidates, lr, scratch):
-    """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss."""
+def train_candidates(objective, w_out, window, candidates, lr, scratch, taught):
+    """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss.
+
+    taught (1, columns): scratch.hidden, or zeros to leave the candidates' rows as they are.
+    """
     g, zero, outputs, m, bias = scratch.logits, scratch.zero, scratch.outputs, candidates.m, scratch.bias
     hidden, gradient = scratch.hidden, scratch.gradient
     replicas_of(scratch.hot_outputs, candidates.rows, m, outputs)
@@ -376,11 +379,11 @@ def train_candidates(objective, w_out, window, candidates, lr, scratch):
         g[0, j] = float32(0)
     merge_candidates(objective, g, 1, outputs, m, scratch.sink)
     for j in range(0, sixes, 6):
-        update_one_6(hidden, w_out, outputs, j, g, gradient)
+        update_one_6(taught, w_out, outputs, j, g, gradient)
     for j in range(sixes, fours, 4):
-        update_one_4(hidden, w_out, outputs, j, g, gradient)
+        update_one_4(taught, w_out, outputs, j, g, gradient)
     if fours < end:
-        update_one_3(hidden, w_out, outputs, fours, g, gradient)
+        update_one_3(taught, w_out, outputs, fours, g, gradient)
     if bias >= 0:
         gradient[0, bias] = float32(0)
     return loss

@@ -16,7 +16,7 @@ from w2vtrain.commands.fit_request import lock_path
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.system.locks import Lock
-from w2vtrain.training import checkpoint_file
+from w2vtrain.training import checkpoint_file, ranks
 from w2vtrain.training.run_files import CONFIG, LOCK, SCHEMA, run_config, write_config
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]

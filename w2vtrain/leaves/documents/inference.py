@@ -23,12 +23,13 @@ from w2vtrain.engines.window_kernel import Matrices
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.leaves.documents.inference_kernel import infer_documents, seeds_of
+from w2vtrain.objectives import build
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text.encoded import Tags, read
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.model_parts import architecture_of, engine_for
+from w2vtrain.training.model_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.warm_start import WarmStart
 
 BATCH_DOCUMENTS = 64
@@ -58,7 +59,7 @@ class Inference:
         epochs, alpha, min_alpha: those of the model by default; the learning rate falls linearly over the epochs. A
         line without known words gets zeros. folder: see `encoded.read`, whose errors are raised.
         """
-        given = {"epochs": epochs, "alpha": alpha, "min_alpha": min_alpha, "threads": threads}
+        given: dict[str, Any] = {"epochs": epochs, "alpha": alpha, "min_alpha": min_alpha, "threads": threads}
         settings = replace(self.settings, **{name: value for name, value in given.items() if value is not None})
         with read(source, threads=threads, folder=folder) as counted:
             lines = counted.lines
@@ -77,7 +78,7 @@ class Inference:
         rates = engine.schedule.rate(np.arange(settings.epochs) / settings.epochs)
         seeds = np.empty(lines, np.int64)
         seeds_of(tokens, starts, settings.seed, seeds)
-        infer = _infer_windows if isinstance(engine, WindowEngine) else _infer_blocks
+        infer: Any = _infer_windows if isinstance(engine, WindowEngine) else _infer_blocks
         parts = iter([slice(at, min(at + BATCH_DOCUMENTS, lines)) for at in range(0, lines, BATCH_DOCUMENTS)])
         turn = threading.Lock()
 
@@ -87,7 +88,7 @@ class Inference:
                     part = next(parts, None)
                 if part is None:
                     return
-                infer(engine, tokens, starts, part, rates, seeds, thread)
+                infer(engine, starts, part, rates, seeds, thread)
                 yield
 
         with one_thread(), parallel(work, threads, "w2vtrain inference") as done:
@@ -103,25 +104,25 @@ class Inference:
         whole = np.array([0, len(tokens)])
         text = Chunks(tokens, whole, np.array([len(tokens)]), self.vocabulary.counts, longest, tags)
         architecture = architecture_of(settings, self.model.words, self.model.arrays)
-        engine = engine_for(settings, self.vocabulary, text, architecture)
+        problem, windows = problem_of(settings, self.vocabulary), windows_of(settings, self.vocabulary)
+        objective = build(settings.objective, problem, settings.options)
+        engine = make_engine(architecture, objective, problem, text, windows, schedule_of(settings))
         self.start.copy_to(engine, settings)
         if architecture.pairs():  # each context word and tag predicts alone, so that words teach tags nothing
             engine.windows = engine.windows._replace(left=False, right=False)
         return engine
 
 
-def _infer_windows(engine: Any, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int) -> None:
+def _infer_windows(engine: WindowEngine, starts: Any, part: slice, rates: Any, seeds: Any, thread: int) -> None:
     architecture, objective, scratch = engine.workers[thread]
     matrices, still = Matrices(engine.w_in, engine.w_out), padded_rows(1, engine.w_in.shape[1])
     infer_documents(
         architecture, objective, engine.windows, engine.text.tokens, starts, part.start, part.stop, rates, matrices,
-        engine.keep, np.int32(engine.input_rows - 1), still, seeds, scratch,
+        engine.keep, np.int32(engine.input_rows - 1), still, np.empty_like(scratch.context), seeds, scratch,
     )  # fmt: skip
 
 
-def _infer_blocks(
-    engine: BlockEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
-) -> None:
+def _infer_blocks(engine: BlockEngine, starts: Any, part: slice, rates: Any, seeds: Any, thread: int) -> None:
     layer, work, size = engine.layers[thread], engine.work[thread], engine.schedule.block
     first_row, sink = len(engine.problem.counts), np.int32(engine.input_rows - 1)
     for d in range(part.start, part.stop):

@@ -40,14 +40,15 @@ def seeds_of(tokens: np.ndarray, starts: np.ndarray, seed: int, out: np.ndarray)
 
 @kernel()
 def infer_documents(
-    architecture, objective, windows, tokens, starts, first, end, rates, matrices, keep, sink, still, seeds, scratch
-):
+    architecture, objective, windows, tokens, starts, first, end, rates, matrices, keep, sink, still, moved, seeds,
+    scratch,
+):  # fmt: skip
     """Learn the rows of documents first to end - 1, each in its epochs at `rates` (E,) float64.
 
     starts (D + 1,) int64: the offsets of the documents, which are whole sentences; sink: an input row that takes the
-    updates of context words; still (1, columns): zeros; moved: working memory.
+    updates of context words; still (1, columns): zeros; moved: working memory, as many as scratch.context; seeds (D,):
+    see `seeds_of`.
     """
-    moved = np.empty(len(scratch.context), np.int32)
     for d in range(first, end):
         for epoch in range(len(rates)):
             seed_stream(scratch.rng, seeds[d], epoch, 0)

@@ -132,8 +132,8 @@ def sources_of(texts: Texts) -> Sources:
         texts = [texts]
     if not isinstance(texts, list | tuple) and is_there("frames") and (frames := leaf("frames")).is_frame(texts):
         return Sentences(texts) if frames.needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
-    if isinstance(texts, Source | HasSource):
-        return texts
+    if isinstance(texts, Generator | Source | HasSource):  # in this order: looking for a source's size opens files
+        return texts  # type: ignore[return-value]
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
         return Sentences(texts)  # type: ignore[arg-type]
     paths = []

@@ -21,7 +21,9 @@ from w2vtrain.kernels.rows import ROW, add_to_rows, padded_rows, prefetch
 from w2vtrain.leaves.compare.systems import Job
 from w2vtrain.objectives import option_defaults
 from w2vtrain.objectives.hs import CACHED_NODES
-from w2vtrain.probability.sampling import keep_thresholds, noise_distribution, pool_size
+from w2vtrain.probability.noise import noise_distribution
+from w2vtrain.probability.noise_pool import pool_size
+from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.probability.trees import huffman
 from w2vtrain.training.inputs import CHUNK_WORDS
 

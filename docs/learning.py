@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.probability.sampling import keep_thresholds, noise_distribution
+from w2vtrain.probability.noise import noise_distribution
+from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.probability.trees import Tree, huffman
 from w2vtrain.text.encoded import count
 from w2vtrain.text.text_files import Corpus

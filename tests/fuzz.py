@@ -56,7 +56,7 @@ from w2vtrain.leaves.tables import columns, delimited, json_lines
 from w2vtrain.leaves.tables import source as tables
 from w2vtrain.probability import classes, trees, word_files
 from w2vtrain.system import compression, json_text, reading
-from w2vtrain.text import text_files, vocabulary
+from w2vtrain.text import text_files, tokenizers, vocabulary
 from w2vtrain.training import checkpoint_file, checkpointing, plan, predictor
 from w2vtrain.training.fingerprint import FileRead, Fingerprint
 from w2vtrain.training.run_files import Config, run_config, write_config
@@ -200,7 +200,7 @@ def read_compressed(path):
                 pass
 
     refused(opened)
-    for tokenizer in ("whitespace", *text_files.REWRITING):
+    for tokenizer in ("whitespace", *tokenizers.REWRITING):
         refused(lambda tokenizer=tokenizer: through(text_files.Corpus([str(path)], tokenizer).read()))
 
 

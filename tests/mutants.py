@@ -160,7 +160,7 @@ MUTANTS = (
     ),
     # probability
     Mutant(
-        "subsampling", "probability/sampling.py", "(np.sqrt(share) + 1) / share", "np.sqrt(share) / share",
+        "subsampling", "probability/subsampling.py", "(np.sqrt(share) + 1) / share", "np.sqrt(share) / share",
         "probability/test_sampling.py::test_subsampling_agrees_with_the_formula_of_word2vec_c",
     ),
     Mutant(
@@ -168,7 +168,7 @@ MUTANTS = (
         "probability/test_trees.py::test_huffman_codes_agree_with_word2vec_c",
     ),
     Mutant(
-        "half-of-a-pool", "probability/sampling.py", "uint64(len(words) - 1)", "uint64(len(words) - 2)",
+        "half-of-a-pool", "probability/noise_pool.py", "uint64(len(words) - 1)", "uint64(len(words) - 2)",
         "probability/test_pools.py::test_all_words_of_a_pool_are_drawn_equally_often",
     ),
     Mutant(
@@ -248,7 +248,8 @@ MUTANTS = (
     ),
     Mutant(
         "checksum-of-checkpoint", "training/checkpoint_file.py", "if digest != checksum(arrays, run, about):",
-        "if not checksum(arrays, run, about):", "training/test_checkpoint_file.py::test_a_flipped_bit_is_always_detected",
+        "if not checksum(arrays, run, about):",
+        "training/test_checkpoint_file.py::test_a_flipped_bit_is_always_detected",
     ),
     Mutant(
         "checkpoint-of-another-run", "training/checkpoint_file.py",

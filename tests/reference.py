@@ -18,7 +18,7 @@ from w2vtrain.engines.window_kernel import Windows, reach_of, read_sentence
 from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import draw_words, seed_stream
+from w2vtrain.probability.random_streams import draw_words, seed_stream
 from w2vtrain.training import checkpoint_file, divergence, trainer
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.epoch import Order

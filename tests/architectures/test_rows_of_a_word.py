@@ -13,13 +13,13 @@ import w2vtrain
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import Settings, validated
-from w2vtrain.engines.contract import read_only
+from w2vtrain.engines.chunks import read_only
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.training.checkpoint_file import Checkpoint
 from w2vtrain.training.checkpoint_vectors import vectors_of
 from w2vtrain.training.perplexity import perplexity

@@ -13,12 +13,12 @@ from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.block_engine import BlockEngine
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace, one_thread
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.training.model_parts import make_engine
 
 SIZE, DIM = 13, 6

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.block_engine import Examples, InputLayer, gather
-from w2vtrain.engines.contract import read_only
+from w2vtrain.engines.chunks import read_only
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace

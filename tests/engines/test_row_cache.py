@@ -8,14 +8,14 @@ from reference import problem_of
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import validated
-from w2vtrain.engines.contract import read_only
+from w2vtrain.engines.chunks import read_only
 from w2vtrain.engines.row_cache import TARGETS_PER_CACHE
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class, objectives
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.trainer import train

@@ -15,7 +15,7 @@ from w2vtrain.api import train
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
-from w2vtrain.engines.contract import read_only
+from w2vtrain.engines.chunks import read_only
 from w2vtrain.engines.window_engine import Extent, hot_rows, make_scratch
 from w2vtrain.engines.window_kernel import (
     Matrices,
@@ -32,7 +32,7 @@ from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class
 from w2vtrain.objectives.contract import Candidates, Window
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 
 SIZE, DIM, WINDOW, SKIPGRAM = 23, 19, 3, SkipGram(5)
 COLUMNS = (0, 1, 3, 4, 7, 8, 15, 16, 18)

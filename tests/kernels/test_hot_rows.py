@@ -9,7 +9,7 @@ from reference import chunks, problem_of, schedule_of, topics, trained
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.kernels import rows as hot_rows
 from w2vtrain.kernels.jit import kernel

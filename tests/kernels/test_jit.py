@@ -15,7 +15,7 @@ import w2vtrain
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.architectures.vlbl import Vlbl
-from w2vtrain.engines.contract import read_only
+from w2vtrain.engines.chunks import read_only
 from w2vtrain.engines.window_engine import Extent, make_scratch
 from w2vtrain.engines.window_kernel import Matrices, Windows, train_chunks
 from w2vtrain.kernels import jit
@@ -28,7 +28,7 @@ SMALL = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from w2vtrain.probability.sampling import alias_table
+from w2vtrain.probability.noise import alias_table
 print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 """
 

@@ -8,7 +8,7 @@ from reference import COUNTS, candidates_of, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
-from w2vtrain.probability.sampling import draw_alias, draw_below
+from w2vtrain.probability.random_streams import draw_alias, draw_below
 
 SIZE = 11
 LONELY = 9

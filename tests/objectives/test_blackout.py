@@ -8,7 +8,7 @@ from monte_carlo import estimates
 from reference import COUNTS, begun, draws_of, hidden_vectors, objective_of, problem_of, slopes, softplus
 
 from w2vtrain import objectives
-from w2vtrain.probability.sampling import alias_probabilities
+from w2vtrain.probability.noise import alias_probabilities
 
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6

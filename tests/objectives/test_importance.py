@@ -8,7 +8,7 @@ import pytest
 from reference import COUNTS, begun, drawn_words, hidden_vectors, objective_of
 
 from w2vtrain.errors import ConfigError
-from w2vtrain.probability.sampling import alias_probabilities
+from w2vtrain.probability.noise import alias_probabilities
 
 TARGETS = np.array([0, 3, 3, 10, 1, 8, 0, 2], np.int32)
 WIDTH = 6

@@ -12,7 +12,7 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import build, check_options, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Contexts, Window
-from w2vtrain.probability.sampling import hash_words
+from w2vtrain.probability.random_streams import hash_words
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.predictor import model_predictor
 

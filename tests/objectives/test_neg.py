@@ -7,7 +7,8 @@ import pytest
 from reference import COUNTS, candidates_of, problem_of
 
 from w2vtrain.objectives import objective_class
-from w2vtrain.probability.sampling import draw, draw_alias, noise_distribution
+from w2vtrain.probability.noise import noise_distribution
+from w2vtrain.probability.random_streams import draw, draw_alias
 
 
 def noise_words(objective, rng):

@@ -8,7 +8,8 @@ from reference import COUNTS, begun, check_same_step, draws_of, hidden_vectors, 
 
 from w2vtrain import objectives
 from w2vtrain.errors import ConfigError
-from w2vtrain.probability.sampling import alias_probabilities, draw_words
+from w2vtrain.probability.noise import alias_probabilities
+from w2vtrain.probability.random_streams import draw_words
 
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6

@@ -12,7 +12,7 @@ from w2vtrain import objectives
 from w2vtrain.objectives import block_neg as shared_noise
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.dense import Workspace
-from w2vtrain.probability.sampling import alias_probabilities, noise_distribution
+from w2vtrain.probability.noise import alias_probabilities, noise_distribution
 
 TARGETS = np.array([0, 3, 3, 10, 1, 8], np.int32)
 WIDTH = 6

@@ -10,32 +10,32 @@ from scipy import stats
 from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.objectives import build, objective_class
-from w2vtrain.probability import sampling
+from w2vtrain.probability import noise, noise_pool, random_streams
 
 
 @kernel()
 def draw_from_pools(rng, pool, table, chunks, per_chunk, out):
     """Fill out (chunks * per_chunk,) with words, per_chunk of them drawn from the pool of each chunk."""
     for chunk in range(chunks):
-        sampling.seed_stream(rng, 1, 0, chunk)
-        sampling.fill_pool(rng, pool, table[0], table[1])
+        random_streams.seed_stream(rng, 1, 0, chunk)
+        noise_pool.fill_pool(rng, pool, table[0], table[1])
         bits = np.uint64(0)
         for j in range(per_chunk):
-            out[chunk * per_chunk + j], bits = sampling.draw_pooled(rng, pool, j, bits)
+            out[chunk * per_chunk + j], bits = noise_pool.draw_pooled(rng, pool, j, bits)
 
 
 @pytest.mark.parametrize("size", [2, 64, 4096])
 def test_words_drawn_from_pools_follow_the_noise_distribution(size, rng):
     """One word per pool: words of the same pool are not independent of each other."""
-    q = sampling.noise_distribution(np.sort(rng.integers(5, 1000, 40))[::-1].copy(), 0.75)
-    pool, out = sampling.empty_pool(size), np.zeros(20_000, np.int64)
-    draw_from_pools(np.zeros(2, np.uint64), pool, sampling.alias_table(q), len(out), 1, out)
+    q = noise.noise_distribution(np.sort(rng.integers(5, 1000, 40))[::-1].copy(), 0.75)
+    pool, out = noise_pool.empty_pool(size), np.zeros(20_000, np.int64)
+    draw_from_pools(np.zeros(2, np.uint64), pool, noise.alias_table(q), len(out), 1, out)
     assert stats.chisquare(np.bincount(out, minlength=40), q * len(out)).pvalue > 1e-4
 
 
 def test_all_words_of_a_pool_are_drawn_equally_often():
-    pool, out = sampling.empty_pool(512), np.zeros(500_000, np.int64)
-    draw_from_pools(np.zeros(2, np.uint64), pool, sampling.alias_table(np.full(1 << 20, 2.0**-20)), 1, len(out), out)
+    pool, out = noise_pool.empty_pool(512), np.zeros(500_000, np.int64)
+    draw_from_pools(np.zeros(2, np.uint64), pool, noise.alias_table(np.full(1 << 20, 2.0**-20)), 1, len(out), out)
     found = [np.count_nonzero(out == word) / np.count_nonzero(pool == word) for word in np.unique(pool)]
     assert set(out.tolist()) == set(pool.tolist())
     assert stats.chisquare(found, np.full(len(found), np.mean(found))).pvalue > 1e-4
@@ -48,11 +48,11 @@ def test_indices_are_the_same_as_in_the_naive_draws():
     def draw(rng, pool, out):
         bits = np.uint64(0)
         for j in range(len(out)):
-            out[j], bits = sampling.draw_pooled(rng, pool, j, bits)
+            out[j], bits = noise_pool.draw_pooled(rng, pool, j, bits)
 
     draw(np.array([9, 0], np.uint64), pool, out)
     stream = np.array([9], np.uint64)
-    bits = [int(sampling.draw(stream)) for _ in range(5)]
+    bits = [int(random_streams.draw(stream)) for _ in range(5)]
     assert out.tolist() == [pool[bits[j // 5] >> 12 * (j % 5) & 511] for j in range(len(out))]
 
 
@@ -64,15 +64,15 @@ def test_indices_are_the_same_as_in_the_naive_draws():
     ],
 )  # fmt: skip
 def test_the_size_depends_on_the_noise_words_and_the_vocabulary(words, negative, size):
-    assert sampling.pool_size(sampling.AUTOMATIC, negative, words) == size
+    assert noise_pool.pool_size(noise_pool.AUTOMATIC, negative, words) == size
     objective = objective_class("neg").build(problem_of(np.ones(words, np.int64)), negative=negative)
     assert len(objective.pool) == size
 
 
 @given(st.integers(1, 10**7), st.integers(1, 1000))
 def test_a_chosen_size_is_valid(words, negative):
-    size = sampling.pool_size(sampling.AUTOMATIC, negative, words)
-    sampling.check_pool("neg", size)
+    size = noise_pool.pool_size(noise_pool.AUTOMATIC, negative, words)
+    noise_pool.check_pool("neg", size)
     assert size == 0 or (size >= 48 * negative and 16 * size <= words)
 
 

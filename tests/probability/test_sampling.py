@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from w2vtrain.kernels.jit import kernel
-from w2vtrain.probability import sampling
+from w2vtrain.probability import noise, random_streams, subsampling
 
 MASK, GAMMA = 2**64 - 1, 0x9E3779B97F4A7C15
 
@@ -42,19 +42,19 @@ def scaled(bits, n):
 @kernel()
 def draws(rng, out):
     for i in range(len(out)):
-        out[i] = sampling.draw(rng)
+        out[i] = random_streams.draw(rng)
 
 
 @kernel()
 def words(rng, accept, alias, out):
     for i in range(len(out)):
-        out[i] = sampling.draw_alias(rng, accept, alias)
+        out[i] = random_streams.draw_alias(rng, accept, alias)
 
 
 @kernel()
 def below(rng, n, out):
     for i in range(len(out)):
-        out[i] = sampling.draw_below(rng, n)
+        out[i] = random_streams.draw_below(rng, n)
 
 
 def test_stream_is_splitmix64():
@@ -69,7 +69,7 @@ def test_stream_is_splitmix64():
 def test_streams_of_chunks_differ():
     @kernel()
     def seed(rng, s, e, c):
-        sampling.seed_stream(rng, s, e, c)
+        random_streams.seed_stream(rng, s, e, c)
 
     rng, seen = np.zeros(1, np.uint64), set()
     for key in [(s, e, c) for s in range(5) for e in range(5) for c in range(40)]:
@@ -83,10 +83,10 @@ def test_streams_of_chunks_differ():
 def test_draws_from_the_alias_table_follow_the_noise_distribution(exponent, rng):
     """Run a chi-square test on a million draws; none may be outside the vocabulary."""
     counts = np.sort(rng.integers(5, 100_000, 300))[::-1].copy()
-    q = sampling.noise_distribution(counts, exponent)
+    q = noise.noise_distribution(counts, exponent)
     assert q.sum() == pytest.approx(1)
     out = np.zeros(1_000_000, np.int64)
-    accept, alias = sampling.alias_table(q)
+    accept, alias = noise.alias_table(q)
     words(np.array([3], np.uint64), accept, alias, out)
     for bits, word in zip(bits_of(3, 1000), out, strict=False):
         i = scaled(bits, 300)
@@ -98,8 +98,8 @@ def test_draws_from_the_alias_table_follow_the_noise_distribution(exponent, rng)
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=60))
 def test_alias_table_holds_the_distribution_exactly(counts):
-    q = sampling.noise_distribution(np.array(counts), 1.0)
-    accept, alias = sampling.alias_table(q)
+    q = noise.noise_distribution(np.array(counts), 1.0)
+    accept, alias = noise.alias_table(q)
     share = accept / 2.0**32
     held = share.copy()
     np.add.at(held, alias, 1 - share)
@@ -120,21 +120,21 @@ def test_hashes_of_contexts_depend_on_the_words_and_their_order():
     for n in (1, 7, 1000, 2**28):
         for size, first in itertools.product((1, 2, 3, 4), (1, 2)):
             expected = scaled(mixed(words[first : first + size].tolist()), n)
-            assert sampling.hash_words(words, first, size, n) == expected
-    both = [sampling.hash_words(some, 0, len(some), 2**28) for some in ([1, 2], [2, 1], [1], [0, 1], [1, 0])]
+            assert random_streams.hash_words(words, first, size, n) == expected
+    both = [random_streams.hash_words(some, 0, len(some), 2**28) for some in ([1, 2], [2, 1], [1], [0, 1], [1, 0])]
     assert len(set(both)) == 5
 
 
 def test_hashes_of_contexts_are_spread_evenly():
-    found = [sampling.hash_words(pair, 0, 2, 50) for pair in itertools.product(range(200), repeat=2)]
+    found = [random_streams.hash_words(pair, 0, 2, 50) for pair in itertools.product(range(200), repeat=2)]
     assert stats.chisquare(np.bincount(found, minlength=50)).pvalue > 1e-4
 
 
 def test_subsampling_agrees_with_the_formula_of_word2vec_c():
     counts = np.array([1000, 100, 10, 1])
     sample = 1e-2
-    keep = sampling.keep_thresholds(counts, sample) / (2**32 - 1)
+    keep = subsampling.keep_thresholds(counts, sample) / (2**32 - 1)
     for c, k in zip(counts, keep, strict=True):
         expected = (np.sqrt(c / (sample * 1111)) + 1) * (sample * 1111) / c
         assert k == pytest.approx(min(1, expected), abs=1e-9)
-    assert (sampling.keep_thresholds(counts, 0.0) == 2**32 - 1).all()
+    assert (subsampling.keep_thresholds(counts, 0.0) == 2**32 - 1).all()

@@ -25,7 +25,8 @@ from w2vtrain.errors import DataError, InputMissing, UsageError
 from w2vtrain.system.compression import MAX_PIECE_BYTES
 from w2vtrain.text import text_files as module
 from w2vtrain.text.source import MAX_TOKEN_BYTES
-from w2vtrain.text.text_files import REWRITING, SPACES, Corpus, blocks, would_read
+from w2vtrain.text.text_files import Corpus, would_read
+from w2vtrain.text.tokenizers import REWRITING, SPACES, blocks
 
 TEXT = b"one two\nthree \xc3\xa9\n" * 20_000
 COMPRESS = {

@@ -11,7 +11,7 @@ from reference import first_lines
 
 from w2vtrain.commands.console import Console
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.base import Weights
 from w2vtrain.errors import DataError
 from w2vtrain.training.checkpoint_file import Checkpoint
 from w2vtrain.training.checkpointing import CheckpointedRun

@@ -16,7 +16,7 @@ from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.window_kernel import DECAY_STRIPES, Windows
 from w2vtrain.errors import ConfigError, DataError

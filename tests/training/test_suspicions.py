@@ -10,10 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.source import SAMPLE_BYTES
-from w2vtrain.text.text_files import REWRITING, Corpus
+from w2vtrain.text.text_files import Corpus
+from w2vtrain.text.tokenizers import REWRITING
 from w2vtrain.training.suspicions import punctuated, suspicions, thinned
 
 WIKI = Path(__file__).parents[2] / "data/simplewiki.txt"

@@ -5,7 +5,8 @@ import pytest
 
 from w2vtrain.config import validated
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.engines.chunks import Chunks
+from w2vtrain.engines.schedule import Schedule
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.objectives import objectives

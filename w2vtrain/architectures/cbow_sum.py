@@ -9,13 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32
 
-from w2vtrain.architectures.contract import Layout
-from w2vtrain.kernels.jit import inline
+from w2vtrain.architectures.contract import Layout, rate_scale_of_sum
 from w2vtrain.kernels.rows import HOT_INPUTS, add_to_rows, sum_rows
-
-WIDE_WINDOW_WORDS, FULL_RATE_WORDS = 50, 10
-"""If --window is more than WIDE_WINDOW_WORDS, windows of more than FULL_RATE_WORDS context words train at a lower rate:
-without this, training diverged at the default rate. docs/laboratory.md has the figures."""
 
 
 class CbowSum(NamedTuple):
@@ -50,16 +45,6 @@ class CbowSum(NamedTuple):
 
     def backward(self, w_in, window, example, gradient, step):
         add_to_rows(w_in, window.context, window.n, gradient, step)
-
-
-@inline
-def rate_scale_of_sum(window, n):
-    """Return FULL_RATE_WORDS / n, but at most 1, or 1 if the window is not wide.
-
-    An update with error g changes the score of an output row o by lr g (|h|² + n |o|²), so that it overshoots in wide
-    windows unless lr falls with n.
-    """
-    return min(1.0, FULL_RATE_WORDS / n) if window > WIDE_WINDOW_WORDS else 1.0
 
 
 ARCHITECTURE = CbowSum

@@ -15,9 +15,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from w2vtrain.errors import ConfigError, shown
-from w2vtrain.kernels.jit import compile_methods
+from w2vtrain.kernels.jit import compile_methods, inline
 from w2vtrain.objectives.contract import ARCHITECTURES
 from w2vtrain.registry import Contract, breach, check_names
+
+WIDE_WINDOW_WORDS, FULL_RATE_WORDS = 50, 10
+"""If --window is more than WIDE_WINDOW_WORDS, windows of more than FULL_RATE_WORDS context words train at a lower rate:
+without this, training diverged at the default rate. docs/laboratory.md has the figures."""
 
 
 class Layout(NamedTuple):
@@ -142,6 +146,16 @@ class Architecture(Protocol):
         gradient (1, columns) float32. Each row r changes by step * -dL/dr; step is a float32 scalar.
         """
         raise NotImplementedError
+
+
+@inline
+def rate_scale_of_sum(window, n):
+    """Return FULL_RATE_WORDS / n, but at most 1, or 1 if the window is not wide.
+
+    An update with error g changes the score of an output row o by lr g (|h|² + n |o|²), so that it overshoots in wide
+    windows unless lr falls with n.
+    """
+    return min(1.0, FULL_RATE_WORDS / n) if window > WIDE_WINDOW_WORDS else 1.0
 
 
 def composes(architecture: Any) -> bool:

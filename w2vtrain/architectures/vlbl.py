@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32
 
-from w2vtrain.architectures.cbow_sum import rate_scale_of_sum
-from w2vtrain.architectures.contract import Layout
+from w2vtrain.architectures.contract import Layout, rate_scale_of_sum
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import HOT_INPUTS, padded_rows
 

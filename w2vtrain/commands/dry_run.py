@@ -18,8 +18,8 @@ from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.estimate import Estimate, estimate
+from w2vtrain.training.ranks import Alone
 from w2vtrain.training.run_files import check_lockable
-from w2vtrain.training.trainer import Alone
 
 ODD = {
     "overlong": "tokens over 1,000 bytes would be skipped",

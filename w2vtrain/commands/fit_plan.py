@@ -32,8 +32,8 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs, Sources
 from w2vtrain.training.plan import Plan
+from w2vtrain.training.ranks import Alone
 from w2vtrain.training.run import Run
-from w2vtrain.training.trainer import Alone
 
 if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart

@@ -27,9 +27,10 @@ from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
 from w2vtrain.training.plan import Plan
+from w2vtrain.training.ranks import Alone
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.signals import listening
-from w2vtrain.training.trainer import Alone, train
+from w2vtrain.training.trainer import train
 
 FORWARDING_SECONDS = 0.5
 """Time for the launcher to forward an error message: after an abort, it may drop what ranks have written."""

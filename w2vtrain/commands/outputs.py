@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from w2vtrain.commands.fit_request import FitRequest, is_stream, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.base import Weights
 from w2vtrain.errors import OutputError
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import choose_vectors

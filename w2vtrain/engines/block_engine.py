@@ -12,7 +12,8 @@ import numpy as np
 from numba import float32, int64, types
 from numba.extending import overload
 
-from w2vtrain.engines.contract import Array, Engine, Role, read_only
+from w2vtrain.engines.base import Array, Engine, Role
+from w2vtrain.engines.chunks import read_only
 from w2vtrain.engines.initial_weights import initial_input
 from w2vtrain.engines.row_cache import RowCache, enter, make_row_cache, settle
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
@@ -20,7 +21,7 @@ from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives.contract import Contexts, Window
 from w2vtrain.probability.dense import Workspace
-from w2vtrain.probability.sampling import seed_stream
+from w2vtrain.probability.random_streams import seed_stream
 
 
 class Examples(NamedTuple):
@@ -94,7 +95,7 @@ def gather(
     All come at once, unless windows are wider than PLANNED_WORDS on each side: then they come in parts that need no
     more memory than windows of that size would, or than one window does.
 
-    keep: see probability.sampling.keep_thresholds; stream: (seed, epoch, chunk), which determine the random numbers;
+    keep: see probability.subsampling.keep_thresholds; stream: (seed, epoch, chunk), which determine the random numbers;
     work: a Workspace, whose memory holds the arrays: they are valid until the next part, or the next call.
     """
     n = last - first + 2

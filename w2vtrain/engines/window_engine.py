@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from w2vtrain.engines.contract import Array, Engine, Role
+from w2vtrain.engines.base import Array, Engine, Role
 from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.row_cache import TARGETS_PER_CACHE, RowCache, make_row_cache
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Matrices, train_chunks, words_at_once

@@ -35,7 +35,7 @@ from w2vtrain.kernels.rows import (
 )
 from w2vtrain.kernels.tiles import ROWS_AT_ONCE, make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Candidates, Window
-from w2vtrain.probability.sampling import draw, draw_below, seed_stream
+from w2vtrain.probability.random_streams import draw, draw_below, seed_stream
 
 PLANNED_WORDS = 50
 """Words on each side of a target up to which memory and work are planned for the size of the window alone. For wider
@@ -171,7 +171,7 @@ def train_chunks(
     """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
 
     tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
-    in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.sampling.keep_thresholds;
+    in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.subsampling.keep_thresholds;
     weight_decay: weight decay, applied to the first `dim` columns; scratch: see window_engine.Scratch. The random
     numbers depend only on (seed, epoch, chunk).
     """

@@ -13,8 +13,9 @@ from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import Bigrams, count_at, count_bigrams, draw_follower, find_follower, followers
 from w2vtrain.probability.dense import RowScorer
+from w2vtrain.probability.noise import alias_probabilities, alias_table, noise_distribution
 from w2vtrain.probability.problem import Arrays, Options, Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, draw_alias, noise_distribution
+from w2vtrain.probability.random_streams import draw_alias
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.1)

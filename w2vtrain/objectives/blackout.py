@@ -8,8 +8,9 @@ import numpy as np
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_rows, softmax, subtract_shifts, take_rows
+from w2vtrain.probability.noise import alias_table, distinct_candidates, noise_distribution
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, noise_distribution
+from w2vtrain.probability.random_streams import draw_words
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)

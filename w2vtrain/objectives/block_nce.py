@@ -8,8 +8,8 @@ import numpy as np
 from w2vtrain.objectives.block_neg import SharedNoise, check_sharing
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowScorer
+from w2vtrain.probability.noise import noise_distribution
 from w2vtrain.probability.problem import Arrays, Options, Problem
-from w2vtrain.probability.sampling import noise_distribution
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.025, cbow=0.05, cbow_corrected=0.1, vlbl=0.05)

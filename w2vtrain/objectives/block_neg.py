@@ -7,8 +7,9 @@ import numpy as np
 
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, add_rows, learn_rows, log_one_plus, take_rows
+from w2vtrain.probability.noise import alias_probabilities, alias_table, contrasted, noise_distribution
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_probabilities, alias_table, contrasted, draw_words, noise_distribution
+from w2vtrain.probability.random_streams import draw_words
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.05)

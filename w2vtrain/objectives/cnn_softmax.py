@@ -11,8 +11,8 @@ from w2vtrain.kernels.layers import advance_highway, initial_highway, pool, retr
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.characters import Spelling, spell
 from w2vtrain.probability.dense import Workspace, softmax_errors, subtract_shifts
+from w2vtrain.probability.noise import distinct_candidates, log_drawn, noise_distribution
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
-from w2vtrain.probability.sampling import distinct_candidates, log_drawn, noise_distribution
 
 GROUP = "structure"
 DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04, block=64)

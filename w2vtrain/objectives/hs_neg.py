@@ -11,8 +11,8 @@ from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.objectives.contract import rates
 from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree, check_tree_files
 from w2vtrain.objectives.neg import Negative, check_noise
+from w2vtrain.probability.noise_pool import AUTOMATIC
 from w2vtrain.probability.problem import Arrays, Options, Problem, damaged
-from w2vtrain.probability.sampling import AUTOMATIC
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.0375, cbow=0.075, cbow_corrected=0.15, vlbl=0.05)

@@ -13,8 +13,9 @@ from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import fixed_mixture
 from w2vtrain.probability.dense import Workspace, add_rows, learn_all, learn_rows, softmax, take_rows
 from w2vtrain.probability.importance import ImportanceObjective, Outcome, OwnDraws
+from w2vtrain.probability.noise import alias_table, log_uniform, noise_distribution
 from w2vtrain.probability.problem import Problem, bad_option, check_ranges
-from w2vtrain.probability.sampling import alias_table, draw_words, log_uniform, noise_distribution
+from w2vtrain.probability.random_streams import draw_words
 
 GROUP = "sampling"
 DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)

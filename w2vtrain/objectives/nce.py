@@ -13,19 +13,10 @@ from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowScorer, ShiftedScorer
+from w2vtrain.probability.noise import alias_probabilities, alias_table, noise_distribution
+from w2vtrain.probability.noise_pool import check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
-from w2vtrain.probability.sampling import (
-    alias_probabilities,
-    alias_table,
-    check_pool,
-    draw_alias,
-    draw_pooled,
-    empty_pool,
-    fill_pool,
-    hash_words,
-    noise_distribution,
-    pool_size,
-)
+from w2vtrain.probability.random_streams import draw_alias, hash_words
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.1)

@@ -12,20 +12,17 @@ from numba import float32, uint64
 from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS, apart_zeros
 from w2vtrain.objectives.contract import rates
-from w2vtrain.probability.problem import Arrays, Problem, check_ranges
-from w2vtrain.probability.sampling import (
+from w2vtrain.probability.noise import alias_probabilities, alias_table, contrasted, noise_distribution
+from w2vtrain.probability.noise_pool import (
     AUTOMATIC,
-    alias_probabilities,
-    alias_table,
     check_pool,
-    contrasted,
-    draw_alias,
     draw_pooled,
     empty_pool,
     fill_pool,
-    noise_distribution,
     pool_size,
 )
+from w2vtrain.probability.problem import Arrays, Problem, check_ranges
+from w2vtrain.probability.random_streams import draw_alias
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.05, cbow=0.075, cbow_corrected=0.15, vlbl=0.05)

@@ -8,8 +8,9 @@ import numpy as np
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
+from w2vtrain.probability.noise import alias_table, distinct_candidates, log_drawn, noise_distribution
 from w2vtrain.probability.problem import Problem, check_ranges
-from w2vtrain.probability.sampling import alias_table, distinct_candidates, draw_words, log_drawn, noise_distribution
+from w2vtrain.probability.random_streams import draw_words
 
 GROUP = "sampling"
 DEFAULTS = rates(skipgram=0.05, cbow=0.05, cbow_corrected=0.05, vlbl=0.04)

@@ -9,8 +9,9 @@ import numpy as np
 from numba import int64, uint64
 
 from w2vtrain.kernels.jit import inline
+from w2vtrain.probability.noise import alias_table, noise_distribution
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import alias_table, draw, draw_below, draw_words, noise_distribution
+from w2vtrain.probability.random_streams import draw, draw_below, draw_words
 
 PAIRS_PER_SORT = 1 << 24
 """Number of pairs sorted at once. In addition to the table itself, counting takes 32 bytes for each of them."""

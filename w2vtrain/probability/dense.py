@@ -81,7 +81,7 @@ class Workspace:
         self.rng, self.chunk = np.random.default_rng([seed, epoch, chunk]), chunk
 
     def stream(self) -> np.ndarray:
-        """Return a stream (1,) uint64 for the draws of sampling.py, with a state drawn from `rng`."""
+        """Return a stream (1,) uint64 for the draws of random_streams.py, with a state drawn from `rng`."""
         return self.rng.integers(1 << 64, size=1, dtype=np.uint64)
 
     def array(self, name: str, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:

@@ -1,17 +1,14 @@
 """Read text from files, directories, globs and standard input as a stream of blocks of bytes, cut between words.
 
-It does not count or split words. The tokenizers `unicode` and `simple` only rewrite the text here, so that words are
-separated by ASCII white space.
+It does not count or split words. tokenizers.py rewrites the text, so that words are separated by ASCII white space.
 """
 
 import codecs
 import copy
 import io
 import os
-import re
 import stat
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from glob import glob, has_magic
@@ -22,7 +19,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
 from w2vtrain.system.compression import ARCHIVE_BYTES, MIN_HEAD_BYTES, decompressed, recognize, refuse_archive
 from w2vtrain.system.reading import why_unopened
-from w2vtrain.text.source import MAX_TOKEN_BYTES, SAMPLE_BYTES, Blocks, File
+from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
+from w2vtrain.text.tokenizers import REWRITING, blocks, whole_words
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
-MAX_UNCUT_BYTES = 1 << 16  # without white space, after which `unicode` and `simple` cut the text anyway
 
 STRANGERS = {
     b"\x89PNG": "a PNG picture",
@@ -43,8 +40,6 @@ STRANGERS = {
     b"\x93NUMPY": "an array of NumPy",
 }
 """Files that are often beside text, by their first bytes."""
-SPACES = b" \t\n\r\v\f"
-_SPACE = re.compile(rb"[ \t\n\r\v\f]")
 
 
 class Corpus:
@@ -210,7 +205,7 @@ class Reader(Blocks):
 
     def _rewritten(self, pieces: Iterable[bytes], rewrite: Callable[[str], str]) -> Iterator[bytes]:
         """Yield the text as the tokenizer rewrites it, in pieces. The pieces passed in may be cut anywhere."""
-        for piece in _whole(pieces):
+        for piece in whole_words(pieces):
             text = piece.decode("utf-8", "replace")
             if invalid := text.count("\ufffd") - piece.count(b"\xef\xbf\xbd"):
                 self.invalid, text = self.invalid + invalid, piece.decode("utf-8", self._corpus.errors)
@@ -284,81 +279,6 @@ def _utf8(pieces: Iterable[bytes], name: str, offset: int) -> Iterator[bytes]:
             ) from None
         offset += len(piece)
         yield piece
-
-
-def blocks(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Join pieces of text into blocks that end between tokens.
-
-    A block, together with the token that follows it, has at least `size` bytes. To bound memory use, a token of more
-    than MAX_TOKEN_BYTES may be cut off, after at least one byte more: the tokenizer still sees that it is too long.
-    """
-    held: list[bytes] = []
-    total, skipping = 0, False
-    for piece in pieces:
-        if skipping:
-            space = _SPACE.search(piece)
-            if not space:
-                continue
-            piece, skipping = piece[space.start() :], False
-        held.append(piece)
-        total += len(piece)
-        if total < size:
-            continue
-        text = b"".join(held)
-        end = _last_space(text)
-        if not end and total > MAX_TOKEN_BYTES:
-            end, skipping = total, True
-        if end:
-            yield text[:end]
-        held, total = [text[end:]], total - end
-    if total:
-        yield b"".join(held)
-
-
-def _last_space(text: bytes) -> int:
-    """Return the index after the last white space, or 0 if the last MAX_TOKEN_BYTES + 1 have none."""
-    tail = text[-MAX_TOKEN_BYTES - 1 :]
-    end = max(tail.rfind(space) for space in SPACES) + 1
-    return len(text) - len(tail) + end if end else 0
-
-
-def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Move the cuts between pieces so that no character is cut, and no word unless it is very long.
-
-    Cuts are made after white space because str.lower depends on the whole word (final sigma). Text without white space
-    for MAX_UNCUT_BYTES (Chinese, or binary data) is cut between two characters.
-    """
-    rest = b""
-    for piece in pieces:
-        text = rest + piece
-        end = _last_space(text)
-        if not end and len(text) > MAX_UNCUT_BYTES:
-            # Before the last character, whose first byte is no continuation: it may be incomplete.
-            end = len(text) - next((back for back in range(1, 5) if text[-back] & 0xC0 != 0x80), 0)
-        if end:
-            yield text[:end]
-        rest = text[end:]
-    if rest:
-        yield rest
-
-
-class _KeepWords(dict[int, int]):
-    """A table for str.translate, filled on demand, that turns all but letters, marks and newlines into spaces."""
-
-    def __missing__(self, code: int) -> int:
-        keep = code == 10 or unicodedata.category(chr(code))[0] in "LM"
-        self[code] = code if keep else 32
-        return self[code]
-
-
-_KEEP_WORDS = _KeepWords()
-_LAST_SPACE = 0x3000  # Unicode has no white space after U+3000
-_ASCII_SPACES = {code: 32 for code in range(28, _LAST_SPACE + 1) if chr(code).isspace()}
-
-REWRITING: dict[str, Callable[[str], str]] = {
-    "simple": lambda text: text.lower().translate(_KEEP_WORDS),
-    "unicode": lambda text: text.translate(_ASCII_SPACES),
-}
 
 
 def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:

@@ -21,7 +21,8 @@ import numpy as np
 
 from w2vtrain.errors import NoSentences, TokenError, shown
 from w2vtrain.text.source import BlocksInMemory, File
-from w2vtrain.text.text_files import BLOCK_BYTES, blocks
+from w2vtrain.text.text_files import BLOCK_BYTES
+from w2vtrain.text.tokenizers import blocks
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable

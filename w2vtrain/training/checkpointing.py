@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.base import Weights
 from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
 from w2vtrain.system.background import SLOW_SECONDS, BackgroundThread
 from w2vtrain.system.files import answering, atomic_write

@@ -15,7 +15,7 @@ from typing import Any
 
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-from w2vtrain.engines.contract import Engine
+from w2vtrain.engines.base import Engine
 from w2vtrain.errors import ConfigError, spelled
 
 log = logging.getLogger(__name__)

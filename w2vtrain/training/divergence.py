@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.base import Weights
 from w2vtrain.errors import Diverged, NothingLearned, spelled
 from w2vtrain.training.state import Epoch, State
 

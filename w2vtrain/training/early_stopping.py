@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Chunks, Weights
+from w2vtrain.engines.base import Weights
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.errors import spelled
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint_file import BEST

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from w2vtrain.engines.contract import Chunks, Schedule
+from w2vtrain.engines.chunks import Chunks
+from w2vtrain.engines.schedule import Schedule
 from w2vtrain.training.state import State
 
 

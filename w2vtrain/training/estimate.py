@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.system.machine import available_memory, memory_in_use
 from w2vtrain.text.counting import temporary
 from w2vtrain.text.encoded import read

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.errors import CorpusChanged
 from w2vtrain.registry import is_code
 from w2vtrain.text.encoded import EncodedCorpus

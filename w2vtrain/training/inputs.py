@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.compression import unpacked

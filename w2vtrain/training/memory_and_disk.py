@@ -19,7 +19,8 @@ import psutil  # noqa: F401 - used by available_memory; if a signal raises an ex
 from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Chunks, Engine, Weights
+from w2vtrain.engines.base import Engine, Weights
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.errors import ResourceError, WriteError, spelled
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import HOT_INPUTS, HOT_NODES, ROW

@@ -13,7 +13,9 @@ from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import WHOLE_SENTENCE, Settings
-from w2vtrain.engines.contract import Chunks, Engine, Schedule
+from w2vtrain.engines.base import Engine
+from w2vtrain.engines.chunks import Chunks
+from w2vtrain.engines.schedule import Schedule
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, Windows
 from w2vtrain.errors import ConfigError, label, spelled
 from w2vtrain.formats.model_file import NGRAM_BUCKETS

@@ -16,7 +16,7 @@ import numpy as np
 
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import Examples, gather
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError, DataError, label, shown
 from w2vtrain.objectives.contract import SCORER, Contexts

@@ -11,8 +11,8 @@ import numpy as np
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.model import Model
+from w2vtrain.engines.base import Weights
 from w2vtrain.engines.block_engine import InputLayer
-from w2vtrain.engines.contract import Weights
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import ConfigError, DataError, label, spelled
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.base import Weights
 from w2vtrain.system.machine import machine, peak_memory, versions
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.state import Epoch, PerplexityScore, State

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.base import Weights
 from w2vtrain.errors import Stopped
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint_file import Checkpoint

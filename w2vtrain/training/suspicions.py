@@ -17,7 +17,7 @@ import orjson
 from w2vtrain.errors import spelled
 from w2vtrain.formats.sniff import SNIFFED_BYTES, VOCABULARY_LINE, sniff_head
 from w2vtrain.formats.vector_formats.word2vec import row_values
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.text.vocabulary import Int64
 
 EXAMINED_LINES = 1000  # lines at the beginning of a file that are examined

@@ -18,7 +18,7 @@ from w2vtrain.architectures.contract import composes
 from w2vtrain.config import FIELDS, Settings, resolve, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
-from w2vtrain.engines.contract import Array, Engine, Role
+from w2vtrain.engines.base import Array, Engine, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, label, shown, spelled
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import MODEL_READERS, sniff

@@ -7,7 +7,7 @@ import pytest
 from reference import problem_of
 from simulated import run_ranks
 
-from w2vtrain.engines.contract import Array, Role
+from w2vtrain.engines.base import Array, Role
 from w2vtrain.leaves.mpi.row_kernels import scale_along
 from w2vtrain.leaves.mpi.row_updates import shares_direction
 from w2vtrain.leaves.mpi.synchronization import INPUT_UPDATES, OUTPUT_UPDATES, Synchronizer, mean_row, shares

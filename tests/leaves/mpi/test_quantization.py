@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from simulated import run_ranks
 
-from w2vtrain.engines.contract import Array, Role
+from w2vtrain.engines.base import Array, Role
 from w2vtrain.leaves.mpi import synchronization
 from w2vtrain.leaves.mpi.quantized_sum import QuantizedSum
 from w2vtrain.leaves.mpi.row_kernels import MIN_SCALE, add_quantized, quantize, row_bytes, views

@@ -11,7 +11,7 @@ from reference import problem_of
 from simulated import Simulated, run_ranks
 
 from w2vtrain.architectures.contract import Architecture
-from w2vtrain.engines.contract import Array, Role
+from w2vtrain.engines.base import Array, Role
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import ConfigError
 from w2vtrain.formats.subwords import Ngrams, Subwords

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.leaves.pictures.counts import captions, counts_figure, fit_law, kept_by, read_falling_counts, spaced_ranks
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 
 
 @pytest.mark.parametrize(("s", "q"), [(1.0, 0.0), (1.1, 2.7), (0.8, 30.0), (1.7, 100.0)])

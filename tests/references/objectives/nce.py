@@ -3,7 +3,7 @@
 import numpy as np
 from reference import LogisticReference
 
-from w2vtrain.probability.sampling import hash_words
+from w2vtrain.probability.random_streams import hash_words
 
 
 class Reference(LogisticReference):

@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.objectives import build, objective_class, objective_defaults
 from w2vtrain.objectives.contract import SCORER, Contexts

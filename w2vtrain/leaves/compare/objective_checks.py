@@ -15,7 +15,7 @@ import numpy as np
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.leaves.compare.known_language import WORDS, distance, language, trained_on_language

@@ -16,7 +16,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
-from w2vtrain.engines.contract import Chunks
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.errors import W2VError
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.leaves.compare.cpu_clock import CpuClock

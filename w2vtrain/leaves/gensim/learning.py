@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
-from w2vtrain.engines.contract import Engine
+from w2vtrain.engines.base import Engine
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
 from w2vtrain.leaves.gensim.callbacks import call

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.engines.contract import Weights
+from w2vtrain.engines.base import Weights
 from w2vtrain.engines.initial_weights import initial_input
 from w2vtrain.errors import InvalidValue
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 
 RULE_DEFAULT, RULE_DISCARD, RULE_KEEP = 0, 1, 2
 """What a trim rule may return: let min_count decide, discard the word, or keep it. gensim.utils has the same values."""

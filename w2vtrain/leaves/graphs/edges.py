@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.engines.contract import read_only
+from w2vtrain.engines.chunks import read_only
 from w2vtrain.errors import DataError
 from w2vtrain.leaves.graphs.graph import BAD_WEIGHT, Graph
 from w2vtrain.leaves.graphs.graph_kernels import split_edges

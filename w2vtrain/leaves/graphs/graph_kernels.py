@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import prefetch_element
-from w2vtrain.probability.sampling import draw, mix, seed_stream
+from w2vtrain.probability.random_streams import draw, mix, seed_stream
 from w2vtrain.text.scan import is_space
 from w2vtrain.text.source import MAX_TOKEN_BYTES
 

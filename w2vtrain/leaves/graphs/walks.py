@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.engines.contract import Chunks, read_only
+from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.errors import ConfigError, InvalidValue, label
 from w2vtrain.leaves.graphs.edges import read_edges
 from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes

@@ -32,10 +32,11 @@ from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.epoch import Order, SliceReport
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Generator, Inputs
+from w2vtrain.training.ranks import Alone
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_files import FREE_SETTINGS, differences
 from w2vtrain.training.state import State
-from w2vtrain.training.trainer import Alone, Trainer
+from w2vtrain.training.trainer import Trainer
 
 HOLD_SECONDS = 2.0
 """Between two messages of rank 0 to the ranks that wait for it."""

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
-from w2vtrain.engines.contract import Chunks, Engine, Role, Schedule
+from w2vtrain.engines.base import Engine, Role
+from w2vtrain.engines.chunks import Chunks
+from w2vtrain.engines.schedule import Schedule
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError
-from w2vtrain.probability.sampling import keep_thresholds
+from w2vtrain.probability.subsampling import keep_thresholds
 
 WINDOW_UPDATES = 4.0
 """The number of updates that one update of an output row counts as if a window makes one example, as with CBOW, rather

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.engines.contract import Engine, Role
+from w2vtrain.engines.base import Engine, Role
 from w2vtrain.leaves.mpi.communicator import Communicator
 from w2vtrain.leaves.mpi.quantized_sum import QuantizedSum
 from w2vtrain.leaves.mpi.row_kernels import apply_changes, scale_along, take_changes

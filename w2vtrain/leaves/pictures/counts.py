@@ -15,7 +15,7 @@ from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.leaves.compare.figures import plain_numbers
 from w2vtrain.leaves.pictures.figures import COLORS, chart_figure
 from w2vtrain.leaves.pictures.page import LIGHT, shortened
-from w2vtrain.probability.sampling import keep_probabilities
+from w2vtrain.probability.subsampling import keep_probabilities
 from w2vtrain.text.vocabulary import Vocabulary
 
 Counts = NDArray[np.int64]

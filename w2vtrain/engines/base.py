@@ -1,6 +1,6 @@
-"""What the trainer gives an engine and gets back: the schedule, the text in chunks, arrays with roles, weights.
+"""The base class of the engines, and what they give back: arrays with roles, and weights.
 
-Nothing here trains. An engine is the mathematics of training with its matrices; it knows no files and no threads.
+An engine is the mathematics of training with its matrices; it knows no files and no threads.
 """
 
 from dataclasses import dataclass
@@ -10,74 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.architectures.contract import composes
+from w2vtrain.engines.chunks import Chunks
+from w2vtrain.engines.schedule import Schedule
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.sampling import keep_thresholds
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How to train on the corpus: settings of these names, see `training.parts.schedule_of`.
-
-    sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha
-    over all epochs. weight_decay: each word and sentence end of the text shrinks all vectors, but not biases, by
-    this fraction times the learning rate. block: examples per step of an objective on the block engine. seconds:
-    the time limit, if any; the learning rate follows the fraction of the time used up if that is larger than the
-    fraction of the words processed.
-    """
-
-    sample: float
-    alpha: float
-    min_alpha: float
-    epochs: int
-    threads: int
-    seed: int
-    shuffle: bool
-    weight_decay: float
-    block: int
-    seconds: float | None
-
-    def rate(self, done: np.ndarray) -> np.ndarray:
-        """Return the learning rates (n,) float64 after the fractions `done` (n,) of a run, 0 to 1."""
-        return self.alpha + (self.min_alpha - self.alpha) * done
-
-
-def read_only(tokens: np.ndarray) -> np.ndarray:
-    """Return a view of tokens that cannot be written to, the type that kernels are compiled for.
-
-    The text of a run is a file that is open for reading. For any other type, Numba would compile all kernels again.
-    """
-    view = tokens.view()
-    view.flags.writeable = False
-    return view
-
-
-@dataclass(frozen=True)
-class Chunks:
-    """An encoded corpus, divided into C chunks. Each chunk is shuffled, assigned to a thread, and seeded as a whole.
-
-    tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks
-    in tokens; words (C,) int64: the number of words per chunk; counts (V,) int64: the word counts, in descending
-    order; longest_sentence: the most words in a sentence, or more. Engines read what they train on by `read`, which a
-    corpus that is not stored overrides: its `tokens` and `starts` are a sample, for objectives that count pairs.
-    """
-
-    tokens: np.ndarray
-    starts: np.ndarray
-    words: np.ndarray
-    counts: np.ndarray
-    longest_sentence: int = 10_000
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", read_only(self.tokens))
-
-    def read(self, order: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return read-only tokens that contain the chunks `order` (n,) of an epoch, and offsets in them, (C + 1,).
-
-        Chunk c is tokens[offsets[c] : offsets[c + 1]], if it is in `order`. Called by any thread.
-        """
-        return self.tokens, self.starts
+from w2vtrain.probability.subsampling import keep_thresholds
 
 
 class Role(Enum):
@@ -117,7 +55,7 @@ class Engine:
 
     architecture, objective: what is trained; problem: what the objective was built for; windows: which words are
     context, see window_kernel.Windows; subwords: the input rows of words, or None if each has one; chunks_per_call: the
-    number of chunks per call of `train`; keep: see probability.sampling.keep_thresholds; input_rows: the number of
+    number of chunks per call of `train`; keep: see probability.subsampling.keep_thresholds; input_rows: the number of
     input rows.
     """
 

@@ -1,0 +1,42 @@
+"""The text that an engine trains on, as word ids in chunks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def read_only(tokens: np.ndarray) -> np.ndarray:
+    """Return a view of tokens that cannot be written to, the type that kernels are compiled for.
+
+    The text of a run is a file that is open for reading. For any other type, Numba would compile all kernels again.
+    """
+    view = tokens.view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """An encoded corpus, divided into C chunks. Each chunk is shuffled, assigned to a thread, and seeded as a whole.
+
+    tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks
+    in tokens; words (C,) int64: the number of words per chunk; counts (V,) int64: the word counts, in descending
+    order; longest_sentence: the most words in a sentence, or more. Engines read what they train on by `read`, which a
+    corpus that is not stored overrides: its `tokens` and `starts` are a sample, for objectives that count pairs.
+    """
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    longest_sentence: int = 10_000
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", read_only(self.tokens))
+
+    def read(self, order: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return read-only tokens that contain the chunks `order` (n,) of an epoch, and offsets in them, (C + 1,).
+
+        Chunk c is tokens[offsets[c] : offsets[c + 1]], if it is in `order`. Called by any thread.
+        """
+        return self.tokens, self.starts

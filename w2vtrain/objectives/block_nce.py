@@ -40,7 +40,7 @@ class BlockNoiseContrastive(SharedNoise):
     ) -> "BlockNoiseContrastive":
         """samples: S, the noise words per block. ns_exponent: Q is proportional to the counts to this power.
 
-        negative: k, the noise words per target that the S words stand for; 0 stands for S, as in the papers.
+        negative: k, the noise words per target that the S words stand for; 0 means S, as in the papers.
 
         Biases, if any, start at the log-frequencies of the words, because scores should be log-probabilities.
         """

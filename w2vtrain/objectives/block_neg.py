@@ -106,7 +106,7 @@ class BlockNegative(SharedNoise):
     ) -> "BlockNegative":
         """samples: S, the noise words per block. ns_exponent: Q is proportional to the counts to this power.
 
-        negative: k, the noise words per target that the S words stand for; 0 stands for S.
+        negative: k, the noise words per target that the S words stand for; 0 means S.
         """
         check_sharing("block-neg", samples, negative, ns_exponent)
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)

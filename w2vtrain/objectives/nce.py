@@ -85,7 +85,7 @@ class NoiseContrastive(NamedTuple):
 
     The noise words are drawn once per target and shared by its context words; with share_noise=n, they are drawn once
     for n neighboring targets. A draw that hits the target is kept, as the theory requires. With a pool, the targets of
-    a chunk draw from words that were drawn from Q at its start.
+    a chunk draw their noise words from a few words that were drawn from Q at its start.
     """
 
     accept: np.ndarray
@@ -119,9 +119,9 @@ class NoiseContrastive(NamedTuple):
 
         learn_z: learn log Z. share_noise: neighboring targets that share their noise words. z_table: with learn_z, the
         number of entries, 4 bytes each, for the log Z of whole contexts; 0 learns one log Z per context word. pool: the
-        number of words that a chunk draws its noise words from, a power of 2; 0 means all words, as pools make
-        skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 256 or more words, but 0 for a small
-        vocabulary.
+        number of words that a chunk draws its noise words from, a power of 2; 0, the default, means all words, because
+        pools make skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 256 or more words, but 0 for
+        a small vocabulary.
         """
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)

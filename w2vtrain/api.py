@@ -120,12 +120,12 @@ def find_phrases(
     min_count : int, default 5
         Minimum count of a phrase.
     threshold : float, optional
-        A phrase's score must be higher. By default, 10 for "original" and 0.5 for "npmi", whose scores are -1 to 1.
+        Score that a phrase must exceed. By default, 10 for "original" and 0.5 for "npmi", whose scores are -1 to 1.
     scoring : {"original", "npmi"}, default "original"
         The score of Mikolov et al. (2013), (n_ab - min_count) / (n_a n_b) N, where N is the number of distinct words
         and pairs; or normalized pointwise mutual information (Bouma 2009).
     delimiter : str, default "_"
-        Joins the words of a phrase.
+        Text between the joined words of a phrase.
     passes : int, default 1
         Each pass joins what the passes before have joined: two find phrases of up to four words.
     connector_words : iterable of str, default ()

@@ -140,7 +140,7 @@ class Walks:
     walk_length : int, default 80
         Nodes per walk. A walk ends early at a node from which no edge leads on.
     walks : int, default 10
-        Walks from each node, in each epoch.
+        Walks from each node per epoch.
     p, q : float, default 1
         node2vec's: a step back to the node before is 1 / p times as likely, and one to a node that no edge from the
         node before leads to is 1 / q times as likely.

@@ -277,7 +277,7 @@ class Lsh(RowObjective):
     that a block that retrieves millions of rows is processed in parts.
 
     Hashing pays off in scoring, where the tables already exist and a few hundred rows replace all V. In training, the
-    tables become outdated and must be rebuilt repeatedly, and rows are fetched one at a time: compare the speed with
+    tables become outdated and must be rebuilt repeatedly, and rows are fetched one at a time, so compare the speed with
     that of the full softmax, which multiplies matrices. Biases are not hashed. Rows that start at zero all share one
     bucket until the tables are rebuilt for the first time.
 

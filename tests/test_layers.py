@@ -18,7 +18,7 @@ PACKAGE = Path(w2vtrain.__file__).parent
 ORDER = [
     "errors",
     "doors",
-    "successors",
+    "gensim_names",
     "other_programs",
     "registry",
     "system",
@@ -208,7 +208,7 @@ def test_objectives_and_architectures_import_only_their_tools(folder):
         "parsers",
         "registry",
         "errors",
-        "successors",
+        "gensim_names",
         "commands/options",
         "commands/shell",
         "formats/vector_formats/__init__",

@@ -30,7 +30,7 @@ SLOW_DISK = """
 import itertools, os, signal, threading, time
 from w2vtrain import cli
 from w2vtrain.training import checkpointing
-from w2vtrain.training import background
+from w2vtrain.system import background
 
 background.SLOW_SECONDS = 0.2
 sync, due, slices = os.fsync, checkpointing.CheckpointedRun.due, itertools.count(1)

@@ -373,7 +373,7 @@ def test_slurm_script_saves_requeues_and_resumes(corpus, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other signals")
-@pytest.mark.parametrize("place", ["run_folder.read_config", "trainer.heldout_text", "trainer.compile_engine"])
+@pytest.mark.parametrize("place", ["checkpointing.read_config", "trainer.heldout_text", "trainer.compile_engine"])
 def test_resume_continues_a_run_that_a_signal_stopped_before_training(
     corpus, tmp_path, monkeypatch, w2vtrain_here, place
 ):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
@@ -13,16 +13,13 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Generator, Inputs
 from w2vtrain.training.run import Phase, Run
 
-if TYPE_CHECKING:
-    from w2vtrain.training.trainer import Trainer
-
 
 class Alone:
     """The processes that train together: this one alone. leaves/mpi/ranks.py has the ranks of an MPI job.
 
     size: the number of processes; leads: whether this one owns the run folder, the outputs and the console; copies: of
     the weights that it keeps in memory besides those of the engine; run: of a process without a run folder, with what
-    signals have asked for.
+    signals have asked for. `trainer` is a Trainer, which imports this module.
     """
 
     size, leads, copies = 1, True, 0
@@ -53,13 +50,13 @@ class Alone:
             events.reading(ids.stats.bytes_read, corpus.size, counted.token_count)
             return ids
 
-    def training(self, trainer: "Trainer") -> AbstractContextManager[None]:
+    def training(self, trainer: Any) -> AbstractContextManager[None]:
         """Let all processes begin to train with the weights and the state of the one that leads."""
         return nullcontext()
 
-    def share(self, trainer: "Trainer", order: Order) -> AbstractContextManager[Iterator[SliceReport | None]]:
+    def share(self, trainer: Any, order: Order) -> AbstractContextManager[Iterator[SliceReport | None]]:
         """Train on this process's share of the rest of an epoch. Yield the sums of all processes, or None meanwhile."""
-        return trainer.on_threads(order)
+        return trainer.on_threads(order)  # type: ignore[no-any-return]
 
     def wait(self) -> bool:
         """Wait for the process that leads, which scores and saves. Return whether training continues."""

@@ -21,10 +21,10 @@ from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.random_streams import draw_words, seed_stream
 from w2vtrain.training import checkpoint_file, divergence, trainer
 from w2vtrain.training.checkpointing import CheckpointedRun
+from w2vtrain.training.engine_parts import schedule_of as make_schedule
 from w2vtrain.training.epoch import Order
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
-from w2vtrain.training.model_parts import schedule_of as make_schedule
 from w2vtrain.training.run_files import run_config
 from w2vtrain.training.state import Saved, State
 

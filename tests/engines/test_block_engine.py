@@ -19,7 +19,7 @@ from w2vtrain.errors import Diverged
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.probability.subsampling import keep_thresholds
-from w2vtrain.training.model_parts import make_engine
+from w2vtrain.training.engine_parts import make_engine
 
 SIZE, DIM = 13, 6
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4])

@@ -1,6 +1,7 @@
-"""Read a run's inputs: the corpus and held-out text, encoded as word ids and divided into chunks.
+"""A run's inputs: what to read as the corpus and as held-out text, and encoded text divided into chunks.
 
-Nothing is trained here. fingerprint.py is how a resumed run detects that they have changed.
+Nothing is trained here; one_process.py reads the corpus. fingerprint.py is how a resumed run detects that they
+have changed.
 """
 
 import copy
@@ -29,7 +30,7 @@ from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences, TokenLists
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.model_parts import window_size
+from w2vtrain.training.engine_parts import window_size
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable

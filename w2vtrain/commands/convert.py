@@ -51,7 +51,7 @@ EXPORTED = {
 @click.option("--normalize", is_flag=True, help="Scale each vector to unit length; zero vectors stay zero.")
 @click.option(
     "--repair", is_flag=True,
-    help="Mend words with white space or invalid UTF-8, leave out other invalid rows, and say which.",
+    help="Repair words with white space or invalid UTF-8, leave out other invalid rows, and report them.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def convert(
@@ -60,12 +60,12 @@ def convert(
 ) -> None:  # fmt: skip
     """Read VECTORS in any format, or from a model, change them as requested, and write them.
 
-    The changes are made in the order of the options below, from --export to --normalize. --export needs a model, as
-    `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
+    The changes are made in the order of the options below, from --export to --normalize. --export needs a model that
+    `fit --save-model` wrote. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
 
     --repair takes the last values of a line of text as the vector and joins what precedes them with "_"; invalid UTF-8
-    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, and rows with other values than finite
-    numbers. It reports the first 10 invalid rows, by line or row, and counts the others.
+    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, and rows with values that are not
+    finite numbers. It reports the first 10 invalid rows, by line or row, and counts the others.
     """
     with imports():
         from w2vtrain.formats.precision import mean_cosine

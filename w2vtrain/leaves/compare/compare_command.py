@@ -50,8 +50,8 @@ from w2vtrain.system.terminal import echo
 )  # fmt: skip
 @click.option(
     "--rates", metavar="LIST",
-    help="First try these learning rates with each objective and take the best, as in 0.02,0.05,0.1 or, as multiples of"
-    " its default, 0.5x,1x,2x.",
+    help="First try these learning rates with each objective and keep the best: 0.02,0.05,0.1 or, as multiples of its"
+    " default, 0.5x,1x,2x.",
 )  # fmt: skip
 @click.option(
     "--tune-seconds", type=Within(Real(0.1, MAX_SECONDS)), default=20, show_default=True,
@@ -69,11 +69,11 @@ def compare(
 ) -> None:
     """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print a table.
 
-    --seconds are CPU seconds of training, summed over threads, so that other programs on the machine take nothing from
-    an objective. Compilation and scoring do not count; how long scoring will take is announced before it begins. The
-    table compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. The files
-    table.md, table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size
-    and memory. The picture, curves.png, needs w2vtrain[plot].
+    --seconds are CPU seconds of training, summed over threads, so other programs on the machine do not affect them.
+    Compilation and scoring do not count; the time that scoring will take is printed before it begins. The table
+    compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. The files table.md,
+    table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size and
+    memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
         from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports

@@ -606,6 +606,17 @@ def test_bytes_after_an_array_are_refused(tmp_path):
         read_vectors(tmp_path / "v.npy")
 
 
+def test_repair_reports_that_an_array_has_more_or_fewer_vectors_than_words(tmp_path):
+    write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
+    for words in (WORDS[:2], [*WORDS, "more"]):
+        (tmp_path / "v.words.txt").write_text("\n".join(words), "utf-8")
+        repaired = read_vectors(tmp_path / "v.npy", lenient=True)
+        assert repaired.words == words[: len(WORDS)]
+        assert repaired.flaws == [
+            f"{tmp_path / 'v.words.txt'}: {len(words)} words, but {tmp_path / 'v.npy'} has {len(WORDS)} vectors"
+        ]
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_big_endian_values_are_refused(tmp_path, whole):
     matrix = np.random.default_rng(1).normal(size=(50, 20))

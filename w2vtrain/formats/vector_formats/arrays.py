@@ -236,7 +236,7 @@ def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
 def _lines(path: str | Path, beside: Path, most: int) -> list[bytes]:
     """Return the lines of the file beside an array, at most `most`. Raise DataError if it is missing.
 
-    A byte order mark and blank lines at the end are left out.
+    Blank lines at the end are left out.
     """
     try:
         regular_size(beside)
@@ -249,7 +249,7 @@ def _lines(path: str | Path, beside: Path, most: int) -> list[bytes]:
         lines.append(line.rstrip(b"\r\n"))
     while lines and not lines[-1]:
         lines.pop()
-    return [lines[0].removeprefix(BOM_UTF8), *lines[1:]] if lines else lines
+    return lines
 
 
 def write_npz(file: BinaryIO, table: Table) -> None:

@@ -251,7 +251,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         text = read_small(
             path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file"
-        ).decode()
+        ).decode("utf-8-sig")
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         _check_keys(text, path)
         data = tomllib.loads(text)

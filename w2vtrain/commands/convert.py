@@ -140,7 +140,7 @@ def read(path: str, which: Export, limit: int | None, repair: bool) -> tuple[Vec
     from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import sniff
     from w2vtrain.formats.transforms import exported
-    from w2vtrain.formats.vectors import Vectors, read_vectors
+    from w2vtrain.formats.vectors import Vectors, mended, read_vectors
 
     if sniff(path).kind != MODEL.name:
         if which != "auto":
@@ -149,7 +149,8 @@ def read(path: str, which: Export, limit: int | None, repair: bool) -> tuple[Vec
     model = load_model(path)
     kind, share = choose_vectors(model.record, which)
     vectors = exported(model.input, model.output, kind, share, path)
-    return Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit]), [EXPORTED[kind]]
+    loaded = Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit])
+    return mended(loaded, path) if repair else loaded, [EXPORTED[kind]]
 
 
 @command(epilog=CODES)

@@ -7,6 +7,7 @@ justifies. This module does not interpret the bytes; writing is in files.py.
 import io
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -129,7 +130,7 @@ def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, 
 
 
 def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number from 1, line) for each line of a file, decompressed.
+    """Yield (line number from 1, line) for each line of a file, decompressed, without a byte order mark.
 
     Raises the errors of `open_input`, and DataError for an archive, a longer line and a longer text.
     """
@@ -138,6 +139,7 @@ def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = No
         number = taken = 0
         while line := file.readline(max_line_bytes + 3):
             number += 1
+            line = line.removeprefix(BOM_UTF8) if number == 1 else line
             if len(line) - line.endswith(b"\n") - line.endswith(b"\r\n") > max_line_bytes:
                 raise DataError(f"{path}:{number}: the line has more than {max_line_bytes:,} bytes: name another file")
             taken += len(line)

@@ -113,6 +113,8 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b 1e\n", 1, "expected a number as the weight"),
         ("a b .\n", 1, "expected a number as the weight"),
         ("#\nsource,target,weight\na,b,1\n", 2, "this line is a header: put # before it"),
+        ("source\ttarget\na\tb\n", 1, "this line is a header: put # before it"),
+        ("%%MatrixMarket matrix coordinate real general\n% c\n3 3 1\n1 2 5\n", 3, "the sizes of a matrix: delete this"),
         ("a b\n" + "c" * 1001 + " d\n", 2, "the name of a node has more than 1,000 bytes"),
         (b"a b\nc \xff\n", 2, "is not UTF-8"),
         (b"a b\nc \0d\n", None, "NUL"),

@@ -52,7 +52,8 @@ class Trial:
     """One training run, as passed to its process.
 
     settings: every setting, not only those that differ; test: text scored at the end, by default that of heldout;
-    brief: True if only the perplexity at the end matters, as when learning rates are tried.
+    brief: True if only the perplexity at the end matters, as when learning rates are tried; contents: checksums of the
+    files that are read and of the user's code, by name.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Trial:
     questions: str | None = None
     pairs: list[str] = field(default_factory=list)
     brief: bool = False
+    contents: dict[str, str | int] = field(default_factory=dict)
 
 
 def child(job: dict[str, Any], path: str) -> dict[str, Any]:

@@ -562,11 +562,25 @@ def test_a_result_is_not_reused_if_a_text_has_changed(tmp_path, w2vtrain_here, c
     assert "out/runs/neg-seed-1.json: what it was trained or scored with has changed since; choose another" in said
 
 
-@pytest.mark.parametrize("words", [["-", "--heldout", "text"], ["text", "--heldout", "-"]])
-def test_texts_of_a_comparison_cannot_be_standard_input(tmp_path, w2vtrain_here, words):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "-", "-o", "out", "--heldout", "text"],
+        ["compare", "text", "-o", "out", "--heldout", "-"],
+        ["bench", "-"],
+    ],
+)
+def test_texts_that_several_runs_read_cannot_be_standard_input(tmp_path, w2vtrain_here, words):
     (tmp_path / "text").write_text("a b\n" * 9)
-    code, _, said = w2vtrain_here(["compare", *words, "-o", "out", "--objectives", "neg"], tmp_path)
-    assert (code, "write them to files" in said) == (2, True)
+    code, _, said = w2vtrain_here(words, tmp_path)
+    assert (code, "write it to a file" in said) == (2, True)
+
+
+def test_a_test_text_that_cannot_be_scored_is_noticed_before_training(tmp_path):
+    found = replace(trial(tmp_path, "softmax", seconds=600, epochs=1000), test=str(tmp_path / "test.txt"))
+    (tmp_path / "test.txt").write_text("xyzzy\n")
+    with pytest.raises(DataError, match=r"none of the 1 tokens of .*test\.txt is in"):
+        trial_module.train(found)
 
 
 @pytest.mark.parametrize(

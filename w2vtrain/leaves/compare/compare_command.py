@@ -1,6 +1,6 @@
 """The command `compare`: train objectives side by side, and write tables and a plot.
 
-Training and measuring are in evaluation/comparison.py.
+Training and measuring are in comparison.py.
 """
 
 import os
@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from w2vtrain.commands.input_files import check_repeatable
 from w2vtrain.commands.options import (
     CODES,
     COMPARING,
@@ -23,7 +24,7 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import ROWS, Settings, resolve
-from w2vtrain.errors import ConfigError, OutputError, UsageError
+from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import digest, open_input
@@ -83,8 +84,7 @@ def compare(
         from w2vtrain.training.inputs import corpus_of
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]
-    if "-" in (*corpus, *scored):
-        raise UsageError("-: each objective reads the texts anew, which stdin cannot repeat: write them to files")
+    check_repeatable([*corpus, *scored])
     for path in scored:
         with open_input(path):
             pass

@@ -94,8 +94,10 @@ class Curve:
         self.points: Sequence[CurvePoint] = []
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
-        """Encode the held-out text."""
+        """Encode the held-out text, and the test text to find now, before training, that it cannot be scored."""
         self.text = heldout_text([self.trial.heldout], self.settings, ids.vocabulary)[0]
+        if self.trial.test:
+            heldout_text([self.trial.test], self.settings, ids.vocabulary)
 
     def resumed(self, state: State) -> None:
         """Take over the points from before this state of a run that was interrupted."""

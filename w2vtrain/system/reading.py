@@ -133,7 +133,7 @@ def digest(path: str | Path) -> str:
     """Return the SHA-256 of a file's bytes. Raise InputMissing if it cannot be opened or read."""
     with _open_plain(path) as file:
         try:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
         except OSError as error:
             raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
 

@@ -61,7 +61,7 @@ class Comparison:
     rates: Sequence[str] = ()
     tune_seconds: float = 20.0
     at_once: int = 1
-    contents: Mapping[str, str] = field(default_factory=dict)
+    contents: Mapping[str, str | int] = field(default_factory=dict)
 
 
 def trials(comparison: Comparison, rates: dict[str, list[float]]) -> Iterator[Trial]:
@@ -83,7 +83,7 @@ def _trial(comparison: Comparison, contender: Contender, name: str, more: dict[s
     if settings.seconds is not None:  # no epoch is scored: see trial.Curve
         settings = replace(settings, patience=None)
     c = comparison
-    contents = {**c.contents, **other_inputs(settings, None)}
+    contents = dict(c.contents) | other_inputs(settings, None)
     return Trial(
         name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs), contents=contents
     )  # fmt: skip

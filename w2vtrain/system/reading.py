@@ -4,6 +4,7 @@ Compressed data are decompressed as they are read, and `open_input` refuses a fi
 justifies. This module does not interpret the bytes; writing is in files.py.
 """
 
+import hashlib
 import io
 import os
 import stat
@@ -127,6 +128,15 @@ def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, 
     if len(data) > limit:
         raise error(f"{path}: has more than {limit:,} bytes{remedy or ': name another file'}")
     return data
+
+
+def digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes. Raise InputMissing if it cannot be opened or read."""
+    with _open_plain(path) as file:
+        try:
+            return hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
+        except OSError as error:
+            raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
 
 
 def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:

@@ -238,5 +238,12 @@ def test_objects_that_are_no_graphs_are_refused():
         Walks(csr_matrix(np.ones((2, 2))), names=["1", "1"])
     with pytest.raises(DataError, match="an edge has the columns source and target"):
         Walks(pandas.DataFrame({"a": [1]}))
+    with pytest.raises(DataError, match="an edge has the columns source and target"):  # which is the source?
+        Walks(pandas.DataFrame({"to": [1], "source": [2]}))
+    for missing in (None, float("nan"), pandas.NA):
+        with pytest.raises(DataError, match=r"the column target, row 1 \(from 0\): null, and there must be a node"):
+            Walks(pandas.DataFrame({"source": ["nan", "b"], "target": ["None", missing]}))
+    with pytest.raises(DataError, match="the weights of the edges must be numbers: could not convert"):
+        Walks(pandas.DataFrame({"source": [1], "target": [2], "weight": ["x"]}))
     with pytest.raises(InvalidType, match="names: has no effect"):
         Walks(pandas.DataFrame({"a": [1], "b": [2]}), names=["a", "b"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.input_files import check_different, check_repeatable
 from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import ConfigError, UsageError, shown
@@ -87,7 +87,9 @@ def run(
     from w2vtrain.system.json_text import json_text
 
     files = [file for file in (json_file, plot) if file]
-    check_different(files, [file for file in (corpus, questions, *pairs) if file])
+    inputs = [file for file in (corpus, questions, *pairs) if file]
+    check_different(files, inputs)
+    check_repeatable(inputs)
     for file in files:
         check_writable(file, force=True)
     if plot and not (questions or pairs):

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from w2vtrain.commands.input_files import check_repeatable
 from w2vtrain.commands.options import (
     CODES,
     COMPARING,
@@ -26,7 +27,7 @@ from w2vtrain.config import ROWS, Settings, resolve
 from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.machine import threads_of
-from w2vtrain.system.reading import open_input
+from w2vtrain.system.reading import digest, open_input
 from w2vtrain.system.terminal import echo
 
 
@@ -82,10 +83,14 @@ def compare(
         from w2vtrain.leaves.compare.figures import INSTALL, can_draw
         from w2vtrain.training.inputs import corpus_of
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
-    for path in filter(None, [values["heldout"], values["test"], values["questions"], *values["pairs"]]):
+    scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]
+    check_repeatable([*corpus, *scored])
+    for path in scored:
         with open_input(path):
             pass
-    corpus_of(corpus, settings)
+    trained = [file.path for file in corpus_of(corpus, settings).files]
+    joined = [settings.phrases] if settings.phrases else []
+    contents = {path: digest(path) for path in (*trained, *joined, *scored)}
     rates_to_try = parsed_rates(rates) if rates else []
     folder = Path(output)
     try:
@@ -94,7 +99,7 @@ def compare(
         raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
     comparison = Comparison(
         sources=corpus, folder=folder, settings=settings, contenders=contenders(objectives), rates=rates_to_try,
-        **values,
+        contents=contents, **values,
     )  # fmt: skip
     if not can_draw():
         echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)

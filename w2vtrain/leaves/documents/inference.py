@@ -127,13 +127,8 @@ class Inference:
 
     def _prepared(self, lines: int, settings: Settings) -> Engine:
         """Return the engine, with the weights of the model, a row for each document, and one more, the sink."""
-        engine = self._engine
-        if (
-            engine
-            and engine.text.tags
-            and engine.text.tags.size > lines
-            and engine.schedule.threads >= settings.threads
-        ):
+        engine, schedule, rows = self._engine, schedule_of(settings), len(self.vocabulary) + lines + 1
+        if engine and engine.input_rows >= rows and engine.schedule.threads >= schedule.threads:
             return engine
         none, size = np.zeros(1, np.int64), lines + 1
         tags = Tags(np.arange(size), len(self.vocabulary) + np.arange(lines, dtype=np.int32), size, 1)
@@ -141,7 +136,7 @@ class Inference:
         architecture = architecture_of(settings, self.model.words, self.model.arrays)
         problem, windows = problem_of(settings, self.vocabulary), windows_of(settings, self.vocabulary)
         objective = build(settings.objective, problem, settings.options)
-        engine = make_engine(architecture, objective, problem, text, windows, schedule_of(settings))
+        engine = make_engine(architecture, objective, problem, text, windows, schedule)
         self.start.copy_to(engine, settings)
         if architecture.pairs():  # each context word and tag predicts alone, so that words teach tags nothing
             engine.windows = engine.windows._replace(left=False, right=False)

@@ -47,10 +47,19 @@ FASTTEXT = {
     "gensim.models.fasttext.load_facebook_vectors": lambda: w2vtrain.load_facebook_vectors,
     "gensim.models.fasttext.save_facebook_model": lambda: w2vtrain.save_facebook_model,
 }
+DOC2VEC = {
+    **WORD2VEC,
+    "gensim.models.Doc2Vec": lambda: w2vtrain.Doc2Vec,
+    "gensim.models.doc2vec.Doc2Vec": lambda: w2vtrain.Doc2Vec,
+    "gensim.models.doc2vec.TaggedDocument": lambda: w2vtrain.TaggedDocument,
+    "gensim.models.doc2vec.TaggedLineDocument": lambda: w2vtrain.TaggedLineDocument,
+    "gensim.models.doc2vec.TaggedBrownCorpus": lambda: w2vtrain.TaggedBrownCorpus,
+}
 REPLACEMENTS: dict[str, dict[str, Callable[[], Any]]] = {
     "test_keyedvectors": KEYED,
     "test_word2vec": WORD2VEC,
     "test_fasttext": FASTTEXT,
+    "test_doc2vec": DOC2VEC,
 }
 """For each module of gensim.test, what is replaced before it is imported: full names, and functions that return the
 replacements."""

@@ -56,7 +56,7 @@ class Matrices:
         self._trained = weights.input, output[split:]
         if INPUT_ROWS in weights.arrays:
             self._rows = weights.arrays[INPUT_ROWS], weights.arrays[NGRAM_BUCKETS]
-        if dv is not None:
+        if dv is not None and DOCUMENTS in weights.arrays:
             self._tags = dv, weights.arrays[DOCUMENTS]
         if self.nodes is not None:
             output[:split] = self.nodes

@@ -169,17 +169,17 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
         Parameters
         ----------
-        model : gensim.models.Word2Vec or, for `FastText`, gensim.models.FastText
+        model : gensim.models.Word2Vec or, for `FastText` and `Doc2Vec`, gensim's class of that name
             The model to convert, of gensim 4; it is not changed, and nothing is shared with it.
 
         Returns
         -------
-        Word2Vec or FastText
+        Word2Vec, FastText or Doc2Vec
 
         Raises
         ------
         TypeError
-            If `model` is something else, such as a Doc2Vec model, or has words that are not strings.
+            If `model` is of another class, or has words that are not strings.
         ValueError
             If a setting is out of range, or the parts of the model do not fit each other.
 

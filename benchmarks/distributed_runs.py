@@ -38,8 +38,8 @@ from w2vtrain.leaves.mpi.row_updates import expected_updates
 from w2vtrain.leaves.mpi.synchronization import Synchronizer, shares
 from w2vtrain.objectives import build
 from w2vtrain.text.encoded import encode
+from w2vtrain.training.engine_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of
-from w2vtrain.training.model_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.trainer import train
 

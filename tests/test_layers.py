@@ -63,7 +63,7 @@ COMPUTED = {
     "registry": "modules of users, and of the folder that asks",
     "system.children": "the function that the parent names", "leaves.compare.speed": "other packages",
     "leaves.compare.systems": "other packages", "formats.vector_formats.__init__": "its own modules",
-    "commands.classes": "modules of commands",
+    "commands.click_classes": "modules of commands",
 }  # fmt: skip
 """Modules that import by a name that is no constant, and what they import."""
 HEAVY = {"numba", "numpy", "gensim", "scipy", "tqdm", "orjson", "safetensors", "zstandard", "psutil"}

@@ -7,7 +7,7 @@ command is used, so that --help is fast. For the same reason, a command imports 
 import click
 
 from w2vtrain import __version__
-from w2vtrain.commands.classes import LazyGroup
+from w2vtrain.commands.click_classes import LazyGroup
 from w2vtrain.commands.options import CODES
 from w2vtrain.commands.shell import execute
 from w2vtrain.system.stopping import NAME

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from w2vtrain.cli import COMMANDS, cli
-from w2vtrain.commands.classes import SECTIONS, sections
+from w2vtrain.commands.click_classes import SECTIONS, sections
 from w2vtrain.config import FIELDS, SHORT
 
 

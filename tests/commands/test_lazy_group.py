@@ -7,7 +7,7 @@ import click
 import pytest
 
 from w2vtrain.cli import COMMANDS, cli
-from w2vtrain.commands.classes import LazyCommands
+from w2vtrain.commands.click_classes import LazyCommands
 
 
 @pytest.mark.parametrize("name", [name for listed in COMMANDS.values() for name in listed])

@@ -9,7 +9,7 @@ import reference
 from reference import chunks, problem_of, schedule_of, topics, trained
 
 from w2vtrain import objectives
-from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.block_engine import BlockEngine
@@ -19,7 +19,7 @@ from w2vtrain.errors import Diverged
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.probability.subsampling import keep_thresholds
-from w2vtrain.training.model_parts import make_engine
+from w2vtrain.training.engine_parts import make_engine
 
 SIZE, DIM = 13, 6
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5, 5, 4])
@@ -108,7 +108,7 @@ def train_naively(found, architecture, rows, output, bias, lr, size):
 
 @pytest.mark.parametrize("block_size", [1, 7, 100_000])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("model", architectures())
+@pytest.mark.parametrize("model", reference.OF_WORDS)
 def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     """Compare a softmax: chunks are learned in the given order, with their own random streams and learning rates."""
     sentences, text = corpus(rng)

@@ -15,7 +15,7 @@ from w2vtrain.kernels import rows as hot_rows
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.rows import HOTTEST_ROWS, ROW, padded_rows
 from w2vtrain.objectives import objective_class
-from w2vtrain.training.model_parts import make_engine
+from w2vtrain.training.engine_parts import make_engine
 
 DIM, WINDOW = 16, 3
 

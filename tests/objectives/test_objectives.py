@@ -15,7 +15,7 @@ from w2vtrain import objectives
 from w2vtrain.architectures import architectures
 from w2vtrain.errors import ConfigError
 from w2vtrain.leaves.compare import objective_checks, objective_steps
-from w2vtrain.objectives.contract import ARCHITECTURES
+from w2vtrain.objectives.contract import TUNED_ARCHITECTURES
 
 SIZE, DIM = 11, 16
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
@@ -100,7 +100,7 @@ def test_every_objective_documents_its_method_its_formula_and_its_paper(name):
     text = inspect.getdoc(cls)
     assert "=" in text.splitlines()[0], "the first line is the formula"
     assert any(year in text for year in map(str, range(1990, 2027))), "the paper has a year"
-    assert set(ARCHITECTURES) <= set(objectives.objective_defaults(name)) <= set(architectures())
+    assert set(TUNED_ARCHITECTURES) <= set(objectives.objective_defaults(name)) <= set(architectures())
     built = cls.build(problem_of(COUNTS))
     if name in WINDOWS:
         assert built.output_rows(SIZE) in (SIZE, SIZE - 1, 2 * SIZE - 1)

@@ -16,7 +16,7 @@ import pytest
 from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.system import files
 from w2vtrain.system.files import atomic_write, check_writable
-from w2vtrain.system.folders import atomic_folder
+from w2vtrain.system.folder_writing import atomic_folder
 
 FULL = 51
 """The command F_FULLFSYNC of macOS."""
@@ -339,7 +339,7 @@ def test_old_temporary_files_of_dead_processes_are_removed(tmp_path):
 WRITING = """
 import sys
 from w2vtrain.system.files import atomic_write
-from w2vtrain.system.folders import atomic_folder
+from w2vtrain.system.folder_writing import atomic_folder
 with atomic_write("a", force=True) as file, atomic_folder("d", True, lambda path: True):
     file.write(bytes(100))
     file.flush()

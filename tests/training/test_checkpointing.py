@@ -90,8 +90,8 @@ def test_stopped_run_resumes_to_the_same_bytes(corpus, tmp_path, model, objectiv
 KILLED = """
 import os, signal
 from w2vtrain import cli
-from w2vtrain.commands import outputs
-outputs.write_json = lambda *about: os.kill(os.getpid(), signal.SIGKILL)
+from w2vtrain.commands import fit_outputs
+fit_outputs.write_json = lambda *about: os.kill(os.getpid(), signal.SIGKILL)
 cli.main()
 """
 

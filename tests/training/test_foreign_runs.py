@@ -16,7 +16,7 @@ from w2vtrain.commands.fit_request import lock_path
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.system.locks import Lock
-from w2vtrain.training import checkpoint_file, ranks
+from w2vtrain.training import checkpoint_file, one_process
 from w2vtrain.training.run_files import CONFIG, LOCK, SCHEMA, run_config, write_config
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
@@ -420,9 +420,9 @@ def test_symbolic_links_in_a_run_folder_are_not_followed(w2vtrain, stopped, tmp_
 
 def test_resume_ignores_the_cache_folder_named_in_a_run_folder(w2vtrain, stopped, tmp_path, monkeypatch):
     """It uses the default unless the command line names a folder."""
-    folders, read = [], ranks.read
+    folders, read = [], one_process.read
     monkeypatch.setattr(
-        ranks,
+        one_process,
         "read",
         lambda *about, folder, **more: (folders.append(folder), read(*about, folder=folder, **more))[1],
     )

@@ -24,8 +24,8 @@ from w2vtrain.probability.trees import huffman
 from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, select
-from w2vtrain.training.model_parts import architecture_of, make_engine, windows_of
-from w2vtrain.training.model_parts import problem_of as problem_for
+from w2vtrain.training.engine_parts import architecture_of, make_engine, windows_of
+from w2vtrain.training.engine_parts import problem_of as problem_for
 from w2vtrain.training.plan import effective
 from w2vtrain.training.predictor import model_predictor
 

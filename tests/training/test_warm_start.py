@@ -13,7 +13,7 @@ from w2vtrain.objectives import objectives
 from w2vtrain.text.encoded import read
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.model_parts import architecture_of, engine_for
+from w2vtrain.training.engine_parts import architecture_of, engine_for
 from w2vtrain.training.plan import effective
 from w2vtrain.training.warm_start import WarmStart, union
 

@@ -12,10 +12,10 @@ from w2vtrain.errors import ConfigError, ResourceError
 from w2vtrain.leaves.gensim.word2vec import Word2Vec
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import memory_and_disk, trainer
+from w2vtrain.training.engine_parts import window_size
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, longest_sentence
 from w2vtrain.training.memory_and_disk import position_rows
-from w2vtrain.training.model_parts import window_size
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan, effective
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.kernels.jit import compile_methods, inline
-from w2vtrain.objectives.contract import ARCHITECTURES
+from w2vtrain.objectives.contract import TUNED_ARCHITECTURES
 from w2vtrain.registry import Contract, breach, check_names
 
 WIDE_WINDOW_WORDS, FULL_RATE_WORDS = 50, 10
@@ -181,8 +181,8 @@ def verify(module: Any, subject: str) -> None:
         raise ConfigError(f"{subject}: defines input_rows but not vectors, which computes word vectors from these rows")
     if cls.in_place() and not cls.pairs():
         raise breach(cls, subject, "returns True from in_place, which requires pairs to return True, too")
-    if cls.like() not in ARCHITECTURES:
-        choices = ", ".join(ARCHITECTURES)
+    if cls.like() not in TUNED_ARCHITECTURES:
+        choices = ", ".join(TUNED_ARCHITECTURES)
         raise breach(cls, subject, f"returns {shown(cls.like())} from like; choose one of {choices}")
     if cls.context() not in ("words", "tags", "words and tags"):
         raise breach(

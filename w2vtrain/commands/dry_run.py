@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
+from w2vtrain.commands.fit_outputs import check_outputs
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
 from w2vtrain.commands.fit_run import headline, recorded
-from w2vtrain.commands.outputs import check_outputs
 from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.estimate import Estimate, estimate
-from w2vtrain.training.ranks import Alone
+from w2vtrain.training.one_process import Alone
 from w2vtrain.training.run_files import check_lockable
 
 ODD = {
@@ -44,7 +44,7 @@ def dry_run(request: FitRequest, as_json: bool) -> None:
 
 
 def refuse(planned: FitPlan) -> list[str]:
-    """Raise the errors of `run.carry_out` for the run folder, the outputs and their locks, but leave nothing behind.
+    """Raise the errors of `fit_run.carry_out` for the run folder, outputs and locks, but leave nothing behind.
 
     Return a warning for each output that exists and that `fit` would not overwrite.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from w2vtrain.commands.classes import Catalogue
+from w2vtrain.commands.click_classes import Catalogue
 from w2vtrain.commands.input_files import readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import (
     CODES,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.classes import MESSAGES, RUN
+from w2vtrain.commands.click_classes import MESSAGES, RUN
 from w2vtrain.commands.fit_request import FitRequest, request_options
 from w2vtrain.commands.options import (
     CODES,

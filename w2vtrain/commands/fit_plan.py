@@ -1,6 +1,6 @@
 """What a `fit` command will do, decided before it reads the corpus: `plan_fit` refuses all that cannot work.
 
-Nothing is written here. outputs.py checks the outputs once the run folder is locked.
+Nothing is written here. fit_outputs.py checks the outputs once the run folder is locked.
 """
 
 import json
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from w2vtrain.architectures import architecture_class
+from w2vtrain.commands.fit_outputs import results_bytes
 from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder, is_stream
 from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import Export
-from w2vtrain.commands.outputs import results_bytes
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.doors import leaf
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
@@ -32,8 +32,8 @@ from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs, Sources
+from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.ranks import Alone
 from w2vtrain.training.run import Run
 
 if TYPE_CHECKING:

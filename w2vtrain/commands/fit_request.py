@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.classes import DOCUMENTS, GRAPHS, INPUT, MESSAGES, OUTPUTS, RANKS, RUN
+from w2vtrain.commands.click_classes import DOCUMENTS, GRAPHS, INPUT, MESSAGES, OUTPUTS, RANKS, RUN
 from w2vtrain.commands.options import (
     OUTPUT,
     WALKS,

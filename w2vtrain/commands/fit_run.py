@@ -1,6 +1,7 @@
 """Carry out what a `fit` command asks for: join the ranks of an MPI job, train as planned, and write the results.
 
-fit_plan.py decides what to do, training/trainer.py trains, and outputs.py writes. leaves/mpi/ has what ranks exchange.
+fit_plan.py decides what to do, training/trainer.py trains, and fit_outputs.py writes. leaves/mpi/ has what ranks
+exchange.
 """
 
 import json
@@ -14,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.commands.console import Console
+from w2vtrain.commands.fit_outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
 from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
-from w2vtrain.commands.outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.doors import leaf
@@ -26,8 +27,8 @@ from w2vtrain.objectives import stated_options
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
+from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.ranks import Alone
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.signals import listening
 from w2vtrain.training.trainer import train

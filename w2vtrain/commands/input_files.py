@@ -1,6 +1,6 @@
 """Provide the input files of commands, with `-` for standard input.
 
-Outputs are handled in outputs.py, and here only compared with inputs.
+Outputs are handled in fit_outputs.py, and here only compared with inputs.
 """
 
 from __future__ import annotations

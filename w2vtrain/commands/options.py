@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import click
 
-from w2vtrain.commands.classes import GRAPHS, INPUT, MESSAGES, OUTPUTS, RUN, Command, Option
+from w2vtrain.commands.click_classes import GRAPHS, INPUT, MESSAGES, OUTPUTS, RUN, Command, Option
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats

@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to train on the corpus: settings of these names, see `training.parts.schedule_of`.
+    """How to train on the corpus: settings of these names, see `training.engine_parts.schedule_of`.
 
     sample: the subsampling threshold. alpha, min_alpha: the learning rate falls linearly from alpha to min_alpha
     over all epochs. weight_decay: each word and sentence end of the text shrinks all vectors, but not biases, by

@@ -21,7 +21,7 @@ SNIFFED_BYTES = 1 << 16
 """Number of bytes of decompressed data that `sniff` reads."""
 VOCABULARY_LINE = re.compile(rb"[^ \t\n\r\v\f]+[ \t]+\d{1,18}[ \t]*\r?")
 # Files that are often mistaken for vectors, by their first bytes.
-STRANGERS = {
+FOREIGN_FILES = {
     bytes([0x80, protocol]): "a pickle, as written by gensim's save(): pickles are never opened, because they can "
     "run any code; in gensim, load it and write the vectors with save_word2vec_format, or pass the model to "
     "w2vtrain.Word2Vec.from_gensim"
@@ -99,7 +99,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     lines = head[start:].split(b"\n", 5)[:5]
     if len(lines) > 1 and any(lines) and all(VOCABULARY_LINE.fullmatch(line) for line in lines if line):
         return Sniff("vocabulary", None, None, start, size, compression)
-    for magic, note in STRANGERS.items():
+    for magic, note in FOREIGN_FILES.items():
         if head.startswith(magic):
             return _unknown(size, compression, note)
     if kind := archive(head):

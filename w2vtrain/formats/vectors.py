@@ -30,7 +30,7 @@ from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, collec
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
-from w2vtrain.system.folders import atomic_folder, check_folder
+from w2vtrain.system.folder_writing import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
 

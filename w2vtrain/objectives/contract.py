@@ -28,7 +28,7 @@ from w2vtrain.probability.dense import RowScorer, Workspace
 from w2vtrain.probability.problem import Arrays, Options, Problem
 from w2vtrain.registry import Contract, breach, check_names
 
-ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
+TUNED_ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
 """The architectures that DEFAULTS must list. Any other architecture may reuse the settings of one of these."""
 
 NEEDED = ("alpha", "shuffle")
@@ -335,7 +335,7 @@ def verify(module: Any, subject: str) -> None:
     if engine not in tuple(CONTRACTS):
         raise breach(cls, subject, f"has engine {shown(engine)}; expected {' or '.join(CONTRACTS)}")
     CONTRACTS[engine].verify(cls, subject)
-    if any(map(cls.blends, ARCHITECTURES)) and not has_word_rows(cls):
+    if any(map(cls.blends, TUNED_ARCHITECTURES)) and not has_word_rows(cls):
         raise breach(cls, subject, "returns True from blends, but does not have one output row per word")
     for option in list(inspect.signature(cls.build).parameters.values())[1:]:
         if option.kind is not option.KEYWORD_ONLY or type(option.default) not in (bool, int, float, str):
@@ -354,7 +354,7 @@ def _verify_defaults(defaults: Any, subject: str) -> None:
     """Raise ConfigError if a required setting is missing, unknown or invalid."""
     if not (isinstance(defaults, Mapping) and all(isinstance(chosen, Mapping) for chosen in defaults.values())):
         raise ConfigError(f"{subject}: DEFAULTS must map each architecture to its settings")
-    for name in dict.fromkeys([*ARCHITECTURES, *defaults]):
+    for name in dict.fromkeys([*TUNED_ARCHITECTURES, *defaults]):
         chosen = defaults.get(name, {})
         if missing := [key for key in NEEDED if key not in chosen]:
             raise ConfigError(f"{subject}: DEFAULTS[{name!r}] has no {missing[0]!r}")

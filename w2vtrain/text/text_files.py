@@ -29,7 +29,7 @@ BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
 
-STRANGERS = {
+NO_TEXT = {
     b"\x89PNG": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
     b"GIF8": "a GIF picture",
@@ -57,7 +57,7 @@ class Corpus:
 
     phrases: "PhraseTable | None" = None
     column: str = ""
-    """The column of tables, which tables.py reads; none for text."""
+    """The column of tables, which leaves/tables reads; none for text."""
 
     def __init__(
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
@@ -259,7 +259,7 @@ def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
         raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
     if head.startswith((b"PAR1", b"ARROW1")):
         raise DataError(f"{name}: Parquet or Arrow, not text: name a column with {spelled('column')}")
-    for start, kind in STRANGERS.items():
+    for start, kind in NO_TEXT.items():
         if head.startswith(start):
             raise DataError(f"{name}: {kind}, not text: extract its text first, or name other files")
     return chain([head], pieces)

@@ -18,8 +18,8 @@ from w2vtrain.registry import CodeNotAllowed, is_code, placed
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint_file as checkpoints
 from w2vtrain.training.checkpoint_file import BEST, Checkpoint
+from w2vtrain.training.engine_parts import composer_of
 from w2vtrain.training.fingerprint import vocabulary_checksum
-from w2vtrain.training.model_parts import composer_of
 from w2vtrain.training.run_files import CONFIG, VOCABULARY, Config, kept_vocabulary
 from w2vtrain.user_code import require
 

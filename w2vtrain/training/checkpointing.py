@@ -255,7 +255,7 @@ class CheckpointedRun(Run):
     def finish(self) -> None:
         """Delete the run's files, after the results are written or if there are none.
 
-        config.json is deleted last, so that a run killed here still knows that it had finished. `folder.locked`
+        config.json is deleted last, so that a run killed here still knows that it had finished. `run_files.locked`
         deletes the lock and the folder.
         """
         with suppress(OSError, W2VError):

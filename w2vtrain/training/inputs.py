@@ -1,6 +1,7 @@
-"""Read a run's inputs: the corpus and held-out text, encoded as word ids and divided into chunks.
+"""A run's inputs: what to read as the corpus and as held-out text, and encoded text divided into chunks.
 
-Nothing is trained here. fingerprint.py is how a resumed run detects that they have changed.
+Nothing is trained here; one_process.py reads the corpus. fingerprint.py is how a resumed run detects that they
+have changed.
 """
 
 import copy
@@ -31,7 +32,7 @@ from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences, TokenLists
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.model_parts import window_size
+from w2vtrain.training.engine_parts import window_size
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable
@@ -133,8 +134,8 @@ def sources_of(texts: Texts) -> Sources:
         texts = [texts]
     if not isinstance(texts, list | tuple) and is_there("frames") and (frames := leaf("frames")).is_frame(texts):
         return Sentences(texts) if frames.needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
-    if isinstance(texts, Source | HasSource):
-        return texts
+    if isinstance(texts, Generator | Source | HasSource):  # in this order: looking for a source's size opens files
+        return texts  # type: ignore[return-value]
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
         return Sentences(texts)  # type: ignore[arg-type]
     paths = []

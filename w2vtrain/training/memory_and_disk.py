@@ -30,7 +30,7 @@ from w2vtrain.system.files import answering
 from w2vtrain.system.machine import available_memory
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint_file import KEPT_CHECKPOINTS
-from w2vtrain.training.model_parts import architecture_of, engine_for, subwords_of, window_size
+from w2vtrain.training.engine_parts import architecture_of, engine_for, subwords_of, window_size
 from w2vtrain.training.plan import Plan
 
 UNCHECKED_BYTES = 1 << 24

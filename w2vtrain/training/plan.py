@@ -12,8 +12,8 @@ from w2vtrain.errors import ConfigError, check_all
 from w2vtrain.objectives import check_options, checked_options, objective_defaults
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.source import File
+from w2vtrain.training.engine_parts import check_architecture, shrinks
 from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
-from w2vtrain.training.model_parts import check_architecture, shrinks
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, ngram_vectors
 from w2vtrain.objectives import build, check_options, checked_options, objective_class
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
-from w2vtrain.training.model_parts import architecture_of, check_architecture, problem_of, windows_of
+from w2vtrain.training.engine_parts import architecture_of, check_architecture, problem_of, windows_of
 
 
 @dataclass(frozen=True)

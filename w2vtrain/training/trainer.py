@@ -33,8 +33,8 @@ from w2vtrain.training.events import Events, Probe
 from w2vtrain.training.fingerprint import Fingerprint, Origin, other_inputs
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of, heldout_text
 from w2vtrain.training.memory_and_disk import Footprint, engine_that_fits, keeps_best
+from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.ranks import Alone
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.state import Epoch, Progress, Saved, State

@@ -30,7 +30,7 @@ from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
-from w2vtrain.training.model_parts import shrinks
+from w2vtrain.training.engine_parts import shrinks
 
 RUN_SETTINGS = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads")
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""

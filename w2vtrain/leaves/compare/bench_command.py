@@ -1,6 +1,6 @@
 """The command `bench`: print each measurement as it arrives, and a table at the end.
 
-The measurements are made in evaluation/speed.py; evaluation/tradeoff.py compares their scores. benchmarks/bench.py of
+The measurements are made in speed.py; tradeoff.py compares their scores. benchmarks/bench.py of
 the repository measures and shows more.
 """
 

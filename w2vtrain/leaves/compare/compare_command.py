@@ -1,6 +1,6 @@
 """The command `compare`: train objectives side by side, and write tables and a plot.
 
-Training and measuring are in evaluation/comparison.py.
+Training and measuring are in comparison.py.
 """
 
 import os

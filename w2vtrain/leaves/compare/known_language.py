@@ -19,8 +19,8 @@ from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.probability.problem import Problem
 from w2vtrain.training.divergence import diverged
+from w2vtrain.training.engine_parts import make_engine, schedule_of
 from w2vtrain.training.epoch import Order
-from w2vtrain.training.model_parts import make_engine, schedule_of
 
 WORDS = ["the", "of", "and", "in", "to", "a", "was", "is", "for", "on", "as", "by", "with", "he", "at", "it"]
 CONTEXTS, SENTENCES_EACH, EPOCHS, SENTENCES, DIM = 8, 128, 40, 64, 16

@@ -22,7 +22,7 @@ from w2vtrain.leaves.compare.known_language import WORDS, distance, language, tr
 from w2vtrain.leaves.compare.objective_steps import COUNTS, TOKENS, Finding, all_hold, computes, sample_problem
 from w2vtrain.objectives import allow_code, build, checked_options, option_defaults
 from w2vtrain.training.compiling import compile_engine
-from w2vtrain.training.model_parts import make_engine, schedule_of
+from w2vtrain.training.engine_parts import make_engine, schedule_of
 
 MAX_KL_NATS = 0.015
 """The distance in nats from the optimum at which a loss counts as wrong. Correct: below 0.01."""

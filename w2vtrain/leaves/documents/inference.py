@@ -31,7 +31,7 @@ from w2vtrain.text.encoded import Tags, read
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, cut_sentences
-from w2vtrain.training.model_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
+from w2vtrain.training.engine_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.warm_start import WarmStart
 
 BATCH_DOCUMENTS = 64

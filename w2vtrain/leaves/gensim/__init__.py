@@ -1,4 +1,4 @@
 """gensim's training interface on top of this package: `Word2Vec`, its callbacks, and readers of text files.
 
-`KeyedVectors` is in embeddings/. Nothing here prints, and nothing else imports this folder.
+`KeyedVectors` is in embeddings/. Nothing here prints.
 """

@@ -32,7 +32,7 @@ from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.epoch import Order, SliceReport
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Generator, Inputs
-from w2vtrain.training.ranks import Alone
+from w2vtrain.training.one_process import Alone
 from w2vtrain.training.run import Run
 from w2vtrain.training.run_files import FREE_SETTINGS, differences
 from w2vtrain.training.state import State

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.classes import Catalogue
+from w2vtrain.commands.click_classes import Catalogue
 from w2vtrain.commands.input_files import check_different, from_stdin, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports

@@ -353,7 +353,7 @@ def trained(engine, text, schedule):
 
 
 def stopping(epoch):
-    """Return what takes the place of `commands.run.train`, and stops the run after an epoch, as a signal would."""
+    """Return what takes the place of `commands.fit_run.train`, and stops the run after an epoch, as a signal would."""
 
     def train(plan, run, *, events, **more):
         stop = Events(epoch=lambda done, _: setattr(run, "stop_requested", done.epoch == epoch))

@@ -276,8 +276,10 @@ def check_export(export: Export, settings: Settings) -> None:
         )
 
 
-def check_words(request: FitRequest, settings: Settings) -> None:
-    """Raise UsageError if the vectors of words are to be saved beside those of documents, and are not trained."""
+def check_documents(request: FitRequest, settings: Settings) -> None:
+    """Raise UsageError if a file cannot have the vectors of documents, or vectors of words are not trained."""
+    if request.documents and request.vectors[0].form == FASTTEXT:
+        raise UsageError(f"{request.output}: fastText's format has no vectors of documents; choose another")
     if request.save_word_vectors and architecture_class(settings.architecture).context() == "tags":
         raise UsageError(
             f"save-word-vectors: {settings.architecture} trains no vectors of words: use pv-dbow-words or pv-dm, or"
@@ -298,7 +300,7 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     others = ((request.save_vocab, True), (request.save_model, False), (request.log_json, False))
     check_all(
         check_rows, partial(check_export, request.export, settings), partial(check_formats, request),
-        partial(check_words, request, settings),
+        partial(check_documents, request, settings),
         *(partial(check_suffix, file, compressible) for file, compressible in others if file),
     )  # fmt: skip
 

@@ -119,7 +119,9 @@ class Generator(Protocol):
     def check(self, inputs: "Inputs", settings: Settings) -> None:
         """Raise ConfigError for other inputs, and for settings, that do not fit or have no effect."""
 
-    def generated(self, settings: Settings, folder: Path | None, progress: OnRead) -> EncodedCorpus:
+    def generated(
+        self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None
+    ) -> EncodedCorpus:
         """Return the corpus, with its vocabulary. folder, progress: see `encoded.read`, whose errors it raises."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import StopsAt, begin
+from reference import StopsAt, begin, stopping
 
 import w2vtrain
 from w2vtrain.config import Settings
@@ -236,3 +236,23 @@ def test_what_does_not_fit_is_refused_in_one_line(w2vtrain_here, reviews, tmp_pa
     (line,) = [line for line in said.splitlines() if "error" in line]
     assert message in line
     assert not (tmp_path / "docs.txt").exists()
+
+
+def test_perplexity_of_new_text_is_refused(w2vtrain_here, reviews, tmp_path):
+    flags = ["--save-model", "m.safetensors", *FLAGS]
+    assert w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *flags], tmp_path)[0] == 0
+    code, _, said = w2vtrain_here(["perplexity", "m.safetensors", reviews], tmp_path)
+    assert code == 65
+    assert "predicts words from the vectors of their document" in said
+
+
+def test_a_stopped_run_says_that_its_documents_come_at_the_end(w2vtrain_here, reviews, tmp_path, monkeypatch):
+    monkeypatch.setattr("w2vtrain.commands.fit_run.train", stopping(1))
+    code, _, said = w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS], tmp_path)
+    assert code == 75, said
+    code, _, said = w2vtrain_here(["export", "docs.txt.run", "-o", "x.txt"], tmp_path)
+    assert code == 2
+    assert "vectors of documents are written when the run ends: w2vtrain resume docs.txt.run" in said
+    monkeypatch.undo()
+    assert w2vtrain_here(["resume", "docs.txt.run"], tmp_path)[0] == 0
+    assert len(w2vtrain.read_vectors(tmp_path / "docs.txt").words) == 40

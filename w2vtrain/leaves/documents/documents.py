@@ -137,7 +137,9 @@ class Documents:
             raise ConfigError("tag: names a column of tables, so that the column of their text must be named, too")
         self._opened(settings)
 
-    def generated(self, settings: Settings, folder: Path | None, progress: OnRead) -> DocumentCorpus:
+    def generated(
+        self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None
+    ) -> DocumentCorpus:
         """Return the encoded documents, with their tags."""
         source = self._opened(settings)
         with read(source, threads=int(settings.threads), folder=folder, progress=progress) as counted:

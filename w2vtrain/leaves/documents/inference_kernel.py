@@ -16,12 +16,12 @@ from w2vtrain.engines.window_kernel import (
     train_candidates,
     window_of_example,
 )
-from w2vtrain.kernels.jit import inline, kernel
+from w2vtrain.kernels.jit import kernel
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.random_streams import mix, seed_stream
 
 
-@inline
+@kernel()
 def seed_of(tokens, first, end, seed):
     """Return a seed that depends on the words of tokens[first:end] and their order, and on `seed`."""
     state = uint64(seed)
@@ -65,7 +65,7 @@ def infer_documents(
                     )
 
 
-@inline
+@kernel()
 def infer_window(architecture, objective, windows, matrices, length, place, d, lr, sink, still, moved, scratch):
     """Learn the rows of a document's tags from one target."""
     sentence, context, rows, labels, shifts = (

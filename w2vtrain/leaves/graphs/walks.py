@@ -224,7 +224,7 @@ class Walks:
         if architecture_class(settings.architecture).context() != "words":
             raise ConfigError(f"architecture: {settings.architecture} learns vectors of documents, and walks are none")
 
-    def generated(self, settings: Settings, folder: Path | None, progress: OnRead) -> WalkCorpus:
+    def generated(self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None) -> WalkCorpus:
         """Return the corpus.
 
         The count of a node, which noise and subsampling use, is the number of `visits` that are expected per epoch.

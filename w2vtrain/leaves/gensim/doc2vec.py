@@ -104,7 +104,7 @@ class Doc2Vec(Word2Vec):
     >>> import w2vtrain
     >>> texts = [["red", "green", "blue", "green"], ["cat", "dog", "cow", "dog"]] * 30
     >>> documents = [w2vtrain.TaggedDocument(words, [number]) for number, words in enumerate(texts)]
-    >>> model = w2vtrain.Doc2Vec(documents, vector_size=8, min_count=1, sample=0, epochs=40, workers=1)
+    >>> model = w2vtrain.Doc2Vec(documents, dm=0, vector_size=8, min_count=1, sample=0, epochs=40, workers=1)
     >>> vector = model.infer_vector(["green", "red"])
     >>> model.dv.most_similar([vector], topn=1)[0][0] % 2
     0
@@ -252,7 +252,7 @@ class Doc2Vec(Word2Vec):
         rates = (checked("alpha", alpha or self.alpha), checked("min_alpha", min_alpha or self.min_alpha))
         vector, known = self._ready().vector(doc_words, checked("epochs", epochs or self.epochs), *rates)
         if not known:
-            logger.warning("none of the %d words of the document is known: its vector is 0", len(doc_words))
+            logger.warning("no word of the document is in the vocabulary: its vector is 0")
         return vector
 
     def _ready(self) -> Inference:

@@ -78,6 +78,7 @@ class TaggedBrownCorpus:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import w2vtrain
     >>> Path("brown").mkdir()
     >>> _ = Path("brown/ca01").write_text("The/at County/nn-tl jury/nn ./.")

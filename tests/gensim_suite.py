@@ -47,16 +47,27 @@ FASTTEXT = {
     "gensim.models.fasttext.load_facebook_vectors": lambda: w2vtrain.load_facebook_vectors,
     "gensim.models.fasttext.save_facebook_model": lambda: w2vtrain.save_facebook_model,
 }
+DOC2VEC = {
+    **WORD2VEC,
+    "gensim.models.Doc2Vec": lambda: w2vtrain.Doc2Vec,
+    "gensim.models.doc2vec.Doc2Vec": lambda: w2vtrain.Doc2Vec,
+    "gensim.models.doc2vec.TaggedDocument": lambda: w2vtrain.TaggedDocument,
+    "gensim.models.doc2vec.TaggedLineDocument": lambda: w2vtrain.TaggedLineDocument,
+    "gensim.models.doc2vec.TaggedBrownCorpus": lambda: w2vtrain.TaggedBrownCorpus,
+}
 REPLACEMENTS: dict[str, dict[str, Callable[[], Any]]] = {
     "test_keyedvectors": KEYED,
     "test_word2vec": WORD2VEC,
     "test_fasttext": FASTTEXT,
+    "test_doc2vec": DOC2VEC,
 }
 """For each module of gensim.test, what is replaced before it is imported: full names, and functions that return the
 replacements."""
 PICKLE = "loads a pickle, and pickles are never opened"
 NO_NGRAM = "a word without a known n-gram is an error, not a vector of zeros"
 ONE_LOSS = "trains with hs and negative at once; fastText's format has one loss"
+CONCATENATED = "concatenates vectors (dm_concat=1)"
+OFFSETS = "calls a private method that divides a file among threads"
 CHANCE = {"test_word2vec.TestWord2VecModel.test_evaluate_word_analogies"}
 """Tests that pass on some processors only: this one expects that 3CosAdd and 3CosMul answer equally many questions
 right. A text of 300 lines teaches almost none of them."""
@@ -80,6 +91,15 @@ EXPECTED = {
     "test_fasttext.TestFastTextModel.test_persistence": NO_NGRAM,
     "test_fasttext.TestFastTextModel.test_persistence_fromfile": NO_NGRAM,
     "test_fasttext.TestFastTextModel.test_training": NO_NGRAM,
+    "test_doc2vec.TestDoc2VecModel.test_cython_linesentence_readline_after_getting_offsets": OFFSETS,
+    "test_doc2vec.TestDoc2VecModel.test_deterministic_dmc": CONCATENATED,
+    "test_doc2vec.TestDoc2VecModel.test_dmc_hs": CONCATENATED,
+    "test_doc2vec.TestDoc2VecModel.test_dmc_hs_fromfile": CONCATENATED,
+    "test_doc2vec.TestDoc2VecModel.test_dmc_neg": CONCATENATED,
+    "test_doc2vec.TestDoc2VecModel.test_dmc_neg_fromfile": CONCATENATED,
+    "test_doc2vec.TestDoc2VecModel.test_get_offsets_and_start_doctags": OFFSETS,
+    "test_doc2vec.TestDoc2VecModel.test_mixed_tag_types": "expects that whole numbers are no keys of dv.key_to_index",
+    "test_doc2vec.TestDoc2VecModel.test_similarity_unseen_docs": "infers with a model that was never trained: zeros",
 }
 """The tests that fail, as MODULE.CLASS.TEST, and why."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from w2vtrain.leaves.documents.documents import Documents as Documents
     from w2vtrain.leaves.documents.documents import TaggedDocument as TaggedDocument
     from w2vtrain.leaves.gensim.callbacks import CallbackAny2Vec as CallbackAny2Vec
+    from w2vtrain.leaves.gensim.doc2vec import Doc2Vec as Doc2Vec
     from w2vtrain.leaves.gensim.fasttext import FastText as FastText
     from w2vtrain.leaves.gensim.fasttext import load_facebook_model as load_facebook_model
     from w2vtrain.leaves.gensim.fasttext import load_facebook_vectors as load_facebook_vectors
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from w2vtrain.leaves.gensim.line_sentence import LineSentence as LineSentence
     from w2vtrain.leaves.gensim.line_sentence import PathLineSentences as PathLineSentences
     from w2vtrain.leaves.gensim.line_sentence import Text8Corpus as Text8Corpus
+    from w2vtrain.leaves.gensim.tagged_documents import TaggedBrownCorpus as TaggedBrownCorpus
+    from w2vtrain.leaves.gensim.tagged_documents import TaggedLineDocument as TaggedLineDocument
     from w2vtrain.leaves.gensim.word2vec import Word2Vec as Word2Vec
     from w2vtrain.leaves.graphs.walks import Walks as Walks
     from w2vtrain.text.phrase_table import CONNECTOR_WORDS as CONNECTOR_WORDS
@@ -55,10 +58,12 @@ _NAMES = {
     "leaves.graphs.walks": ("Walks",),
     "leaves.documents.documents": ("Documents", "TaggedDocument"),
     "leaves.gensim.word2vec": ("Word2Vec",),
+    "leaves.gensim.doc2vec": ("Doc2Vec",),
     "leaves.gensim.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
     "leaves.gensim.fasttext_vectors": ("FastTextKeyedVectors",),
     "leaves.gensim.callbacks": ("CallbackAny2Vec",),
     "leaves.gensim.line_sentence": ("LineSentence", "PathLineSentences", "Text8Corpus"),
+    "leaves.gensim.tagged_documents": ("TaggedLineDocument", "TaggedBrownCorpus"),
 }
 """The public names of each module."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -18,7 +18,12 @@ _SAME = (
 )  # fmt: skip
 
 SUCCESSORS = {
-    "an argument": {"size": "vector_size", "iter": "epochs", "sentences": "corpus_iterable"},
+    "an argument": {
+        "size": "vector_size",
+        "iter": "epochs",
+        "sentences": "corpus_iterable",
+        "documents": "corpus_iterable",
+    },
     "KeyedVectors": {
         "vocab": "key_to_index, index_to_key, and get_vecattr(key, 'count') for counts",
         "index2word": "index_to_key",
@@ -47,6 +52,7 @@ SUCCESSORS = {
         "load_fasttext_format": "load_facebook_model(path) or, for queries alone, load_facebook_vectors(path)",
         "delete_temporary_training_data": "wv, which is all that queries need",
     },
+    "Doc2Vec": {"docvecs": "dv"},
     "Model": {
         **{name: f"wv.{name}" for name in _SAME if name not in ("most_similar", "vectors")},
         **dict.fromkeys(("train", "build_vocab"), "w2vtrain.continue_training(model, corpus), or w2vtrain.Word2Vec"),
@@ -57,7 +63,7 @@ SUCCESSORS = {
         "load": "w2vtrain.load(path)",
     },
     "w2vtrain": {
-        **dict.fromkeys(("models", "word2vec", "fasttext", "keyedvectors", "callbacks"), _OURS),
+        **dict.fromkeys(("models", "word2vec", "fasttext", "doc2vec", "keyedvectors", "callbacks"), _OURS),
         **{
             name: f"gensim.{name}"
             for name in ("utils", "corpora", "parsing", "matutils", "interfaces", "topic_coherence", "test")
@@ -65,7 +71,6 @@ SUCCESSORS = {
         "downloader": "gensim.downloader, and KeyedVectors.from_gensim for the vectors that it loads",
         "similarities": "gensim.similarities, and model.wv.to_gensim() as its argument",
         "summarization": "gensim 3, which had it",
-        **{name: f"gensim.models.{name}" for name in ("Doc2Vec", "doc2vec")},
         **{name: f"gensim.models.{name}" for name in ("TfidfModel", "LdaModel", "LdaMulticore", "LsiModel")},
         **{name: f"gensim.models.{name}" for name in ("CoherenceModel", "TranslationMatrix")},
         **dict.fromkeys(("Phrases", "Phraser", "phrases", "ENGLISH_CONNECTOR_WORDS"), _PHRASES),

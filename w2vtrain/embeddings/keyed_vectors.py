@@ -673,7 +673,7 @@ class KeyedVectors(KeyedRows):
 
     def similarity_unseen_docs(self, *args: object, **kwargs: object) -> None:
         """Refuse, as gensim does: only a Doc2Vec model can infer the vectors of documents."""
-        raise NotImplementedError("similarity_unseen_docs needs a Doc2Vec model, which w2vtrain does not have")
+        raise NotImplementedError("similarity_unseen_docs is a method of w2vtrain.Doc2Vec, which infers the vectors")
 
     # Scores on evaluation sets.
 

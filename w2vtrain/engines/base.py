@@ -143,7 +143,7 @@ class Engine:
         own = vectors = rows[:, :dim]
         arrays = dict(self.objective.arrays())
         if tags := self.text.tags:
-            vectors, arrays[DOCUMENTS] = own[: -tags.size], own[-tags.size :]
+            vectors, arrays[DOCUMENTS] = np.split(own, [len(own) - tags.size])  # there may be no tag
         if subwords or composes(architecture):
             arrays[INPUT_ROWS], vectors = own, (subwords or architecture).vectors(own)
         if subwords:

@@ -78,9 +78,10 @@ class Inputs:
         """
         if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
+        has_tags = self.encoded is not None and self.encoded.tags is not None
         if isinstance(self.sources, Generator):
             self.sources.check(self, settings)
-        elif architecture_class(settings.architecture).context() != "words":
+        elif architecture_class(settings.architecture).context() != "words" and not has_tags:
             raise ConfigError(
                 f"architecture: {settings.architecture} learns vectors of documents: use --documents, or in Python"
                 " w2vtrain.Documents"

@@ -12,7 +12,9 @@ import pytest
 ROOT = Path(__file__).parents[3]
 SCRIPTS = sorted(path.stem for path in (Path(__file__).parent / "scripts").glob("*.py"))
 QUICK = ("tutorial",)
-IMPORT = re.compile(r"^( *from )gensim\.models(?:\.word2vec|\.callbacks|\.fasttext)?(?= import)", re.MULTILINE)
+IMPORT = re.compile(
+    r"^( *from )gensim\.models(?:\.word2vec|\.callbacks|\.fasttext|\.doc2vec)?(?= import)", re.MULTILINE
+)
 NEEDS = {"phrases": "gensim", "rules": "gensim", "tsne": "sklearn"}
 
 

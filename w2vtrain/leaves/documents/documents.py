@@ -4,7 +4,7 @@ The lines are encoded as any text is, but each sentence ends with the number of 
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -206,10 +206,21 @@ def tagged(document: Any, index: int) -> tuple[Sequence[str], Sequence[Any]]:
 def rows_of(tags: Iterable[Sequence[Any]], words: int) -> tuple[list[str], Tags]:
     """Return the distinct tags, as text, and the rows of each document's, which follow those of `words` words."""
     numbers: dict[str, int] = {}
-    rows, starts = [], [0]
-    for own in tags:
-        rows += [numbers.setdefault(str(tag), len(numbers)) for tag in own]
+    numbered = ([numbers.setdefault(str(tag), len(numbers)) for tag in own] for own in tags)
+    packed = pack(numbered, numbers, words)
+    return list(numbers), packed
+
+
+def pack(numbered: Iterable[Sequence[int]], known: Sized, words: int) -> Tags:
+    """Return the tags of each document, given as numbers of those that are `known` when all were numbered.
+
+    Their rows follow those of `words` words.
+    """
+    rows: list[int] = []
+    starts = [0]
+    for numbers in numbered:
+        rows += numbers
         starts.append(len(rows))
     offsets = np.array(starts, np.int64)
     most = int(np.diff(offsets).max(initial=0))
-    return list(numbers), Tags(offsets, words + np.array(rows, np.int32), len(numbers), most)
+    return Tags(offsets, words + np.array(rows, np.int32), len(known), most)

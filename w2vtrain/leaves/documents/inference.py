@@ -4,7 +4,8 @@ The vector of a text is the same whatever the other texts, their order and the n
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.base import Engine
 from w2vtrain.engines.block_engine import BlockEngine, gather
-from w2vtrain.engines.chunks import Chunks
+from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import Matrices
 from w2vtrain.errors import ConfigError
@@ -29,6 +30,7 @@ from w2vtrain.system.parallel import parallel
 from w2vtrain.text.encoded import Tags, read
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.text.word_table import LEFT_OUT, LINE_END, cut_sentences
 from w2vtrain.training.engine_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.warm_start import WarmStart
 
@@ -37,9 +39,10 @@ BATCH_DOCUMENTS = 64
 
 
 class Inference:
-    """A trained model, ready to infer vectors.
+    """A trained model, ready to infer vectors, one after the other or many at once, in any thread.
 
-    model: it must have been trained on documents, see `Model.documents`. Raise DataError or ConfigError otherwise.
+    model: it must have been trained on documents, see `Model.documents`. Raise DataError or ConfigError otherwise. Its
+    weights are copied at the first call.
     """
 
     def __init__(self, model: Model) -> None:
@@ -49,6 +52,8 @@ class Inference:
         self.vocabulary = Vocabulary(model.words, model.counts)
         if architecture_class(self.settings.architecture).context() == "words":
             raise ConfigError(f"architecture: {self.settings.architecture} learns no vectors of documents")
+        self._engine: Engine | None = None
+        self._turn = threading.Lock()  # calls share the rows of the engine
 
     def vectors(
         self, source: Source, epochs: int | None = None, alpha: float | None = None, min_alpha: float | None = None,
@@ -59,70 +64,100 @@ class Inference:
         epochs, alpha, min_alpha: those of the model by default; the learning rate falls linearly over the epochs. A
         line without known words gets zeros. folder: see `encoded.read`, whose errors are raised.
         """
-        given: dict[str, Any] = {"epochs": epochs, "alpha": alpha, "min_alpha": min_alpha, "threads": threads}
-        settings = replace(self.settings, **{name: value for name, value in given.items() if value is not None})
+        settings = self._with(epochs, alpha, min_alpha, threads)
         with read(source, threads=threads, folder=folder) as counted:
             lines = counted.lines
             ids = counted.encode(self.vocabulary, max_sentence=settings.max_sentence, numbered=True)
-        tokens = np.asarray(ids.tokens)
-        words = np.zeros(lines, np.int64)
+        return self._learned(np.asarray(ids.tokens), lines, settings)
+
+    def vector(
+        self, words: Sequence[str], epochs: int | None = None, alpha: float | None = None,
+        min_alpha: float | None = None,
+    ) -> tuple[NDArray[np.float32], int]:  # fmt: skip
+        """Return the vector of one document, (d,), and its number of known words; the vector is that of `vectors`."""
+        settings, index = self._with(epochs, alpha, min_alpha, threads=1), self.vocabulary.index
+        ids = np.array([*(index.get(word, LEFT_OUT) for word in words), LINE_END], np.int32)
+        tokens, state = np.empty(2 * len(ids), np.int32), np.zeros(5, np.int64)
+        size = cut_sentences(ids, settings.max_sentence, True, tokens, state)
+        vectors, known = self._learned(tokens[:size], 1, settings)
+        return vectors[0], int(known[0])
+
+    def _with(self, epochs: int | None, alpha: float | None, min_alpha: float | None, threads: int) -> Settings:
+        """Return the settings of the model, in which those that are given replace its own."""
+        given: dict[str, Any] = {"epochs": epochs, "alpha": alpha, "min_alpha": min_alpha, "threads": threads}
+        return replace(self.settings, **{name: value for name, value in given.items() if value is not None})
+
+    def _learned(
+        self, tokens: NDArray[np.int32], lines: int, settings: Settings
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return what `vectors` does for documents as ids, in which each sentence ends with the number of its own."""
+        tokens, words, entries = read_only(tokens), *np.zeros((2, lines), np.int64)
         sentences = np.flatnonzero(tokens < 0)
         sizes = np.diff(sentences, prepend=-1) - 1
         np.add.at(words, -2 - tokens[sentences], sizes)
-        entries = np.zeros(lines, np.int64)
         np.add.at(entries, -2 - tokens[sentences], sizes + 1)
         starts = np.concatenate([[0], np.cumsum(entries)])
-        engine = self._engine(settings, tokens, int(sizes.max(initial=1)), lines)
-        rows = engine.matrices()[0][len(self.vocabulary) : len(self.vocabulary) + lines]
-        rows[:, : settings.vector_size] = 0
-        rates = engine.schedule.rate(np.arange(settings.epochs) / settings.epochs)
-        seeds = np.empty(lines, np.int64)
-        seeds_of(tokens, starts, settings.seed, seeds)
-        infer: Any = _infer_windows if isinstance(engine, WindowEngine) else _infer_blocks
-        parts = iter([slice(at, min(at + BATCH_DOCUMENTS, lines)) for at in range(0, lines, BATCH_DOCUMENTS)])
-        turn = threading.Lock()
+        schedule, seeds = schedule_of(settings), np.empty(lines, np.int64)
+        rates = schedule.rate(np.arange(schedule.epochs) / schedule.epochs)
+        seeds_of(tokens, starts, schedule.seed, seeds)
+        parts = [slice(at, min(at + BATCH_DOCUMENTS, lines)) for at in range(0, lines, BATCH_DOCUMENTS)]
+        turn, left = threading.Lock(), iter(parts)
 
         def work(thread: int, _: threading.Event) -> Iterator[None]:
             while True:
                 with turn:
-                    part = next(parts, None)
+                    part = next(left, None)
                 if part is None:
                     return
-                infer(engine, starts, part, rates, seeds, thread)
+                infer(engine, tokens, starts, part, rates, seeds, thread)
                 yield
 
-        with one_thread(), parallel(work, threads, "w2vtrain inference") as done:
-            for _ in done:
-                pass
-        return rows[:, : settings.vector_size].copy(), words
+        with self._turn:
+            engine = self._prepared(lines, settings)
+            is_blas_used = not isinstance(engine, WindowEngine)
+            infer: Any = _infer_blocks if is_blas_used else _infer_windows
+            rows = engine.matrices()[0][len(self.vocabulary) : len(self.vocabulary) + lines, : settings.vector_size]
+            rows[...] = 0
+            threads = schedule.threads if len(parts) > 1 else 0
+            blas = one_thread() if is_blas_used else nullcontext()
+            with blas, parallel(work, threads, "w2vtrain inference") as done:
+                for _ in done:
+                    pass
+            return rows.copy(), words
 
-    def _engine(self, settings: Settings, tokens: NDArray[np.int32], longest: int, lines: int) -> Engine:
-        """Return an engine with the weights of the model, and a row for each line and one more, the sink."""
-        words = len(self.vocabulary)
-        rows = words + np.arange(lines, dtype=np.int32)
-        tags = Tags(np.arange(lines + 1), rows, lines + 1, 1)
-        whole = np.array([0, len(tokens)])
-        text = Chunks(tokens, whole, np.array([len(tokens)]), self.vocabulary.counts, longest, tags)
+    def _prepared(self, lines: int, settings: Settings) -> Engine:
+        """Return the engine, with the weights of the model, a row for each document, and one more, the sink."""
+        engine, schedule, rows = self._engine, schedule_of(settings), len(self.vocabulary) + lines + 1
+        if engine and engine.input_rows >= rows and engine.schedule.threads >= schedule.threads:
+            return engine
+        none, size = np.zeros(1, np.int64), lines + 1
+        tags = Tags(np.arange(size), len(self.vocabulary) + np.arange(lines, dtype=np.int32), size, 1)
+        text = Chunks(np.empty(0, np.int32), none, none[1:], self.vocabulary.counts, settings.max_sentence, tags)
         architecture = architecture_of(settings, self.model.words, self.model.arrays)
         problem, windows = problem_of(settings, self.vocabulary), windows_of(settings, self.vocabulary)
         objective = build(settings.objective, problem, settings.options)
-        engine = make_engine(architecture, objective, problem, text, windows, schedule_of(settings))
+        engine = make_engine(architecture, objective, problem, text, windows, schedule)
         self.start.copy_to(engine, settings)
         if architecture.pairs():  # each context word and tag predicts alone, so that words teach tags nothing
             engine.windows = engine.windows._replace(left=False, right=False)
+        self._engine = engine
         return engine
 
 
-def _infer_windows(engine: WindowEngine, starts: Any, part: slice, rates: Any, seeds: Any, thread: int) -> None:
+def _infer_windows(
+    engine: WindowEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
+) -> None:
     architecture, objective, scratch = engine.workers[thread]
     matrices, still = Matrices(engine.w_in, engine.w_out), padded_rows(1, engine.w_in.shape[1])
     infer_documents(
-        architecture, objective, engine.windows, engine.text.tokens, starts, part.start, part.stop, rates, matrices,
+        architecture, objective, engine.windows, tokens, starts, part.start, part.stop, rates, matrices,
         engine.keep, np.int32(engine.input_rows - 1), still, np.empty_like(scratch.context), seeds, scratch,
     )  # fmt: skip
 
 
-def _infer_blocks(engine: BlockEngine, starts: Any, part: slice, rates: Any, seeds: Any, thread: int) -> None:
+def _infer_blocks(
+    engine: BlockEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
+) -> None:
     layer, work, size = engine.layers[thread], engine.work[thread], engine.schedule.block
     first_row, sink = len(engine.problem.counts), np.int32(engine.input_rows - 1)
     for d in range(part.start, part.stop):
@@ -130,9 +165,7 @@ def _infer_blocks(engine: BlockEngine, starts: Any, part: slice, rates: Any, see
         for epoch, lr in enumerate(rates.tolist() if span[0] < span[1] else ()):
             work.begin(seed, epoch, 0)
             stream = (seed, epoch, 0)
-            for examples in gather(
-                engine.text.tokens, *span, engine.keep, engine.windows, engine.architecture, stream, work
-            ):
+            for examples in gather(tokens, *span, engine.keep, engine.windows, engine.architecture, stream, work):
                 moved = examples._replace(contexts=np.where(examples.contexts < first_row, sink, examples.contexts))
                 for at in range(0, len(examples.targets), size):
                     block = slice(at, at + size)

@@ -4,7 +4,7 @@ Nothing is trained here; word2vec.py has the constructor, training and queries.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from os import PathLike
 from typing import Any
@@ -23,6 +23,7 @@ from w2vtrain.leaves.gensim.word_choice import Pruned, Rule, WordChoice, chosen,
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Source
+from w2vtrain.text.token_lists import Sentences
 from w2vtrain.text.vocabulary import by_count
 
 logger = logging.getLogger(__name__)
@@ -85,18 +86,30 @@ class TrainableVocabulary(WordMatrices):
             self.corpus_count, self.corpus_total_words = count, total
             if keep and len(self.wv) and self._counted:
                 source, counted = self._counted
-                self._read = (sentences if file is None else file, source, self._encode(counted))
+                self._read = (sentences if file is None else file, source, self._encode(source, counted))
         finally:
             del self._is_building
             if self._counted:
                 self._counted[1].close()
             self._counted = None
 
-    def _encode(self, counted: Counted) -> EncodedCorpus | None:
+    def _source(self, sentences: Any, file: Path | None) -> Source:
+        """Return the source for the arguments that name a corpus; see `source_of`."""
+        return source_of(sentences, file)
+
+    def _listed(self, sentences: Any, file: Path | None) -> Iterable[Any]:
+        """Return the same corpus as lists of words."""
+        return LineSentence(file) if file is not None else Listed(sentences)
+
+    def _scanned(self, source: Source, lines: int) -> None:
+        """Take note of what else a corpus has that was read for its words: of sentences, nothing."""
+
+    def _encode(self, source: Source, counted: Counted, numbered: bool = False) -> EncodedCorpus | None:
+        """Return the ids of a corpus that was read, None if it has none of the model's words; see `Counted.encode`."""
         if not counted.token_count:
             return None
         try:
-            return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH)
+            return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH, numbered=numbered)
         except NoKnownWords as error:
             logger.warning("there is nothing to train on: %s", error)
             return None
@@ -129,13 +142,13 @@ class TrainableVocabulary(WordMatrices):
         workers: int | None = None, trim_rule: Rule | None = None,
     ) -> tuple[int, int]:  # fmt: skip
         """Count the words of a corpus, without choosing among them. Return the numbers of words and of sentences."""
-        source: Source = source_of(corpus_iterable, corpus_file)
+        source = self._source(corpus_iterable, corpus_file)
         pruned: Pruned | None = None
         if self.max_vocab_size:  # the counts are made while the corpus is read
-            sentences = LineSentence(corpus_file) if corpus_file is not None else Listed(corpus_iterable)
-            pruned = Pruned(sentences, self.max_vocab_size, trim_rule)
-            source = source_of(pruned, None)
+            pruned = Pruned(self._listed(corpus_iterable, corpus_file), self.max_vocab_size, trim_rule)
+            source = Sentences(pruned)
         counted = read(source, threads=self.threads())
+        self._scanned(source, counted.lines)
         if self._is_building:
             self._counted = source, counted
         else:

@@ -13,6 +13,7 @@ from w2vtrain.errors import InvalidType, InvalidValue, shown
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.leaves.gensim.matrices import Matrices
 from w2vtrain.leaves.gensim.parameters import check
+from w2vtrain.leaves.gensim.saving import base_of
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.vocabulary import by_count
 
@@ -59,14 +60,17 @@ def take_over(model: Any, theirs: Any) -> None:
     do not fit each other.
     """
     wv: Any = getattr(theirs, "wv", None)
-    kind = "FastText" if "bucket" in model.parameters else "Word2Vec"
+    kind = base_of(type(model)).__name__
     if not hasattr(theirs, "hs") or not hasattr(wv, "index_to_key"):
         raise InvalidType(f"expected a {kind} model of gensim 4, got {shown(theirs)}")
     other = f"{type(theirs).__name__} is another model than {kind}"
-    if hasattr(theirs, "dv"):
+    if hasattr(theirs, "dv") and kind != "Doc2Vec":
         raise InvalidType(f"{other}: KeyedVectors.from_gensim(model.wv) takes the vectors of its words")
-    if hasattr(wv, "vectors_ngrams") != (kind == "FastText"):
-        raise InvalidType(f"{other}: use w2vtrain.{'Word2Vec' if kind == 'FastText' else 'FastText'}.from_gensim")
+    if not hasattr(theirs, "dv") and (kind == "Doc2Vec" or hasattr(wv, "vectors_ngrams") != (kind == "FastText")):
+        fit = "FastText" if hasattr(wv, "vectors_ngrams") else "Word2Vec"
+        raise InvalidType(f"{other}: use w2vtrain.{fit}.from_gensim")
+    if getattr(theirs, "dm_concat", 0):
+        raise InvalidValue("a model with dm_concat=1 cannot be trained on; KeyedVectors.from_gensim takes its vectors")
     for name in model.parameters:
         source = wv if name in ("min_n", "max_n", "bucket") else theirs
         if hasattr(source, name):
@@ -77,6 +81,8 @@ def take_over(model: Any, theirs: Any) -> None:
     model.wv.vectors_lockf = np.array(getattr(wv, "vectors_lockf", [1]), np.float32)
     if len(wv):
         _take_words(model, theirs)
+    if kind == "Doc2Vec":
+        _take_tags(model, theirs)
 
 
 def _take_words(model: Any, theirs: Any) -> None:
@@ -103,6 +109,13 @@ def _take_words(model: Any, theirs: Any) -> None:
     nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
     tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
     model.matrices = Matrices(outputs, nodes, order, words, tree)
+
+
+def _take_tags(model: Any, theirs: Any) -> None:
+    """Copy the vectors and attributes of tags, also of whole numbers that no document has."""
+    model.dv = KeyedVectors.of(list(theirs.dv.index_to_key), np.array(theirs.dv.vectors, np.float32))
+    model.dv.expandos.update({name: values.copy() for name, values in theirs.dv.expandos.items()})
+    model.dv.vectors_lockf = np.ones(1, np.float32)
 
 
 def _take_ngrams(wv: Any, theirs: Any) -> None:

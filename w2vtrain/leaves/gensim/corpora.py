@@ -65,10 +65,10 @@ def refuse_iterator(sentences: Any, reread: bool | None) -> None:
 def may_differ(sentences: Any) -> bool:
     """Return whether a corpus may yield other sentences when it is read again, judged by its type.
 
-    Collections, files and gensim's classes do not; an iterator cannot be read again.
+    Collections, files and the classes of gensim and of this folder do not; an iterator cannot be read again.
     """
     same = sentences is None or isinstance(sentences, Collection | Iterator | HasSource)
-    return not same and type(sentences).__module__.partition(".")[0] != "gensim"
+    return not same and not type(sentences).__module__.startswith(("gensim.", "w2vtrain.leaves.gensim."))
 
 
 class Listed:

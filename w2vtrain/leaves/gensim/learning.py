@@ -28,8 +28,8 @@ from w2vtrain.training.trainer import train
 
 logger = logging.getLogger(__name__)
 
-ARCHITECTURES = {(1, 0): "skipgram", (1, 1): "skipgram", (0, 1): "cbow", (0, 0): "cbow-sum"}
-"""The architecture for (sg, cbow_mean)."""
+ARCHITECTURES = {"skipgram": {"sg": 1}, "cbow": {"sg": 0, "cbow_mean": 1}, "cbow-sum": {"sg": 0, "cbow_mean": 0}}
+"""The architectures of words, and the parameters that choose each."""
 OBJECTIVES = {(0, True): "neg", (1, False): "hs", (1, True): "hs-neg"}
 """The objective for (hs, whether negative is more than 0)."""
 SEED_STEP_PER_CALL = 1_000_003
@@ -73,7 +73,11 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
 
 def method_of(model: Any) -> tuple[str, str]:
     """Return the names of the architecture and the objective of a model."""
-    return ARCHITECTURES[(model.sg, model.cbow_mean)], OBJECTIVES[(model.hs, model.negative > 0)]
+    ways: dict[str, dict[str, int]] = model.architectures
+    architecture = next(
+        name for name, way in ways.items() if all(getattr(model, parameter) == way[parameter] for parameter in way)
+    )
+    return architecture, OBJECTIVES[(model.hs, model.negative > 0)]
 
 
 def span(stats: CorpusStats, examples: int | None, words: int | None, done: int) -> tuple[float, float]:
@@ -156,7 +160,7 @@ class Learner:
     def prepare(self, engine: Engine) -> None:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
         assert isinstance(engine, WindowEngine)
-        self.model.matrices.adopt(self.model.wv, engine.weights())
+        self.model.matrices.adopt(self.model.wv, engine.weights(), getattr(self.model, "dv", None))
         if self.model.matrices.tree:
             tree, objective = Hierarchical.of(self.model.matrices.tree), engine.objective
             engine.use(objective._replace(tree=tree) if self.model.negative else tree)

@@ -124,11 +124,15 @@ class LineSentence(_TextFiles):
         return [self.source]
 
     def __iter__(self) -> Iterator[list[str]]:
+        return _sentences(self._pieces(), self.max_sentence_length, self.limit)
+
+    def _pieces(self) -> "Iterator[_Piece]":
+        """Return the lines in pieces."""
         if isinstance(self.source, str | PathLike):
-            return super().__iter__()
+            return _pieces(self._files().read())
         self.source.seek(0)
         lines = (line.decode() if isinstance(line, bytes) else line for line in self.source)
-        return _sentences(((line, True) for line in lines), self.max_sentence_length, self.limit)
+        return ((line, True) for line in lines)
 
     def as_source(self, max_sentence: int = MAX_SENTENCE_LENGTH) -> Source:  # noqa: D102
         return super().as_source(max_sentence) if isinstance(self.source, str | PathLike) else Sentences(self)

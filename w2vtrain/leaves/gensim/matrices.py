@@ -14,7 +14,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.engines.base import Weights
 from w2vtrain.engines.initial_weights import initial_input
 from w2vtrain.errors import InvalidValue
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
+from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.leaves.gensim.claim import Claimable, claiming
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.probability.problem import Problem
@@ -44,14 +44,20 @@ class Matrices:
         self.order: Any = slice(None) if self.is_in_order else order
         self._trained: tuple[Float32, Float32] | None = None  # the trainer's vectors and output vectors of words
         self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
+        self._tags: tuple[KeyedVectors, Float32] | None = None  # of documents: the model's, the trainer's rows
 
-    def adopt(self, wv: Any, weights: Weights) -> None:
-        """Copy the matrices into the trainer's, and become views of them, or remember them for `fetch`."""
+    def adopt(self, wv: Any, weights: Weights, dv: KeyedVectors | None = None) -> None:
+        """Copy the matrices into the trainer's, and become views of them, or remember them for `fetch`.
+
+        dv: the vectors of documents, which become a view, too.
+        """
         output = weights.output  # first the nodes, then the words, as in the objective hs-neg
         split = 0 if self.nodes is None else len(self.nodes)
         self._trained = weights.input, output[split:]
         if INPUT_ROWS in weights.arrays:
             self._rows = weights.arrays[INPUT_ROWS], weights.arrays[NGRAM_BUCKETS]
+        if dv is not None and DOCUMENTS in weights.arrays:
+            self._tags = dv, weights.arrays[DOCUMENTS]
         if self.nodes is not None:
             output[:split] = self.nodes
             self.nodes = output[:split]
@@ -77,10 +83,15 @@ class Matrices:
             words[...] = self.words[self.order]
             if self.is_in_order:
                 self.words = words
+        if self._tags:
+            dv, documents = self._tags
+            if dv.vectors is not documents:
+                documents[...] = dv.vectors
+                dv.vectors = documents
 
     def release(self) -> None:
         """Forget the trainer's matrices, after the last `fetch`."""
-        self._trained = self._rows = None
+        self._trained = self._rows = self._tags = None
 
     def fetch(self, wv: Any) -> None:
         """Make the model's matrices equal to the trainer's; norms that were computed before are dropped."""
@@ -96,6 +107,8 @@ class Matrices:
             if self.words is not None:
                 self.words[self.order] = words
         wv.norms = None
+        if self._tags:
+            self._tags[0].norms = None
 
 
 class WordMatrices(Claimable):

@@ -46,7 +46,7 @@ RANGES = {
     "seed": Range(int, -(2**63), 2**63 - 1),
     "workers": Range(int, 1),
     "epochs": Range(int, 1, 1_000_000),
-    **dict.fromkeys(("sg", "hs", "cbow_mean", "sorted_vocab", "shrink_windows"), Range(int, 0, 1)),
+    **dict.fromkeys(("sg", "hs", "cbow_mean", "sorted_vocab", "shrink_windows", "dbow_words"), Range(int, 0, 1)),
     "negative": Range(int, 0, 1000),
     "ns_exponent": Range(float, -2, 2),
     "min_n": Range(int, 0, 1000),

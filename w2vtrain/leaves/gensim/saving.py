@@ -19,7 +19,7 @@ from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
 from w2vtrain.formats.fasttext_file import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
-from w2vtrain.leaves.gensim.learning import ARCHITECTURES, OBJECTIVES, settings_for
+from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
 from w2vtrain.leaves.gensim.matrices import Matrices
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, check
 from w2vtrain.objectives import build
@@ -179,6 +179,7 @@ def loaded(model: Any, path: str) -> Any:
     outputs, inner = stored.output[nodes:][rows] if noise else None, stored.output[:nodes] if nodes else None
     tree = _tree(stored, size, path) if nodes > 0 else None
     model.matrices = Matrices(outputs, inner, order, list(words), tree)
+    model.take_rest(stored, path)
     return model
 
 
@@ -201,7 +202,7 @@ def _set_parameters(model: Any, stored: Model, path: str) -> None:
     """Set a model's parameters from its record or, if `w2vtrain fit` trained it, from its settings."""
     values = stored.record.get("word2vec")
     if values is None:
-        values = _from_settings(stored.settings, path)
+        values = _from_settings(model, stored.settings, path)
     if not isinstance(values, dict):
         raise NotAModel(f"{path}: the record of the model is invalid")
     values = {"bucket": 0, **values}  # the words of a model that names no n-grams have none
@@ -217,27 +218,30 @@ def _set_parameters(model: Any, stored: Model, path: str) -> None:
         raise NotAModel(f"{path}: {error}") from error
 
 
-def _from_settings(settings: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return the parameters that are equivalent to settings. Raise NotAModel if there are none."""
+def _from_settings(model: Any, settings: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return the parameters of a model that are equivalent to settings. Raise NotAModel if there are none."""
     try:
         checked = asdict(validated(settings))
     except ConfigError as error:
         raise NotAModel(f"{path}: the model's settings: {error}") from error
     kinds = {name: kind for kind, name in OBJECTIVES.items()}
-    ways = {name: way for way, name in ARCHITECTURES.items()}
     objective, architecture, options = (checked[name] for name in ("objective", "architecture", "options"))
     other = [name for name, value in FIXED_SETTINGS.items() if checked[name] != value]
     other += ["tree"] if options.get("tree", "huffman") != "huffman" else []
-    if objective not in kinds or architecture not in ways or other:
+    if objective not in kinds or architecture not in model.architectures or other:
         raise NotAModel(
             f"{path}: {architecture} with {objective}{' and another ' + other[0] if other else ''} is no model of"
-            " Word2Vec; load it with w2vtrain.load_model"
+            f" {base_of(type(model)).__name__}; load it with w2vtrain.load_model"
         )
-    (hs, has_noise), (sg, mean) = kinds[objective], ways[architecture]
+    hs, has_noise = kinds[objective]
     values = {name: checked[name] for name in PARAMETERS if name in settings and name in checked}
     if checked["subwords"]:
         values |= {"min_n": checked["minn"], "max_n": checked["maxn"], "bucket": checked["bucket"]}
-    values |= {"hs": hs, "sg": sg, "cbow_mean": mean, "negative": options.get("negative", 5) if has_noise else 0}
+    values |= {
+        **model.architectures[architecture],
+        "hs": hs,
+        "negative": options.get("negative", 5) if has_noise else 0,
+    }
     if checked["alpha"] is not None:
         values["min_alpha_yet_reached"] = checked["alpha"]
     return {**values, "ns_exponent": options.get("ns_exponent", 0.75)}

@@ -11,14 +11,15 @@ from typing import Any, NoReturn, Self
 
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import InvalidType, NoSentences, shown
+from w2vtrain.formats.model_file import DOCUMENTS
 from w2vtrain.gensim_names import refuse_arguments, with_successors
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import Path, TrainableVocabulary
 from w2vtrain.leaves.gensim.callbacks import call
 from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.conversion import take_over
-from w2vtrain.leaves.gensim.corpora import may_differ, refuse_iterator, repeats, source_of
-from w2vtrain.leaves.gensim.learning import Learner, TrainCall, refuse_totals
+from w2vtrain.leaves.gensim.corpora import may_differ, refuse_iterator, repeats
+from w2vtrain.leaves.gensim.learning import ARCHITECTURES, Learner, TrainCall, refuse_totals
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
 from w2vtrain.leaves.gensim.scoring import Predictions
 from w2vtrain.leaves.gensim.word_choice import Rule
@@ -107,6 +108,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
     load = saving.OnClass()
     parameters: tuple[str, ...] = PARAMETERS
+    architectures = ARCHITECTURES
 
     def subword_settings(self) -> dict[str, Any]:
         """Return the settings that a model with subwords has besides: none."""
@@ -167,17 +169,17 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
         Parameters
         ----------
-        model : gensim.models.Word2Vec or, for `FastText`, gensim.models.FastText
+        model : gensim.models.Word2Vec or, for `FastText` and `Doc2Vec`, gensim's class of that name
             The model to convert, of gensim 4; it is not changed, and nothing is shared with it.
 
         Returns
         -------
-        Word2Vec or FastText
+        Word2Vec, FastText or Doc2Vec
 
         Raises
         ------
         TypeError
-            If `model` is something else, such as a Doc2Vec model, or has words that are not strings.
+            If `model` is of another class, or has words that are not strings.
         ValueError
             If a setting is out of range, or the parts of the model do not fit each other.
 
@@ -212,6 +214,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         reread = self.reread if reread is None else reread
         refuse_iterator(corpus_iterable, reread)
         check(self)
+        self._source(corpus_iterable, corpus_file)  # raises TypeError; nothing is read yet
         refuse_totals(total_examples, total_words, epochs)
         if self.matrices is None or not len(self.wv):
             raise RuntimeError(self._emptied or NO_VOCABULARY)
@@ -259,10 +262,10 @@ class Word2Vec(TrainableVocabulary, Predictions):
             (_, source, encoded), self._read = self._read, None  # it may be different when it is read again
             tokens = encoded.stats.token_count if encoded else 0
         else:
-            source, encoded, tokens = source_of(sentences, file), None, 0
+            source, encoded, tokens = self._source(sentences, file), None, 0
             try:
                 with read(source, threads=self.threads()) as counted:
-                    encoded, tokens = self._encode(counted), counted.token_count
+                    encoded, tokens = self._encode(source, counted), counted.token_count
             except NoSentences:
                 if not repeats(sentences):  # a generator may have been read before
                     raise
@@ -273,6 +276,11 @@ class Word2Vec(TrainableVocabulary, Predictions):
     def to_model(self) -> Model:
         """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""
         return saving.as_model(self)
+
+    def take_rest(self, stored: Model, path: str) -> None:
+        """Take over what else a file has besides words: nothing. Raise NotAModel for a model of documents."""
+        if DOCUMENTS in stored.arrays:
+            raise saving.NotAModel(f"{path}: a model of documents: load it with w2vtrain.Doc2Vec.load")
 
     def get_latest_training_loss(self) -> float:
         """Return the sum of the losses of all examples so far in the most recent call to `train`, in float64."""

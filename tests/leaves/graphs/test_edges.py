@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas
+import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -228,6 +229,17 @@ def test_objects_that_are_no_graphs_are_refused():
             Walks(mistake)
     with pytest.raises(DataError, match="2 x 3"):
         Walks(csr_matrix(np.ones((2, 3))))
+    with pytest.raises(DataError, match="a matrix of 3: a graph has as many rows as columns"):
+        Walks(coo_array(np.array([1, 0, 2])))
+    with pytest.raises(DataError, match="weights are not real numbers"):
+        Walks(csr_matrix([[0, 1j], [1, 0]]))
+    for weight in ("heavy", [1]):
+        with pytest.raises(DataError, match="weights are not real numbers"):
+            Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [weight]}))
+    for library in (pandas, polars):
+        for names in (["a", None], [1, None]):
+            with pytest.raises(DataError, match="row 1 has no target"):
+                Walks(library.DataFrame({"source": ["a", "b"], "target": names}))
     with pytest.raises(DataError, match="the edge of '0' and '1' has the weight -1: weights must be positive"):
         Walks(csr_matrix([[0, -1], [1, 0]]))
     with pytest.raises(DataError, match="has the weight nan"):

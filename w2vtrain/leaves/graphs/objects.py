@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InvalidType, shown
 from w2vtrain.leaves.graphs.graph import Graph
@@ -51,19 +52,20 @@ def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = No
 
 
 def _of_matrix(matrix: Any, names: Sequence[str] | None) -> Graph:
-    rows, columns = matrix.shape
-    if rows != columns or len(names if names is not None else range(rows)) != rows:
-        raise DataError(f"a matrix of {rows:,} x {columns:,}: a graph has as many rows as columns, and as many names")
+    rows, *columns = matrix.shape
+    if columns != [rows] or len(names if names is not None else range(rows)) != rows:
+        shape = " x ".join(f"{size:,}" for size in matrix.shape)
+        raise DataError(f"a matrix of {shape}: a graph has as many rows as columns, and as many names")
     known = np.flatnonzero(matrix.data)
     labels = map(str, range(rows) if names is None else names)
-    weights = np.asarray(matrix.data, np.float64)[known]
+    weights = _numbers(matrix.data)[known]
     return Graph.of(list(labels), matrix.row[known], matrix.col[known], weights, directed=True)
 
 
 def _of_igraph(graph: Any) -> Graph:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     ends = np.array(graph.get_edgelist(), np.int32).reshape(-1, 2)
-    weights = np.array(graph.es["weight"], np.float64) if "weight" in graph.es.attributes() else None
+    weights = _numbers(graph.es["weight"]) if "weight" in graph.es.attributes() else None
     return Graph.of(list(map(str, names)), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
 
 
@@ -71,7 +73,7 @@ def _of_networkx(graph: Any) -> Graph:
     numbers = {node: number for number, node in enumerate(graph.nodes)}
     edges = list(graph.edges(data="weight", default=1))
     ends = np.array([(numbers[a], numbers[b]) for a, b, _ in edges], np.int32).reshape(-1, 2)
-    weights = np.array([weight for *_, weight in edges], np.float64)
+    weights = _numbers([weight for *_, weight in edges])
     return Graph.of(list(map(str, numbers)), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
 
 
@@ -83,7 +85,20 @@ def _of_frame(frame: Any, directed: bool) -> Graph:
             f"a frame with the columns {shown(given)}: an edge has the columns source and target, and perhaps weight"
         )
     first, second, *rest = (np.asarray(frame[name]) for name in columns)
+    for name in columns[:2]:
+        missing = frame[name].isna() if hasattr(frame[name], "isna") else frame[name].is_null()
+        if missing.any():
+            raise DataError(f"row {np.asarray(missing).argmax():,} has no {name}: leave out rows that are not edges")
     names, places = np.unique(np.concatenate([first, second]).astype(str), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
-    weights = np.asarray(rest[0], np.float64) if rest else None
+    weights = _numbers(rest[0]) if rest else None
     return Graph.of(names.tolist(), ends[0], ends[1], weights, directed)
+
+
+def _numbers(weights: Any) -> NDArray[np.float64]:
+    """Return weights as numbers. Raise DataError for those that are none; text such as "2.5" is."""
+    given = np.asarray(weights)
+    try:
+        return given.astype(np.float64) if given.dtype.kind != "c" else np.array(given.tolist(), np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights are not real numbers: {error}") from None

@@ -88,8 +88,6 @@ def fit(
             values["output"] = _free_name()
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
-    if dry_run and values["graph"]:
-        raise click.UsageError("--dry-run measures text: leave out --graph, or dry-run the text that `walks` prints")
     if dry_run and values["distributed"]:
         raise click.UsageError("--dry-run measures one machine: leave out --distributed")
     flags = given(values, TRAINING)

@@ -107,7 +107,12 @@ class Generated(EncodedCorpus):
 
 @runtime_checkable
 class Generator(Protocol):
-    """A source that has its ids generated. As any source, it can also be read as text."""
+    """A source that has its ids generated. As any source, it can also be read as text.
+
+    rate_factor: what the default learning rate for text is multiplied with.
+    """
+
+    rate_factor: float
 
     def generated(self, settings: Settings) -> Generated:
         """Return the corpus, and its vocabulary with expected counts. Raise ConfigError for settings without effect."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from w2vtrain.architectures import architectures
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_kernel import Windows, reach_of, read_sentence
 from w2vtrain.objectives import objective_class
@@ -28,6 +29,8 @@ from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.run_files import run_config
 from w2vtrain.training.state import Saved, State
 
+OF_WORDS = [name for name, cls in architectures().items() if cls.context() == "words"]
+"""Architectures that need no documents."""
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])
 """The counts of a small vocabulary."""
@@ -264,12 +267,16 @@ def drawn(sentences, keep, windows, stream, objective=None):
     return found
 
 
-def train(architecture, objective, sentences, keep, windows, rows, output, lr, stream, bias=False):
-    """Train on one chunk, with what the window engine draws for it. Return (loss, examples)."""
+def train(architecture, objective, sentences, keep, windows, rows, output, lr, stream, bias=False, tags=None):
+    """Train on one chunk, with what the window engine draws for it. Return (loss, examples).
+
+    tags: the rows of the tags of each sentence's document, if sentences belong to documents.
+    """
     loss = count = 0
-    for words, reaches, candidates in drawn(sentences, keep, windows, stream, objective.objective):
+    sentences_drawn = drawn(sentences, keep, windows, stream, objective.objective)
+    for (words, reaches, candidates), own in zip(sentences_drawn, tags or [[]] * len(sentences), strict=True):
         for (_, context, left, _), found in zip(contexts(words, windows, reaches), candidates, strict=True):
-            part = learn_window(architecture, objective, (context, left), found, rows, output, lr, bias)
+            part = learn_window(architecture, objective, (context + own, left), found, rows, output, lr, bias)
             loss, count = loss + part[0], count + part[1]
     return loss, count
 
@@ -282,16 +289,18 @@ def contexts(words, windows, reaches):
         yield words[t], before + after, len(before), words[t - 1] if t else -1
 
 
-def examples(sentences, keep, windows, architecture, stream):
-    """Return all examples of a chunk in the order of the block engine.
+def examples(sentences, keep, windows, architecture, stream, tags=None):
+    """Return all examples of a chunk in the order of the block engine. tags: see `train`.
 
     Each is (target, context words, how many come before the target, number, word before the target or -1).
     """
     return [
-        (target, context, left, number, before)
-        for words, reaches, _ in drawn(sentences, keep, windows, stream)
+        (target, context + own, left, number, before)
+        for (words, reaches, _), own in zip(
+            drawn(sentences, keep, windows, stream), tags or [[]] * len(sentences), strict=True
+        )
         for target, context, left, before in contexts(words, windows, reaches)
-        for number, _ in parts(architecture, context, left)
+        for number, _ in parts(architecture, context + own, left)
     ]
 
 
@@ -344,7 +353,7 @@ def trained(engine, text, schedule):
 
 
 def stopping(epoch):
-    """Return what takes the place of `commands.run.train`, and stops the run after an epoch, as a signal would."""
+    """Return what takes the place of `commands.fit_run.train`, and stops the run after an epoch, as a signal would."""
 
     def train(plan, run, *, events, **more):
         stop = Events(epoch=lambda done, _: setattr(run, "stop_requested", done.epoch == epoch))

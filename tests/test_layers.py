@@ -45,6 +45,7 @@ ORDER = [
     "leaves.compare",
     "leaves.pictures",
     "leaves.graphs",
+    "leaves.documents",
     "leaves.gensim",
     "cli",
     "__main__",

@@ -27,7 +27,7 @@ OTHERS = {"gensim": "(import|from) gensim", "annoy": "annoy", "wefe": "from wefe
 SIMILAR = {
     "docs/index.md", "docs/start.md", "docs/guides/batch-jobs.md", "docs/how-word2vec-learns.md",
     "docs/guides/evaluation.md", "docs/guides/pictures.md", "docs/guides/language-models.md", "docs/fasttext.md",
-    "docs/objectives.md", "docs/guides/graphs.md", "docs/guides/large-corpora.md",
+    "docs/objectives.md", "docs/guides/graphs.md", "docs/guides/documents.md", "docs/guides/large-corpora.md",
     "docs/guides/sessions.md", "docs/guides/data.md", "docs/guides/resuming.md",
     "docs/guides/phrases.md", "docs/guides/report.md", "docs/guides/taking-vectors-along.md",
 }  # fmt: skip

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from w2vtrain.formats.vectors import write_vectors as write_vectors
     from w2vtrain.leaves.compare.architecture_checks import check_architecture as check_architecture
     from w2vtrain.leaves.compare.objective_checks import check_objective as check_objective
+    from w2vtrain.leaves.documents.documents import Documents as Documents
+    from w2vtrain.leaves.documents.documents import TaggedDocument as TaggedDocument
     from w2vtrain.leaves.gensim.callbacks import CallbackAny2Vec as CallbackAny2Vec
     from w2vtrain.leaves.gensim.fasttext import FastText as FastText
     from w2vtrain.leaves.gensim.fasttext import load_facebook_model as load_facebook_model
@@ -51,6 +53,7 @@ _NAMES = {
     "embeddings.model": ("Model", "load", "load_model", "save_model"),
     "formats.vectors": ("Vectors", "read_vectors", "write_vectors"),
     "leaves.graphs.walks": ("Walks",),
+    "leaves.documents.documents": ("Documents", "TaggedDocument"),
     "leaves.gensim.word2vec": ("Word2Vec",),
     "leaves.gensim.fasttext": ("FastText", "load_facebook_model", "load_facebook_vectors", "save_facebook_model"),
     "leaves.gensim.fasttext_vectors": ("FastTextKeyedVectors",),

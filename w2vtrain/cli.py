@@ -29,6 +29,7 @@ COMMANDS = {
         "analogy": ("commands.query:analogy", "Print the words nearest to king - man + woman."),
         "similarity": ("commands.query:similarity", "Print the cosine of two words."),
         "vector": ("commands.query:vector", "Print the vector of a word, a sentence or n-grams."),
+        "infer": ("leaves.documents.infer_command:infer", "Write the vectors of new documents."),
     },
     "Evaluate": {
         "eval": ("commands.evaluate:evaluate", "Score vectors on analogies, word similarity and more."),

@@ -1,8 +1,8 @@
 """What the core asks of leaves, by name: a leaf is imported when it is used.
 
 A leaf is a folder that imports the core, and without which all else works: readers of tables, several processes,
-comparisons and checks, pictures, graphs, gensim's interface, writers for other programs. Only this table, that of the
-commands in cli.py and that of the public names in `__init__` name leaves.
+comparisons and checks, pictures, graphs, documents, gensim's interface, writers for other programs. Only this table,
+that of the commands in cli.py and that of the public names in `__init__` name leaves.
 """
 
 from importlib import import_module
@@ -24,6 +24,7 @@ LEAVES = {
     "architecture checks": "w2vtrain.leaves.compare.architecture_checks",
     "comparisons": "w2vtrain.leaves.compare.comparison",
     "graphs": "w2vtrain.leaves.graphs.walks",
+    "documents": "w2vtrain.leaves.documents.documents",
     "gensim": "w2vtrain.leaves.gensim.conversion",
 }
 TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")

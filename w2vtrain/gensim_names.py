@@ -66,7 +66,6 @@ SUCCESSORS = {
         "similarities": "gensim.similarities, and model.wv.to_gensim() as its argument",
         "summarization": "gensim 3, which had it",
         **{name: f"gensim.models.{name}" for name in ("Doc2Vec", "doc2vec")},
-        "TaggedDocument": "gensim.models.doc2vec.TaggedDocument",
         **{name: f"gensim.models.{name}" for name in ("TfidfModel", "LdaModel", "LdaMulticore", "LsiModel")},
         **{name: f"gensim.models.{name}" for name in ("CoherenceModel", "TranslationMatrix")},
         **dict.fromkeys(("Phrases", "Phraser", "phrases", "ENGLISH_CONNECTOR_WORDS"), _PHRASES),

@@ -23,7 +23,7 @@ RESERVED = ("contract",)
 """Modules in a registry's folder that are not members."""
 
 
-RESERVED_ARRAYS = frozenset({"input", "output", "bias", "input_rows"})
+RESERVED_ARRAYS = frozenset({"input", "output", "bias", "input_rows", "documents", "document_tags"})
 """Array names that models and checkpoints reserve; a member's own arrays must use other names."""
 
 

@@ -69,6 +69,6 @@ def test_the_options_of_compare_alone_come_first_in_its_help():
 def test_the_examples_of_fit_can_be_parsed():
     fit = cli.commands["fit"]
     lines = re.findall(r"^ *w2vtrain fit (.*)$", run("fit", "--help"), re.M)
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         assert fit.make_context("fit", line.split()).params["output"]

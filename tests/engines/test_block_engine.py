@@ -9,7 +9,7 @@ import reference
 from reference import chunks, problem_of, schedule_of, topics, trained
 
 from w2vtrain import objectives
-from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.block_engine import BlockEngine
@@ -108,7 +108,7 @@ def train_naively(found, architecture, rows, output, bias, lr, size):
 
 @pytest.mark.parametrize("block_size", [1, 7, 100_000])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("model", architectures())
+@pytest.mark.parametrize("model", reference.OF_WORDS)
 def test_engine_agrees_with_the_naive_trainer(rng, model, bias, block_size):
     """Compare a softmax: chunks are learned in the given order, with their own random streams and learning rates."""
     sentences, text = corpus(rng)

@@ -9,7 +9,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.engines.block_engine import Examples, InputLayer, gather
 from w2vtrain.engines.chunks import read_only
@@ -21,7 +21,7 @@ SIZE, DIM = 7, 5
 WORK = Workspace()  # shared by all tests: what an earlier call left there must not matter
 KEEPS = {"all": np.full(SIZE, 2**32 - 1, np.uint32), "some": np.linspace(0, 2**32 - 1, SIZE).astype(np.uint32)}
 
-NAMES = list(architectures())
+NAMES = reference.OF_WORDS
 ARCHITECTURES = {name: architecture_class(name).build(Layout(4, DIM, DIM), {}) for name in NAMES}
 REFERENCES = {name: reference.implementation_of("architectures", name) for name in NAMES}
 

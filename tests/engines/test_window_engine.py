@@ -12,7 +12,7 @@ from scipy import stats
 
 from w2vtrain import objectives
 from w2vtrain.api import train
-from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.architectures.skipgram import SkipGram
 from w2vtrain.engines.chunks import read_only
@@ -39,7 +39,7 @@ COLUMNS = (0, 1, 3, 4, 7, 8, 15, 16, 18)
 """Columns at the ends of the kernels' vectors, of 4, 8 or 16 numbers, and of a row."""
 COUNTS = 1000 // np.arange(1, SIZE + 1)
 WINDOWS = [name for name in objectives.objectives() if objectives.engine_of(name) == "windows"]
-MODELS = list(architectures())
+MODELS = reference.OF_WORDS
 VARIANTS = {
     "hs-neg": [{"negative": 7, "pool": 8}],
     "nce": [

@@ -82,6 +82,11 @@ class Architecture(Protocol):
         return False
 
     @staticmethod
+    def context() -> str:
+        """Return what predicts a target: "words" around it, the "tags" of its document, or "words and tags"."""
+        return "words"
+
+    @staticmethod
     def like() -> str:
         """Return the shipped architecture whose defaults are used if an objective has no defaults for this one."""
         return "cbow-corrected"
@@ -179,6 +184,10 @@ def verify(module: Any, subject: str) -> None:
     if cls.like() not in TUNED_ARCHITECTURES:
         choices = ", ".join(TUNED_ARCHITECTURES)
         raise breach(cls, subject, f"returns {shown(cls.like())} from like; choose one of {choices}")
+    if cls.context() not in ("words", "tags", "words and tags"):
+        raise breach(
+            cls, subject, f"returns {shown(cls.context())} from context; choose words, tags, or words and tags"
+        )
     blend = cls.blend()
     if not isinstance(blend, Blend) or not 0 <= blend.share <= 1:
         raise breach(cls, subject, f"returns {shown(blend)} from blend; it must be a Blend of share 0 to 1")

@@ -19,10 +19,10 @@ from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
 INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
-GRAPHS = "Graphs (with --graph)"
+GRAPHS, DOCUMENTS = "Graphs (with --graph)", "Documents (with --documents)"
 OWN = "Options"
 """The section of options that are declared without one, those of a single command."""
-SECTIONS = (OWN, INPUT, GRAPHS, OUTPUTS, MODEL, WORDS, TRAINING, RUN, RANKS, MESSAGES)
+SECTIONS = (OWN, INPUT, GRAPHS, DOCUMENTS, OUTPUTS, MODEL, WORDS, TRAINING, RUN, RANKS, MESSAGES)
 """The sections of a help in their order."""
 FOR_FILES = ("info", "all", "map")
 """Commands of groups, to which a message refers if a file is named in place of a command."""

@@ -165,6 +165,7 @@ def export(
     The run may still be training and is not affected. The corpus is not needed.
     """
     with imports():
+        from w2vtrain.architectures import architecture_class
         from w2vtrain.commands.fit_plan import check_export
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.training.checkpoint_vectors import exported_from, newest, settings_of, vocabulary_of
@@ -176,6 +177,8 @@ def export(
     Named(**named).allow()
     config = run_config(folder)
     settings = settings_of(folder, config)
+    if architecture_class(settings.architecture).context() != "words":
+        raise UsageError(f"{run}: vectors of documents are written when the run ends: w2vtrain resume {run}")
     if export == "auto":
         export = chosen_for(config.request)
     if not is_code(settings.objective):  # which is not run: input vectors are written unless others are requested

@@ -78,6 +78,7 @@ def fit(
       w2vtrain fit corpus/ -o vectors.bin --architecture cbow --vector-size 200 --epochs 10
       w2vtrain fit articles.txt.gz -o hs.txt --objective hs --tokenizer simple --save-model hs.safetensors
       w2vtrain fit --graph edges.tsv -o nodes.txt --sample 0 --q 0.5
+      w2vtrain fit --documents reviews.txt -o documents.txt --save-model reviews.safetensors
     """
     if not values["print_config"]:
         if not corpus:
@@ -88,6 +89,8 @@ def fit(
             values["output"] = _free_name()
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
+    if dry_run and values["documents"]:
+        raise click.UsageError("--dry-run measures the vectors of words: leave out --documents")
     if dry_run and values["distributed"]:
         raise click.UsageError("--dry-run measures one machine: leave out --distributed")
     flags = given(values, TRAINING)

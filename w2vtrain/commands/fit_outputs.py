@@ -15,7 +15,7 @@ from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.base import Weights
 from w2vtrain.errors import OutputError
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
-from w2vtrain.formats.model_file import choose_vectors
+from w2vtrain.formats.model_file import DOCUMENTS, choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
 from w2vtrain.system.files import STDOUT, answering, check_writable, sweep, write_json
@@ -109,14 +109,16 @@ def write_results(
         return request.force or run.owns(file)
 
     def write_output(file: str, force: bool) -> None:
-        if chosen.is_model:
+        if chosen.is_model and file == request.output:
             save_as(chosen.form, file, model, force, claim)
             return
         vectors = exported(model.input, model.output, export, share, file)
-        if kept:
+        if request.documents and file == request.output:
+            chosen.write(*model.documents, owned, claim)
+        elif kept:
             chosen.write(*kept.with_others(model.words, vectors), owned, claim)
         else:
-            chosen.write(model.words, vectors, owned, claim, model.counts)
+            outputs[file].write(model.words, vectors, owned, claim, model.counts)
 
     def write_rows(file: str, force: bool) -> None:
         counts = model.counts if rows == len(model.words) else None
@@ -125,6 +127,7 @@ def write_results(
     writers: dict[str | None, Callable[[str, bool], None]] = {  # None: outputs that were not requested
         request.output: write_output,
         request.save_output_vectors: write_rows,
+        request.save_word_vectors: write_output,
         request.save_model: lambda file, force: save_model(file, model, force, claim),
         request.save_vocab: lambda file, force: Vocabulary(model.words, model.counts).save(file, force, claim),
         request.record: lambda file, force: write_json(file, record, force, claim),
@@ -151,8 +154,10 @@ def results_bytes(
     def vectors(output: Output, count: int) -> int:
         return whole if output.is_model else round(output.estimated_size(words, weights.input) * count / len(words))
 
-    counts = (len(words) + (len(kept.words) if kept else 0), rows)
-    sizes = {output.path: vectors(output, count) for output, count in zip(request.vectors, counts, strict=False)}
+    documents = len(weights.arrays.get(DOCUMENTS, ()))
+    counts = {request.output: documents or len(words) + (len(kept.words) if kept else 0)}
+    counts |= {file: rows for file in (request.save_output_vectors,) if file}
+    sizes = {output.path: vectors(output, counts.get(output.path, len(words))) for output in request.vectors}
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
     sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
     return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit_outputs import results_bytes
 from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder, is_stream
 from w2vtrain.commands.input_files import check_different, check_outside
@@ -81,6 +82,9 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
+    if request.documents and origins["architecture"] == "default":
+        asked = replace(asked, architecture="pv-dbow")
+        origins["architecture"] = "--documents"
     known = request.origins or origins  # a run folder has those of its command
     grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default" and not request.graph
     sources = sources_of(request)
@@ -106,10 +110,17 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
 
 
 def sources_of(request: FitRequest) -> Sources:
-    """Return what is read: text, or with --graph, random walks over a graph.
+    """Return what is read: text, or with --graph, random walks over a graph, or with --documents, documents.
 
-    Raise UsageError for options that have no effect with or without --graph.
+    Raise UsageError for options that have no effect with or without these.
     """
+    if request.documents:
+        if request.graph:
+            raise UsageError("documents: a graph has none; leave out --graph or --documents")
+        return leaf("documents").Documents(request.sources, request.tag)  # type: ignore[no-any-return]
+    for name in ("tag", "save_word_vectors"):
+        if getattr(request, name) is not None:
+            raise UsageError(f"{option(name)}: has no effect without --documents")
     if request.graph and request.read_vocab:
         raise UsageError("read-vocab: with --graph, the words are the nodes of the graph; leave out --read-vocab")
     if not request.graph:
@@ -205,6 +216,8 @@ def check_start(request: FitRequest, start: "WarmStart | None") -> None:
 
 def check_ranks(request: FitRequest, start: "WarmStart | None") -> None:
     """Raise UsageError or ConfigError for what several ranks cannot do: write to a stream, or add words to a model."""
+    if request.documents:
+        raise ConfigError("distributed: vectors of documents are trained by one process; leave out --distributed")
     if request.grow_vocabulary and start and start.model:
         raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
     for file in filter(is_stream, request.results):
@@ -263,6 +276,17 @@ def check_export(export: Export, settings: Settings) -> None:
         )
 
 
+def check_documents(request: FitRequest, settings: Settings) -> None:
+    """Raise UsageError if a file cannot have the vectors of documents, or vectors of words are not trained."""
+    if request.documents and request.vectors[0].form == FASTTEXT:
+        raise UsageError(f"{request.output}: fastText's format has no vectors of documents; choose another")
+    if request.save_word_vectors and architecture_class(settings.architecture).context() == "tags":
+        raise UsageError(
+            f"save-word-vectors: {settings.architecture} trains no vectors of words: use pv-dbow-words or pv-dm, or"
+            " --save-output-vectors"
+        )
+
+
 def check_results(request: FitRequest, settings: Settings) -> None:
     """Raise ConfigError or UsageError for results that the objective does not have, and for unknown suffixes.
 
@@ -276,6 +300,7 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     others = ((request.save_vocab, True), (request.save_model, False), (request.log_json, False))
     check_all(
         check_rows, partial(check_export, request.export, settings), partial(check_formats, request),
+        partial(check_documents, request, settings),
         *(partial(check_suffix, file, compressible) for file, compressible in others if file),
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.click_classes import GRAPHS, INPUT, MESSAGES, OUTPUTS, RANKS, RUN
+from w2vtrain.commands.click_classes import DOCUMENTS, GRAPHS, INPUT, MESSAGES, OUTPUTS, RANKS, RUN
 from w2vtrain.commands.options import (
     OUTPUT,
     WALKS,
@@ -143,6 +143,28 @@ class FitRequest:
         ),
         Role.LEARNED,
     )  # fmt: skip
+    documents: bool = argument(
+        declared(
+            DOCUMENTS, "--documents", is_flag=True,
+            help="Learn a vector for each document: a line of CORPUS, or a row of a table. The output has the vectors"
+            " of documents, by line number. Default architecture: pv-dbow.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    tag: str | None = argument(
+        declared(
+            DOCUMENTS, "--tag", metavar="COLUMN",
+            help="With --column: the column that names each row's document; rows of one name share a vector.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    save_word_vectors: str | None = argument(
+        declared(
+            DOCUMENTS, "--save-word-vectors", metavar="FILE",
+            help="Also write the vectors of words, if they are trained.",
+        ),
+        Role.FILE,
+    )  # fmt: skip
     directed: bool = argument(WALKS["directed"], Role.LEARNED)
     walk_length: int | None = argument(WALKS["walk_length"], Role.LEARNED)
     walks: int | None = argument(WALKS["walks"], Role.LEARNED)
@@ -219,14 +241,14 @@ class FitRequest:
 
     @cached_property
     def vectors(self) -> "list[Output]":
-        """The output of the vectors, and that of the output vectors if they are to be saved.
+        """The output of the vectors, and those of output vectors and of words beside documents, if these are saved.
 
-        The latter have the format of their suffix if --format names one of models. Raise the errors of `format_of`.
+        These have the format of their suffix if --format names one of models. Raise the errors of `format_of`.
         """
         from w2vtrain.formats.vectors import Output, format_of
 
         outputs = [Output(self.output, format_of(self.output, self.format_, models=True), self.dtype)]
-        if file := self.save_output_vectors:
+        for file in filter(None, (self.save_output_vectors, self.save_word_vectors)):
             form = format_of(file, None if self.format_ in MODELS else self.format_)
             outputs.append(Output(file, form, self.dtype))
         return outputs

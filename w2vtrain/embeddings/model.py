@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.model_text import html, summary
 from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
 from w2vtrain.formats.fasttext_file import write_parts
-from w2vtrain.formats.model_file import MODEL_TENSORS, ModelParts, check_parts
-from w2vtrain.formats.safetensors import encode_words, write_safetensors
+from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS, MODEL_TENSORS, ModelParts, check_parts
+from w2vtrain.formats.safetensors import decode_words, encode_words, write_safetensors
 from w2vtrain.formats.sniff import MODEL_READERS, readers, sniff
 from w2vtrain.gensim_names import with_successors
 from w2vtrain.system.files import Claim
@@ -52,6 +52,8 @@ class Model(ModelParts):
 
     wv : KeyedVectors
         The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors.
+    dv : KeyedVectors
+        The vectors of documents, if the model was trained on `Documents`.
 
     Notes
     -----
@@ -95,6 +97,24 @@ class Model(ModelParts):
         from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 
         return KeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
+
+    @property
+    def documents(self) -> tuple[list[str], NDArray[np.float32]]:
+        """The tags of documents and their vectors (T, d). Raise DataError if the model has none, or is damaged."""
+        rows, letters = self.arrays.get(DOCUMENTS), self.arrays.get(DOCUMENT_TAGS)
+        if rows is None or letters is None:
+            raise DataError("the model has no vectors of documents: train it with --documents or w2vtrain.Documents")
+        tags = decode_words(letters.tobytes(), "the model's tags of documents")
+        if rows.shape != (len(tags), self.input.shape[1]) or rows.dtype != np.float32:
+            raise DataError(f"the model is damaged: it has {len(tags):,} tags and documents of shape {rows.shape}")
+        return tags, rows
+
+    @cached_property
+    def dv(self) -> "KeyedVectors":
+        """The vectors of documents by tag, with gensim's queries. They share memory with the model."""
+        from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+
+        return KeyedVectors.of(*self.documents)
 
     def most_similar(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.architectures.contract import composes
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.schedule import Schedule
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
+from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.subsampling import keep_thresholds
@@ -72,6 +72,8 @@ class Engine:
     def __post_init__(self) -> None:
         self.keep = keep_thresholds(self.text.counts, self.schedule.sample)
         self.input_rows = (self.subwords or self.architecture).input_rows(len(self.problem.counts))
+        if tags := self.text.tags:
+            self.windows, self.input_rows = self.windows._replace(tags=tags), self.input_rows + tags.size
         self.locked: tuple[np.ndarray, np.ndarray] | None = None  # the place of each row among the values, or -1
 
     def lock_rows(self, rows: np.ndarray) -> None:
@@ -134,12 +136,14 @@ class Engine:
         """Return views of the current weights, without the padding of rows.
 
         If the input rows are not the word vectors themselves, the word vectors are computed, and the rows are included
-        as "input_rows", with the buckets of n-grams as "ngram_buckets".
+        as "input_rows", with the buckets of n-grams as "ngram_buckets". The rows of tags are "documents".
         """
         dim, architecture, subwords = self.problem.dim, self.architecture, self.subwords
         rows, output = self.matrices()
         own = vectors = rows[:, :dim]
         arrays = dict(self.objective.arrays())
+        if tags := self.text.tags:
+            vectors, arrays[DOCUMENTS] = own[: -tags.size], own[-tags.size :]
         if subwords or composes(architecture):
             arrays[INPUT_ROWS], vectors = own, (subwords or architecture).vectors(own)
         if subwords:

@@ -16,7 +16,16 @@ from w2vtrain.engines.base import Array, Engine, Role
 from w2vtrain.engines.chunks import read_only
 from w2vtrain.engines.initial_weights import initial_input
 from w2vtrain.engines.row_cache import RowCache, enter, make_row_cache, settle
-from w2vtrain.engines.window_kernel import PLANNED_WORDS, decay, examples_of, gather_context, reach_of, read_sentence
+from w2vtrain.engines.window_kernel import (
+    PLANNED_WORDS,
+    append_tags,
+    decay,
+    document_of,
+    examples_of,
+    gather_context,
+    reach_of,
+    read_sentence,
+)
 from w2vtrain.kernels.jit import FORCED, inline, kernel
 from w2vtrain.kernels.rows import ROW, padded_rows
 from w2vtrain.objectives.contract import Contexts, Window
@@ -99,7 +108,8 @@ def gather(
     work: a Workspace, whose memory holds the arrays: they are valid until the next part, or the next call.
     """
     n = last - first + 2
-    room = max(n * 2 * min(windows.size, PLANNED_WORDS), 2 * windows.reach(n))
+    tags = windows.tags.most if windows.tags else 0
+    room = max(n * (2 * min(windows.size, PLANNED_WORDS) + tags), 2 * windows.reach(n) + tags)
     most = room if architecture.pairs() else n
     arrays = Examples(
         work.array("contexts", (room + ROW,), np.int32),
@@ -107,20 +117,22 @@ def gather(
         *(work.array(name, (most,), np.int32) for name in ("sizes", "lefts", "indices", "targets", "previous")),
     )
     sentence = work.array("sentence", (last - first + windows.pads + ROW,), np.int32)
-    rng, place = np.zeros(1, np.uint64), np.array([first, -1, 0])
+    rng, place = np.zeros(1, np.uint64), np.array([first, -1, 0, 0])
     while place[0] < last or place[2] < place[1] or place[1] < 0:
-        count, width = _gather(architecture, tokens, last, keep, windows, *stream, rng, place, room, sentence, arrays)
+        count, width = _gather(
+            architecture, tokens, last, keep, windows, *stream, rng, place, room, tags, sentence, arrays
+        )
         yield Examples(arrays.contexts[:width], *(array[:count] for array in arrays[1:]))
 
 
 @kernel()
-def _gather(architecture, tokens, end, keep, windows, seed, epoch, chunk, rng, place, room, sentence, out):
+def _gather(architecture, tokens, end, keep, windows, seed, epoch, chunk, rng, place, room, tags, sentence, out):
     """Write examples to `out` until their context words might need more than `room`.
 
-    Return (number of examples, number of context words). place (3,) int64: the next token, the length of the sentence
-    that is being read, -1 before the first, and the next target in it.
+    Return (number of examples, number of context words). place (4,) int64: the next token, the length of the sentence
+    that is being read, -1 before the first, the next target in it, and its document; tags: the most of a document.
     """
-    position, length, target = place[0], place[1], place[2]
+    position, length, target, document = place[0], place[1], place[2], place[3]
     if length < 0:
         seed_stream(rng, seed, epoch, chunk)
         length = int64(0)
@@ -128,12 +140,13 @@ def _gather(architecture, tokens, end, keep, windows, seed, epoch, chunk, rng, p
     while target < length or position < end:
         if target >= length:
             position, length = read_sentence(tokens, position, end, keep, windows, rng, sentence)
-            target = int64(windows.pads)
-        elif width + min(2 * windows.size, length - 1) > room:
+            target, document = int64(windows.pads), document_of(windows, tokens, position)
+        elif width + min(2 * windows.size, length - 1) + tags > room:
             break
         else:
             reach = reach_of(windows, rng)
             n, left = gather_context(sentence, length, target, reach, windows, out.contexts[width:])
+            n = append_tags(windows, document, out.contexts[width:], n)
             for index in range(min(n, examples_of(architecture, n))):
                 out.starts[count], out.sizes[count], out.lefts[count] = width, n, left
                 out.indices[count], out.targets[count] = index, sentence[target]
@@ -141,7 +154,7 @@ def _gather(architecture, tokens, end, keep, windows, seed, epoch, chunk, rng, p
                 count += 1
             width += n
             target += 1
-    place[0], place[1], place[2] = position, length, target
+    place[0], place[1], place[2], place[3] = position, length, target, document
     return count, width
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from w2vtrain.text.encoded import Tags
+
 
 def read_only(tokens: np.ndarray) -> np.ndarray:
     """Return a view of tokens that cannot be written to, the type that kernels are compiled for.
@@ -19,10 +21,11 @@ def read_only(tokens: np.ndarray) -> np.ndarray:
 class Chunks:
     """An encoded corpus, divided into C chunks. Each chunk is shuffled, assigned to a thread, and seeded as a whole.
 
-    tokens (n,) int32: word ids, with -1 at the end of each sentence; starts (C + 1,) int64: the offsets of the chunks
-    in tokens; words (C,) int64: the number of words per chunk; counts (V,) int64: the word counts, in descending
-    order; longest_sentence: the most words in a sentence, or more. Engines read what they train on by `read`, which a
-    corpus that is not stored overrides: its `tokens` and `starts` are a sample, for objectives that count pairs.
+    tokens (n,) int32: word ids, with -1 at the end of each sentence, or -2 - k if it belongs to document k; starts
+    (C + 1,) int64: the offsets of the chunks in tokens; words (C,) int64: the number of words per chunk; counts (V,)
+    int64: the word counts, in descending order; longest_sentence: the most words in a sentence, or more; tags: those of
+    the documents, if sentences belong to documents. Engines read what they train on by `read`, which a corpus that is
+    not stored overrides: its `tokens` and `starts` are a sample, for objectives that count pairs.
     """
 
     tokens: np.ndarray
@@ -30,6 +33,7 @@ class Chunks:
     words: np.ndarray
     counts: np.ndarray
     longest_sentence: int = 10_000
+    tags: Tags | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", read_only(self.tokens))

@@ -34,8 +34,8 @@ class Scratch(NamedTuple):
 
     rng: np.ndarray  # (2,) uint64: the state of the random stream, and a state for the objective's own use
     sentence: np.ndarray  # (longest sentence,) int32
-    context: np.ndarray  # (2 window + 2,) int32: context words
-    places: np.ndarray  # (2 window + 2,) int32: their rows, replicas or slots; the same array as context if rows
+    context: np.ndarray  # (2 window + tags + padding,) int32: context words, then the rows of tags
+    places: np.ndarray  # of the same size, int32: their rows, replicas or slots; the same array as context if rows
     rows: np.ndarray  # (2, candidates + padding) int32
     outputs: np.ndarray  # (candidates + padding,) int32: the candidates' rows, or this thread's replicas of them
     labels: np.ndarray  # (2, candidates + padding) float32
@@ -61,7 +61,8 @@ class Extent(NamedTuple):
     """The sizes of a thread's memory: context words on each side, candidates per target, words per sentence.
 
     words_at_once: how many context words are trained together, or None for all of a window; subwords: the input rows
-    of each word, if it has several; examples: hidden vectors that are scored together, by default one per context word.
+    of each word, if it has several; examples: hidden vectors that are scored together, by default one per context word;
+    tags: the most tags of a document.
     """
 
     window: int
@@ -70,6 +71,7 @@ class Extent(NamedTuple):
     words_at_once: int | None = None
     subwords: Subwords | None = None
     examples: int | None = None
+    tags: int = 0
 
 
 def make_scratch(
@@ -85,7 +87,7 @@ def make_scratch(
     input_rows, output_rows = len(w_in) - threads * len(hot.inputs), len(w_out) - threads * (len(hot.outputs) + 1)
     hot_inputs, inputs = replicate(w_in, input_rows, hot.inputs, thread, threads)
     hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
-    width, contexts = extent.candidates + ROW, 2 * extent.window + ROW
+    width, contexts = extent.candidates + ROW, 2 * extent.window + extent.tags + ROW
     context = apart_zeros((contexts,), np.int32)
     # The words of these targets, and of a window before and after them.
     slots = TARGETS_PER_CACHE + 2 * (extent.window + 1) + 1
@@ -176,7 +178,8 @@ class WindowEngine(Engine):
         # Only used in place. A number has another type than None, for which the kernel would be compiled again.
         at_once = words_at_once(self.windows.size) if in_place else None
         examples = None if in_place else 1
-        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords, examples)
+        tags = self.text.tags.most if self.text.tags else 0
+        extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords, examples, tags)
         architecture, replicas = self.architecture, {}
         if threads > 1:
             for name, shared in architecture.learned().items():

@@ -16,7 +16,7 @@ word.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, int64, types, uint32, uint64
@@ -36,6 +36,7 @@ from w2vtrain.kernels.rows import (
 from w2vtrain.kernels.tiles import ROWS_AT_ONCE, make_dots, make_update, make_update_one
 from w2vtrain.objectives.contract import Candidates, Window
 from w2vtrain.probability.random_streams import draw, draw_below, seed_stream
+from w2vtrain.text.encoded import Tags
 
 PLANNED_WORDS = 50
 """Words on each side of a target up to which memory and work are planned for the size of the window alone. For wider
@@ -55,7 +56,8 @@ class Windows(NamedTuple):
 
     The context is up to `size` words before the target (if `left`) and after it (if `right`). If `shrink`, each window
     has a random size from 1 to `size`. end: the id of the end-of-sentence word, which is predicted, too, or -1 if
-    there is none; pads: how many copies of it precede the first word of a sentence.
+    there is none; pads: how many copies of it precede the first word of a sentence. tags: those of documents, which
+    are context, too, wherever the target is in its document; None, whose type Numba knows, without documents.
     """
 
     size: int = 5
@@ -64,6 +66,7 @@ class Windows(NamedTuple):
     right: bool = True
     end: int = -1
     pads: int = 0
+    tags: Tags | None = None
 
     def reach(self, longest: int) -> int:
         """Return the most context words on one side of a target. longest: the most words in a sentence."""
@@ -113,6 +116,37 @@ def gather_context(sentence, length, position, reach, windows, context):
     copy_indices(context, 0, sentence, first, left)
     copy_indices(context, left, sentence, position + 1, right)
     return int64(left + right), int64(left)
+
+
+def document_of(windows: Any, tokens: Any, position: Any) -> Any:
+    """Return the number of the document of the sentence that ends before `position`; 0 without documents."""
+
+
+def append_tags(windows: Any, document: Any, context: Any, n: Any) -> Any:
+    """Append the rows of a document's tags to n context words. Return the number of both; n without documents."""
+
+
+@overload(document_of, jit_options=FORCED)
+def _document_of(windows, tokens, position):
+    if _has_no_tags(windows):
+        return lambda windows, tokens, position: int64(0)
+    return lambda windows, tokens, position: int64(-2 - tokens[position - 1])
+
+
+@overload(append_tags, jit_options=FORCED)
+def _append_tags(windows, document, context, n):
+    return (lambda windows, document, context, n: n) if _has_no_tags(windows) else _with_tags
+
+
+def _has_no_tags(windows):
+    return isinstance(windows.types[windows.fields.index("tags")], types.NoneType)
+
+
+def _with_tags(windows, document, context, n):
+    first, last = windows.tags.starts[document], windows.tags.starts[document + 1]
+    for k in range(first, last):
+        context[n + k - first] = windows.tags.rows[k]
+    return int64(n + last - first)
 
 
 def words_at_once(size: int) -> int | None:
@@ -190,7 +224,10 @@ def train_chunks(
             decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
         while position < end:
             position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)
-            sentence_loss, count = train_sentence(architecture, objective, matrices, length, windows, lr, scratch)
+            document = document_of(windows, tokens, position)
+            sentence_loss, count = train_sentence(
+                architecture, objective, matrices, length, windows, document, lr, scratch
+            )
             loss += sentence_loss
             examples += count
         settle(scratch.cache, matrices.input)
@@ -200,7 +237,7 @@ def train_chunks(
 
 
 @inline
-def train_sentence(architecture, objective, matrices, length, windows, lr, scratch):
+def train_sentence(architecture, objective, matrices, length, windows, document, lr, scratch):
     """Train on every window of the sentence in scratch. Return (summed loss, number of examples)."""
     sentence, context = scratch.sentence, scratch.context
     loss, examples, hot = 0.0, 0, scratch.hot_inputs
@@ -212,6 +249,7 @@ def train_sentence(architecture, objective, matrices, length, windows, lr, scrat
         bring(scratch.cache, matrices.input, hot, sentence, length, position, windows.size, first)
         reach = reach_of(windows, scratch.rng)
         n, left = gather_context(sentence, length, position, reach, windows, context)
+        n = append_tags(windows, document, context, n)
         locate(scratch.cache, hot, context, n, scratch.places)
         if n > 0 and m > 0:
             candidates = Candidates(scratch.rows[k], scratch.labels[k], scratch.shifts[k], m)
@@ -313,14 +351,17 @@ def train_hidden(architecture, objective, matrices, window, candidates, lr, scra
     for example in range(count):
         architecture.forward(matrices.input, rows, example, scratch.hidden)
         own_window = window_of_example(architecture, window, example)
-        loss += train_candidates(objective, matrices.output, own_window, candidates, lr, scratch)
+        loss += train_candidates(objective, matrices.output, own_window, candidates, lr, scratch, scratch.hidden)
         architecture.backward(matrices.input, rows, example, scratch.gradient, float32(1))
     return loss
 
 
 @inline
-def train_candidates(objective, w_out, window, candidates, lr, scratch):
-    """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss."""
+def train_candidates(objective, w_out, window, candidates, lr, scratch, taught):
+    """Train all candidates' rows on scratch.hidden, write lr * -dL/dh to scratch.gradient, and return the loss.
+
+    taught (1, columns): scratch.hidden, or zeros to leave the candidates' rows as they are.
+    """
     g, zero, outputs, m, bias = scratch.logits, scratch.zero, scratch.outputs, candidates.m, scratch.bias
     hidden, gradient = scratch.hidden, scratch.gradient
     replicas_of(scratch.hot_outputs, candidates.rows, m, outputs)
@@ -338,11 +379,11 @@ def train_candidates(objective, w_out, window, candidates, lr, scratch):
         g[0, j] = float32(0)
     merge_candidates(objective, g, 1, outputs, m, scratch.sink)
     for j in range(0, sixes, 6):
-        update_one_6(hidden, w_out, outputs, j, g, gradient)
+        update_one_6(taught, w_out, outputs, j, g, gradient)
     for j in range(sixes, fours, 4):
-        update_one_4(hidden, w_out, outputs, j, g, gradient)
+        update_one_4(taught, w_out, outputs, j, g, gradient)
     if fours < end:
-        update_one_3(hidden, w_out, outputs, fours, g, gradient)
+        update_one_3(taught, w_out, outputs, fours, g, gradient)
     if bias >= 0:
         gradient[0, bias] = float32(0)
     return loss

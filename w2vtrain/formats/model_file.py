@@ -27,6 +27,8 @@ from w2vtrain.system.json_text import json_object, json_text
 
 INPUT_ROWS, NGRAM_BUCKETS = "input_rows", "ngram_buckets"
 """Names of the tensors of a model with subwords: see `ngram_vectors`."""
+DOCUMENTS, DOCUMENT_TAGS = "documents", "document_tags"
+"""Names of the tensors of a model of documents: the vectors of tags (T, d), and the tags, as "words" has words."""
 MODEL_TENSORS = ("words", "counts", "input", "output")
 """Names of the tensors that every model has; all other tensors belong to the model's objective."""
 UNRECORDED_OUTPUT_SHARE = 0.4

@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
@@ -32,11 +33,25 @@ if TYPE_CHECKING:
     from w2vtrain.text.phrase_joining import Lines
 
 
+class Tags(NamedTuple):
+    """The tags of documents. Each tag has an input row, after those of the words, which is context of all its targets.
+
+    starts (D + 1,) int64: the offsets of D documents in `rows`; rows (n,) int32: the input rows of their tags; size:
+    the number of different tags; most: the most tags of a document.
+    """
+
+    starts: Int64
+    rows: Int32
+    size: int
+    most: int
+
+
 @dataclass(frozen=True, eq=False)
 class EncodedCorpus:
     """An encoded corpus.
 
-    tokens (n,) int32, read-only: word ids, with -1 after each sentence; no sentence is empty. sample: the beginning of
+    tokens (n,) int32, read-only: word ids, with -1 after each sentence, or -2 - k if it belongs to document k; no
+    sentence is empty. sample: the beginning of
     the text, as it was before the tokenizer rewrote it; at most SAMPLE_BYTES, which may end inside a character.
     """
 
@@ -45,6 +60,11 @@ class EncodedCorpus:
     words: int  # the number of words in `tokens`
     stats: CorpusStats
     sample: bytes = b""
+    tags: Tags | None = None
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a model trained on the corpus keeps of it besides the vocabulary, by name: nothing."""
+        return {}
 
     def checksum(self) -> int:
         """Return the CRC-32 of the corpus, by which a resumed run detects that it has changed."""
@@ -174,12 +194,13 @@ class Counted:
             raise no_tokens(counting.source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
 
     def encode(
-        self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False
+        self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False, numbered: bool = False
     ) -> EncodedCorpus:
         """Encode the tokens with a vocabulary, whose words may be in any order, and absent from the source.
 
         A word's id is its index in `vocabulary.words`; `vocabulary.counts` are not looked at. Tokens that are not in
-        the vocabulary are left out. max_sentence, sentence_end: see the function `encode`.
+        the vocabulary are left out. max_sentence, sentence_end: see the function `encode`. numbered: whether each line
+        is a document, whose number ends its sentences.
 
         Raise DataError if no token is in the vocabulary, or if the vocabulary contains a word twice or a word that the
         source cannot contain; OutputError and WriteError as `read` does.
@@ -189,7 +210,7 @@ class Counted:
             raise UsageError(f"{name}: cannot be encoded after Counted.close, which deletes the tokens")
         self.require_tokens()
         with naming(counting.folder), temporary(counting.folder) as file:
-            written = self.append_to(file, vocabulary, max_sentence)
+            written = self.append_to(file, vocabulary, max_sentence, numbered=numbered)
             stats, vocabulary, place = written.described(self.stats, vocabulary, sentence_end, name)
             if place is not None:
                 make_room(np.memmap(file, np.int32, "r+", shape=(written.entries,)), place)
@@ -197,14 +218,15 @@ class Counted:
         return EncodedCorpus(array, vocabulary, written.words, stats, self.sample)
 
     def append_to(
-        self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] = lambda: None
-    ) -> Written:
+        self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] = lambda: None,
+        numbered: bool = False,
+    ) -> Written:  # fmt: skip
         """Append the ids of the tokens, with -1 after each sentence, to an unbuffered file; there may be none.
 
-        vocabulary: as for `encode`; tick: called from the calling thread, at least once per second, also while the disk
-        hangs. Raise WriteError if the disk is full.
+        vocabulary, numbered: as for `encode`; tick: called from the calling thread, at least once per second, also
+        while the disk hangs. Raise WriteError if the disk is full.
         """
-        state, ids_of_words = np.zeros(4, np.int64), self._merged.ids(vocabulary)
+        state, ids_of_words = np.zeros(5, np.int64), self._merged.ids(vocabulary)
         threads = self._counting.threads
 
         def write(thread: int, ended: threading.Event) -> Iterator[int]:
@@ -212,7 +234,7 @@ class Counted:
             for ids in self._text.mapped(ids_of_words, threads):
                 if out.size < 2 * ids.size:
                     out = np.empty(2 * ids.size, np.int32)
-                sentences = out[: word_table.cut_sentences(ids, max_sentence, out, state)]
+                sentences = out[: word_table.cut_sentences(ids, max_sentence, numbered, out, state)]
                 append(file, sentences)
                 yield sentences.size
 

@@ -26,7 +26,7 @@ ASCII_BYTES = 128  # bytes from here on are not ASCII
 
 TYPES, USED = 0, 1  # indices of WordTable.state
 POSITION, WRITTEN, TOKENS, LINES, OVERLONG, STATES = 0, 1, 2, 3, 4, 5  # indices of the state of `tokenize`
-PLACE, OPEN, WORDS, CUTS = 0, 1, 2, 3  # indices of the state of `cut_sentences`
+PLACE, OPEN, WORDS, CUTS, LINE = 0, 1, 2, 3, 4  # indices of the state of `cut_sentences`
 
 _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -242,22 +242,24 @@ def _rehash(old: npt.NDArray[np.uint64], new: npt.NDArray[np.uint64]) -> None:
 
 
 @kernel()
-def cut_sentences(ids: Int32, limit: int, out: Int32, state: Int64) -> int:
+def cut_sentences(ids: Int32, limit: int, numbered: bool, out: Int32, state: Int64) -> int:
     """Divide the next ids of a text into sentences, none of which is empty. Return the number of entries written.
 
     ids (n,): LINE_END ends each line, and a token without an id is LEFT_OUT; limit: the maximum number of tokens per
-    sentence; out (>= 2n,) int32: receives ids, and LINE_END after each sentence.
+    sentence; out (>= 2n,) int32: receives ids, and LINE_END after each sentence or, if `numbered`, -2 - k after each
+    sentence of line k, counted from 0.
 
-    state (4,) int64, zeros at the beginning of the text: the number of tokens (PLACE) and of ids (OPEN) of the sentence
-    that the next ids continue; of ids (WORDS) and of cuts in longer lines (CUTS) so far.
+    state (5,) int64, zeros at the beginning of the text: the number of tokens (PLACE) and of ids (OPEN) of the sentence
+    that the next ids continue; of ids (WORDS), of cuts in longer lines (CUTS) and of lines (LINE) so far.
     """
     written, place, open_words = 0, state[PLACE], state[OPEN]
     for word in ids:
         if word == LINE_END or place == limit:
             if open_words:
-                out[written] = LINE_END
+                out[written] = -2 - state[LINE] if numbered else LINE_END
                 written += 1
             state[CUTS] += word != LINE_END
+            state[LINE] += word == LINE_END
             place = open_words = 0
         if word != LINE_END:
             place += 1
@@ -279,7 +281,7 @@ def runs(tokens: Int32, size: int, ends: Int64, words: Int64) -> int:
     """
     count = first = 0
     for i in range(tokens.size):
-        if tokens[i] != LINE_END:
+        if tokens[i] >= 0:
             words[count] += 1
         elif i + 1 - first >= size or i + 1 == tokens.size:
             ends[count] = first = i + 1

@@ -69,6 +69,8 @@ def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
     end, fixed = end_of(settings, vocabulary), architecture_class(settings.architecture).fixed_positions()
     size = window_size(settings)
     pads = 0 if end < 0 else size if fixed else 1
+    if architecture_class(settings.architecture).context() == "tags":
+        return Windows(1, False, left=False, right=False, end=end, pads=pads)
     left, right = settings.context != "right", settings.context != "left"
     return Windows(size, bool(settings.shrink_windows), left, right, end, pads)
 

@@ -12,10 +12,10 @@ import numpy as np
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.system.machine import available_memory, memory_in_use
 from w2vtrain.text.counting import CorpusStats, temporary
-from w2vtrain.text.encoded import read
+from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Int64, Vocabulary
-from w2vtrain.training.inputs import Generated, Generator, corpus_of
+from w2vtrain.training.inputs import Generator, corpus_of
 from w2vtrain.training.memory_and_disk import TEXT_NEEDS, Footprint, check_disk, engine_that_fits, keeps_best
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
@@ -109,7 +109,7 @@ class _Counted(NamedTuple):
     sample: bytes
 
 
-def _generated(corpus: Generated) -> _Counted:
+def _generated(corpus: EncodedCorpus) -> _Counted:
     return _Counted(corpus.vocabulary, corpus.words, corpus.stats, np.zeros(0, np.int64), b"")
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.chunks import Chunks
@@ -25,6 +26,7 @@ from w2vtrain.engines.window_kernel import PLANNED_WORDS
 from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
+from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
 from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
@@ -76,9 +78,13 @@ class Inputs:
         """
         if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
-        if isinstance(self.sources, Generator) and (self.vocabulary or (self.grow and self.start and self.start.model)):
-            unused = "read_vocab" if self.vocabulary else "grow_vocabulary"
-            raise ConfigError(f"{label(unused)}: the words are the nodes of the graph: leave it out")
+        if isinstance(self.sources, Generator):
+            self.sources.check(self, settings)
+        elif architecture_class(settings.architecture).context() != "words":
+            raise ConfigError(
+                f"architecture: {settings.architecture} learns vectors of documents: use --documents, or in Python"
+                " w2vtrain.Documents"
+            )
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow, self.freeze)
@@ -107,15 +113,20 @@ class Generated(EncodedCorpus):
 
 @runtime_checkable
 class Generator(Protocol):
-    """A source that has its ids generated. As any source, it can also be read as text.
+    """A source that makes the ids to train on itself. As any source, it can also be read as text.
 
     rate_factor: what the default learning rate for text is multiplied with.
     """
 
     rate_factor: float
 
-    def generated(self, settings: Settings) -> Generated:
-        """Return the corpus, and its vocabulary with expected counts. Raise ConfigError for settings without effect."""
+    def check(self, inputs: "Inputs", settings: Settings) -> None:
+        """Raise ConfigError for other inputs, and for settings, that do not fit or have no effect."""
+
+    def generated(
+        self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None
+    ) -> EncodedCorpus:
+        """Return the corpus, with its vocabulary. folder, progress: see `encoded.read`, whose errors it raises."""
 
 
 def sources_of(texts: Texts) -> Sources:
@@ -129,8 +140,8 @@ def sources_of(texts: Texts) -> Sources:
         texts = [texts]
     if not isinstance(texts, list | tuple) and is_there("frames") and (frames := leaf("frames")).is_frame(texts):
         return Sentences(texts) if frames.needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
-    if isinstance(texts, Source | HasSource):
-        return texts
+    if isinstance(texts, Generator | Source | HasSource):  # in this order: looking for a source's size opens files
+        return texts  # type: ignore[return-value]
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
         return Sentences(texts)  # type: ignore[arg-type]
     paths = []
@@ -160,7 +171,7 @@ def corpus_of(sources: Sources, settings: Settings) -> Source:
     UsageError for a column that is not named, or named where there is none.
     """
     source = _source_of(sources, settings)
-    if settings.phrases:
+    if settings.phrases and not isinstance(source, Generator):
         source = copy.copy(source)
         size = regular_size(settings.phrases)
         source.phrases = _table(settings.phrases, size, Path(settings.phrases).stat().st_mtime_ns)
@@ -171,6 +182,8 @@ def _source_of(sources: Sources, settings: Settings) -> Source:
     options = settings.tokenizer, settings.encoding_errors, settings.allow_nul
     if isinstance(sources, Frame):
         return leaf("frames").FrameColumn(sources, settings.column, *options)  # type: ignore[no-any-return]
+    if isinstance(sources, Generator):
+        return sources  # type: ignore[return-value]
     if isinstance(sources, Source | HasSource):
         if settings.column is not None:
             raise UsageError(f"{label('column')}: has no effect on lists of words; leave it out")
@@ -205,7 +218,7 @@ def chunks_of(ids: EncodedCorpus, settings: Settings) -> Chunks:
     (starts, words), longest = ids.chunks(CHUNK_WORDS), settings.max_sentence
     if window_size(settings) > PLANNED_WORDS:
         longest = longest_sentence(ids.tokens, starts)
-    return Chunks(ids.tokens, starts, words, ids.vocabulary.counts, longest)
+    return Chunks(ids.tokens, starts, words, ids.vocabulary.counts, longest, ids.tags)
 
 
 def longest_sentence(tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> int:

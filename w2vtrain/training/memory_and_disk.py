@@ -129,7 +129,9 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     )
 
 
-def check_run_memory(plan: Plan, words: int, architecture: Any, subwords: Subwords | None, copies: int = 0) -> None:
+def check_run_memory(
+    plan: Plan, words: int, architecture: Any, subwords: Subwords | None, copies: int = 0, tags: int = 0
+) -> None:
     """Raise ResourceError if memory is too small for a run with `words` words. copies: more of all matrices."""
     settings, inputs = plan.settings, plan.inputs
     once = position_rows(settings)
@@ -137,7 +139,7 @@ def check_run_memory(plan: Plan, words: int, architecture: Any, subwords: Subwor
         once += replicas(words, int(settings.threads))
     # The best weights and the initial model are kept, too.
     copies += 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start)
-    more = (subwords or architecture).input_rows(words) if subwords or composes(architecture) else 0
+    more = (subwords or architecture).input_rows(words) if subwords or composes(architecture) else tags
     check_memory(words, settings.vector_size + settings.bias, copies, more, once)
 
 
@@ -145,7 +147,7 @@ def engine_that_fits(plan: Plan, vocabulary: Vocabulary, text: Chunks, copies: i
     """Return the engine of a run with initial weights, or raise as `check_run_memory` before anything is allocated."""
     settings, words = plan.settings, vocabulary.words
     subwords, architecture = subwords_of(settings, words), architecture_of(settings, words)
-    check_run_memory(plan, len(words), architecture, subwords, copies)
+    check_run_memory(plan, len(words), architecture, subwords, copies, text.tags.size if text.tags else 0)
     return engine_for(settings, vocabulary, text, architecture, subwords)
 
 

@@ -43,7 +43,7 @@ class Alone:
         """Count and encode the corpus, with the words that `Inputs.words` chooses. From now on, signals end the run."""
         run.enter(Phase.PREPARING)
         if isinstance(corpus, Generator):
-            return corpus.generated(settings)
+            return corpus.generated(settings, inputs.folder, events.reading)
         with read(corpus, threads=int(settings.threads), folder=inputs.folder, progress=events.reading) as counted:
             words = inputs.words(counted, settings)
             ids = counted.encode(words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)

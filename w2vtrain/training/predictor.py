@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.model import Model
@@ -75,6 +76,11 @@ def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
             f" {spelled('sentence_end', True)}"
         )
     check_architecture(settings)
+    if architecture_class(settings.architecture).context() != "words":
+        raise ConfigError(
+            f"architecture: {settings.architecture} predicts words from the vectors of their document, and new text has"
+            " none"
+        )
     settings = replace(settings, options=checked_options(settings.objective, settings.options))
     check_options(settings, files=False)
     return settings

@@ -368,6 +368,8 @@ class Trainer:
         objective, blend = self.engine.objective, self.engine.architecture.blend()
         blends = objective.blends(self.settings.architecture) and not self.engine.subwords
         vectors = blend.preferred(blends, int(vocabulary.counts.sum()))
+        if self.engine.architecture.context() == "tags" and len(weights.output) == len(vocabulary):
+            vectors = "out"  # words have no other vectors that were trained
         parameters, best_epoch = output_parameters(objective, weights), self.early_stopping.best_epoch()
         self.record.seconds["training"] = self.state.spent
         if self.early_stopping.text:
@@ -377,7 +379,7 @@ class Trainer:
             counts=vocabulary.counts,
             input=weights.input,
             output=weights.output,
-            arrays=weights.arrays,
+            arrays=weights.arrays | self.ids.arrays(),
             settings=asdict(self.settings),
             record=self.record.finished(self.ids, self.state, parameters, vectors, blend.share, best_epoch),
         )

@@ -20,7 +20,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.base import Array, Engine, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, label, shown, spelled
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
+from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.formats.transforms import LazyRows
@@ -317,7 +317,7 @@ class _Taking:
             self._check_structure(model, arrays.values())
         if "output" in arrays:
             self._by_word("output", self.weights.output, model.output)
-        architecture = {*self.engine.architecture.learned(), INPUT_ROWS, NGRAM_BUCKETS}
+        architecture = {*self.engine.architecture.learned(), INPUT_ROWS, NGRAM_BUCKETS, DOCUMENTS}
         for name, view in self.weights.arrays.items():
             if name in architecture or name not in model.arrays or not view.size:
                 continue

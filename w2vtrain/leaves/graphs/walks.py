@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.errors import ConfigError, InvalidValue, label
@@ -21,12 +23,12 @@ from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
 from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
 from w2vtrain.leaves.graphs.objects import graph_of
 from w2vtrain.system.parallel import in_order
-from w2vtrain.text.counting import CorpusStats
+from w2vtrain.text.counting import CorpusStats, OnRead
 from w2vtrain.text.source import BlocksInMemory, File
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.text.vocabulary import Vocabulary, by_count
-from w2vtrain.training.inputs import CHUNK_WORDS, Generated
+from w2vtrain.training.inputs import CHUNK_WORDS, Generated, Inputs
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable
@@ -126,7 +128,7 @@ class WalkCorpus(Generated):
         sampled = np.unique(np.linspace(0, walker.chunks - 1, min(walker.chunks, SAMPLE_CHUNKS)).astype(np.int64))
         tokens, starts = walker.walk(sampled, SAMPLE_EPOCH)
         starts = np.append(starts[sampled], len(tokens))
-        return WalkChunks(tokens, starts, words, self.vocabulary.counts, walker.rounds.length, walker)
+        return WalkChunks(tokens, starts, words, self.vocabulary.counts, walker.rounds.length, walker=walker)
 
 
 class Walks:
@@ -218,14 +220,21 @@ class Walks:
         rounds = Rounds(self.walk_length, len(words) * self.walks, per_chunk)
         return Walker(self.graph.arcs, bias, rounds, words, seed)
 
-    def generated(self, settings: Settings) -> WalkCorpus:
-        """Return the corpus. Raise ConfigError for settings that have no effect; `min_count` drops no node.
+    def check(self, inputs: Inputs, settings: Settings) -> None:
+        """Raise ConfigError for settings that have no effect, or words other than the nodes; `min_count` drops none."""
+        if unused := [name for name in WITHOUT_EFFECT if getattr(settings, name)]:
+            raise ConfigError(f"{label(unused[0])}: has no effect on walks over a graph; leave it out")
+        if inputs.vocabulary or (inputs.grow and inputs.start and inputs.start.model):
+            unused = ["read_vocab" if inputs.vocabulary else "grow_vocabulary"]
+            raise ConfigError(f"{label(unused[0])}: the words are the nodes of the graph: leave it out")
+        if architecture_class(settings.architecture).context() != "words":
+            raise ConfigError(f"architecture: {settings.architecture} learns vectors of documents, and walks are none")
+
+    def generated(self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None) -> WalkCorpus:
+        """Return the corpus.
 
         The count of a node, which noise and subsampling use, is the number of `visits` that are expected per epoch.
         """
-        unused = [name for name in WITHOUT_EFFECT if getattr(settings, name)]
-        if unused:
-            raise ConfigError(f"{label(unused[0])}: has no effect on walks over a graph; leave it out")
         names, nodes = self.graph.names, len(self.graph.names)
         numbers = np.arange(nodes, dtype=np.int32)
         counts = np.rint(self.walks * self.visits()).astype(np.int64)

@@ -112,7 +112,7 @@ class Ranks(Alone):
         assert self.folder
         if isinstance(corpus, Generator):  # each rank reads all of it
             self._standby = Standby(self.comm)
-            return corpus.generated(settings)
+            return corpus.generated(settings, inputs.folder, progress)
         assert isinstance(corpus, Corpus)
         with self._agreeing():
             ids = encode_together(self.comm, corpus, settings, self.folder, inputs.known_words(), progress)

@@ -1,0 +1,258 @@
+"""Documents and their tags: what is read, what is trained, what is refused."""
+
+import json
+from collections import namedtuple
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference import StopsAt, begin, stopping
+
+import w2vtrain
+from w2vtrain.config import Settings
+from w2vtrain.errors import ConfigError, DataError, Stopped, TokenError
+from w2vtrain.leaves.documents.documents import rows_of
+from w2vtrain.training.checkpointing import CheckpointedRun
+from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.plan import Plan
+from w2vtrain.training.trainer import train
+
+SMALL = {"vector_size": 12, "min_count": 1, "sample": 0, "threads": 1, "epochs": 3}
+TEXT = "a b c a\n\nb b c\nunknown\nc a b\n"
+
+
+def topics(rng, count=240):
+    """Return documents about four topics, with their own tags and that of the topic.
+
+    All topics have the same words, with other frequencies, so that a context of few words does not tell the topic.
+    """
+    words, p = np.array([f"w{i}" for i in range(100)]), 1 / np.arange(1, 101)
+    orders = [np.random.default_rng(topic).permutation(words) for topic in range(4)]
+    return [(rng.choice(orders[i % 4], 30, p=p / p.sum()).tolist(), [f"d{i}", f"topic{i % 4}"]) for i in range(count)]
+
+
+def same_topic(answers):
+    """Return the share of answers about the topic of their document. answers: for each document, tags and cosines."""
+    of = [(i, tag.removeprefix("topic").removeprefix("d")) for i, tags in enumerate(answers) for tag, _ in tags]
+    return np.mean([int(number) % 4 == i % 4 for i, number in of])
+
+
+@pytest.mark.parametrize("architecture", ["pv-dbow", "pv-dbow-words"])
+def test_documents_about_a_topic_get_similar_vectors(rng, architecture):
+    model = w2vtrain.train(w2vtrain.Documents(topics(rng)), architecture=architecture, **SMALL | {"epochs": 20})
+    assert len(model.dv) == 244
+    assert len(model.words) == 100
+    assert same_topic(model.dv.most_similar(f"d{i}", topn=10) for i in range(40)) > 0.9
+
+
+@pytest.mark.parametrize("architecture", ["pv-dm", "pv-dm-sum"])
+def test_tags_learn_what_the_context_does_not_tell(rng, architecture):
+    """Each document has two words in turn, which its context gives away, and a word of its own at random places."""
+    documents = [[rng.choice(["a", "b", f"own{i}"]) for _ in range(40)] for i in range(30)]
+    pairs = [(words, [f"d{i}"]) for i, words in enumerate(documents)]
+    settings = SMALL | {"epochs": 60}
+    model = w2vtrain.train(
+        w2vtrain.Documents(pairs), architecture=architecture, window=1, objective="softmax", **settings
+    )
+    index = {word: row for row, word in enumerate(model.words)}
+    own = np.array([model.output[index[f"own{i}"]] for i in range(30)])
+    assert np.mean((model.dv.vectors @ own.T).argmax(axis=1) == np.arange(30)) > 0.9
+
+
+@pytest.mark.parametrize("objective", ["hs", "nce", "softmax", "sampled-softmax"])
+def test_other_objectives_learn_documents_too(rng, objective):
+    documents = w2vtrain.Documents(topics(rng))
+    model = w2vtrain.train(documents, architecture="pv-dbow", objective=objective, **SMALL | {"epochs": 15})
+    assert same_topic(model.dv.most_similar(f"d{i}", topn=5) for i in range(20)) > 0.9
+
+
+Tagged = namedtuple("Tagged", "words tags")
+
+
+@pytest.mark.parametrize("kind", [tuple, list, Tagged._make, w2vtrain.TaggedDocument._make])
+def test_all_kinds_of_documents_from_python_are_the_same(kind):
+    pairs = [(["a", "b", "a b"], [0, "x"]), ([], ["empty"]), (["b", "a"], [0])]
+    model = w2vtrain.train(w2vtrain.Documents([kind(pair) for pair in pairs]), architecture="pv-dbow", **SMALL)
+    assert model.dv.index_to_key == ["0", "x", "empty"]
+    assert set(model.words) == {"a", "b", "a b"}
+    same = w2vtrain.train(w2vtrain.Documents(pairs), architecture="pv-dbow", **SMALL)
+    np.testing.assert_array_equal(model.dv.vectors, same.dv.vectors)
+
+
+@pytest.mark.parametrize("bad", ["text", ["a", "b"], (["a"], "tag"), (["a"], None), 7, None, ("text", ["t"])])
+def test_what_is_no_document_is_refused_with_its_number(bad):
+    with pytest.raises(TokenError, match="document 1: expected a list of words and a list of tags"):
+        w2vtrain.train(w2vtrain.Documents([(["a", "b"], ["t"]), bad]), architecture="pv-dbow", **SMALL)
+
+
+def test_lines_keep_their_numbers_whatever_words_are_left_out(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    settings = SMALL | {"min_count": 2}
+    model = w2vtrain.train(w2vtrain.Documents(str(path)), architecture="pv-dbow", **settings)
+    assert model.dv.index_to_key == ["1", "2", "3", "4", "5"]
+    lines = [(line.split(), [number]) for number, line in enumerate(TEXT.splitlines(), 1)]
+    other = w2vtrain.train(w2vtrain.Documents(lines), architecture="pv-dbow", **settings)
+    np.testing.assert_array_equal(model.dv.vectors, other.dv.vectors)
+    still = w2vtrain.train(w2vtrain.Documents(lines), architecture="pv-dbow", **settings | {"epochs": 1, "alpha": 1e-9})
+    moved = np.abs(model.dv.vectors - still.dv.vectors).max(axis=1)
+    assert [bool(change > 1e-6) for change in moved] == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize("architecture", ["pv-dbow", "pv-dm"])
+def test_a_document_that_is_cut_into_sentences_stays_one_document(rng, architecture):
+    documents = [(rng.choice(list("abcdef"), 50).tolist(), [name]) for name in ("one", "two")]
+    model = w2vtrain.train(w2vtrain.Documents(documents), architecture=architecture, max_sentence=7, **SMALL)
+    assert model.dv.index_to_key == ["one", "two"]
+    assert model.record["corpus"]["sentences"] == 16
+
+
+def test_rows_of_one_tag_share_a_vector(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = tmp_path / "table.csv"
+    table.write_text('text,author\n"a b c",ann\n"b c",bob\n"c a b",ann\n"a a",\n')
+    model = w2vtrain.train(w2vtrain.Documents(str(table), tag="author"), architecture="pv-dbow", column="text", **SMALL)
+    assert model.dv.index_to_key == ["ann", "bob", "row 4"]
+
+
+def test_rows_are_numbered_by_first_appearance():
+    names, tags = rows_of([["b", "a"], [], ["a", 3], [3]], 100)
+    assert names == ["b", "a", "3"]
+    assert tags.starts.tolist() == [0, 2, 2, 4, 5]
+    assert tags.rows.tolist() == [100, 101, 101, 102, 102]
+    assert (tags.size, tags.most) == (3, 2)
+
+
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+def test_a_run_stopped_in_an_epoch_resumes_to_the_same_bytes(tmp_path, rng, objective):
+    documents = topics(rng, 400)
+    asked = Settings(objective=objective, architecture="pv-dm", **SMALL)
+    whole = train(Plan.of(Inputs(w2vtrain.Documents(documents)), asked))
+    run = StopsAt(tmp_path / "run", 4)
+    with run.held():
+        plan = Plan.of(Inputs(w2vtrain.Documents(documents)), asked)
+        begin(run, plan.settings)
+        with pytest.raises(Stopped):
+            train(plan, run)
+    again = CheckpointedRun(tmp_path / "run")
+    with again.held():
+        plan = Plan.of(Inputs(w2vtrain.Documents(documents)), asked)
+        begin(again, plan.settings)
+        resumed = train(plan, again)
+    for name in ("input", "output"):
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
+    np.testing.assert_array_equal(resumed.dv.vectors, whole.dv.vectors)
+
+
+def test_several_threads_train_all_documents(rng):
+    model = w2vtrain.train(w2vtrain.Documents(topics(rng, 2000)), architecture="pv-dm", **SMALL | {"threads": 2})
+    assert np.isfinite(model.dv.vectors).all()
+    assert len(model.dv) == 2004
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"architecture": "skipgram"}, "skipgram learns no vectors of documents; choose one of pv-dbow"),
+        ({"architecture": "pv-dm", "subwords": True}, "subwords: does not go with documents"),
+        ({"architecture": "pv-dm", "heldout": [["a", "b"]]}, "heldout: does not go with documents"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        w2vtrain.train(w2vtrain.Documents([(["a", "b"], ["t"])]), **SMALL | settings)
+
+
+def test_architectures_of_documents_refuse_text_without():
+    with pytest.raises(ConfigError, match="pv-dm learns vectors of documents: use --documents, or in Python w2vtrain"):
+        w2vtrain.train([["a", "b"]], architecture="pv-dm", **SMALL)
+
+
+def test_a_model_without_documents_says_so():
+    model = w2vtrain.train([["a", "b", "a"]], **SMALL)
+    with pytest.raises(DataError, match="has no vectors of documents"):
+        model.dv  # noqa: B018
+
+
+def test_a_saved_model_has_its_documents(tmp_path, rng):
+    model = w2vtrain.train(w2vtrain.Documents(topics(rng)), architecture="pv-dm", **SMALL)
+    model.save(tmp_path / "model.safetensors")
+    loaded = w2vtrain.load_model(tmp_path / "model.safetensors")
+    assert loaded.dv.index_to_key == model.dv.index_to_key
+    np.testing.assert_array_equal(loaded.dv.vectors, model.dv.vectors)
+    cut = replace(loaded, arrays=loaded.arrays | {"documents": loaded.arrays["documents"][1:]})
+    with pytest.raises(DataError, match="the model is damaged"):
+        cut.documents  # noqa: B018
+
+
+# The command line
+
+
+@pytest.fixture
+def reviews(tmp_path, rng):
+    path = tmp_path / "reviews.txt"
+    path.write_text("".join(" ".join(words) + "\n" for words, _ in topics(rng, 40)))
+    return path
+
+
+FLAGS = ["--vector-size", "12", "--min-count", "1", "--sample", "0", "--threads", "1", "--epochs", "2"]
+
+
+def test_fit_writes_the_vectors_of_documents_and_of_words(w2vtrain_here, reviews, tmp_path):
+    more = ["--architecture", "pv-dm", "--save-word-vectors", "words.txt", "--save-model", "m.safetensors"]
+    code, _, said = w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS, *more], tmp_path)
+    assert code == 0, said
+    docs, words = (w2vtrain.read_vectors(tmp_path / name) for name in ("docs.txt", "words.txt"))
+    assert docs.words == [str(line) for line in range(1, 41)]
+    assert len(words.words) == 100
+    model = w2vtrain.load_model(tmp_path / "m.safetensors")
+    np.testing.assert_allclose(docs.matrix, model.dv.vectors, atol=1e-6)
+    np.testing.assert_allclose(words.matrix, model.vectors(), atol=1e-6)
+
+
+def test_documents_choose_pv_dbow(w2vtrain_here, reviews, tmp_path):
+    assert w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS], tmp_path)[0] == 0
+    record = json.loads((tmp_path / "docs.txt.json").read_text())
+    assert record["settings"]["architecture"] == "pv-dbow"
+    assert record["record"]["origins"]["architecture"] == "--documents"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--documents", "--save-word-vectors", "w.txt"], 2, "pv-dbow trains no vectors of words"),
+        (["--documents", "--graph"], 2, "a graph has none"),
+        (["--tag", "author"], 2, "tag: has no effect without --documents"),
+        (["--save-word-vectors", "w.txt"], 2, "save-word-vectors: has no effect without --documents"),
+        (["--documents", "--tag", "author"], 78, "the column of their text must be named, too"),
+        (["--documents", "--heldout", "reviews.txt"], 78, "heldout: does not go with documents"),
+        (["--documents", "--architecture", "cbow"], 78, "cbow learns no vectors of documents"),
+        (["--architecture", "pv-dm"], 78, "pv-dm learns vectors of documents: use --documents"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(w2vtrain_here, reviews, tmp_path, words, code, message):
+    got, out, said = w2vtrain_here(["fit", "reviews.txt", "-o", "docs.txt", *FLAGS, *words], tmp_path)
+    assert (got, out) == (code, ""), said
+    (line,) = [line for line in said.splitlines() if "error" in line]
+    assert message in line
+    assert not (tmp_path / "docs.txt").exists()
+
+
+def test_perplexity_of_new_text_is_refused(w2vtrain_here, reviews, tmp_path):
+    flags = ["--save-model", "m.safetensors", *FLAGS]
+    assert w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *flags], tmp_path)[0] == 0
+    code, _, said = w2vtrain_here(["perplexity", "m.safetensors", reviews], tmp_path)
+    assert code == 65
+    assert "predicts words from the vectors of their document" in said
+
+
+def test_a_stopped_run_says_that_its_documents_come_at_the_end(w2vtrain_here, reviews, tmp_path, monkeypatch):
+    monkeypatch.setattr("w2vtrain.commands.fit_run.train", stopping(1))
+    code, _, said = w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS], tmp_path)
+    assert code == 75, said
+    code, _, said = w2vtrain_here(["export", "docs.txt.run", "-o", "x.txt"], tmp_path)
+    assert code == 2
+    assert "vectors of documents are written when the run ends: w2vtrain resume docs.txt.run" in said
+    monkeypatch.undo()
+    assert w2vtrain_here(["resume", "docs.txt.run"], tmp_path)[0] == 0
+    assert len(w2vtrain.read_vectors(tmp_path / "docs.txt").words) == 40

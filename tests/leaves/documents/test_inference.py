@@ -1,0 +1,99 @@
+"""Inference: vectors of new documents, which depend on their words and the model alone."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from test_documents import FLAGS, SMALL, same_topic, topics
+
+import w2vtrain
+from w2vtrain.errors import DataError
+from w2vtrain.leaves.documents.inference import Inference
+from w2vtrain.text.token_lists import Sentences
+
+OBJECTIVES = ["neg", "hs", "softmax", "sampled-softmax", "target"]
+
+
+def trained(rng, architecture, objective, epochs=20):
+    documents = topics(rng, 160)
+    settings = SMALL | {"epochs": epochs}
+    return w2vtrain.train(w2vtrain.Documents(documents), architecture=architecture, objective=objective, **settings), [
+        words for words, _ in documents
+    ]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "objective"),
+    [*(("pv-dbow", name) for name in OBJECTIVES), ("pv-dbow-words", "neg"), ("pv-dm", "hs"), ("pv-dm-sum", "softmax")],
+)
+def test_a_vector_depends_on_the_text_alone(rng, architecture, objective):
+    model, texts = trained(rng, architecture, objective, 3)
+    texts[3] = ["unknown"]
+    before = [array.copy() for array in (model.input, model.output, *model.arrays.values())]
+    vectors, known = Inference(model).vectors(Sentences(texts))
+    again = Inference(model)
+    backwards, _ = again.vectors(Sentences(texts[::-1]), threads=2)
+    alone, _ = again.vectors(Sentences(texts[7:8]))
+    np.testing.assert_array_equal(vectors, backwards[::-1])
+    np.testing.assert_array_equal(vectors[7], alone[0])
+    assert known.tolist() == [30] * 3 + [0] + [30] * 156
+    assert not vectors[3].any()
+    assert np.abs(vectors).max(axis=1).min(where=known > 0, initial=1) > 0
+    for old, new in zip(before, (model.input, model.output, *model.arrays.values()), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "objective"), [("pv-dbow", "neg"), ("pv-dbow", "softmax"), ("pv-dm", "hs"), ("pv-dm-sum", "neg")]
+)
+def test_a_training_document_finds_its_topic(rng, architecture, objective):
+    model, texts = trained(rng, architecture, objective, 40)
+    vectors, _ = Inference(model).vectors(Sentences(texts))
+    nearest = [model.dv.similar_by_vector(vector, topn=1) for vector in vectors[:40]]
+    assert same_topic(nearest) > 0.9
+
+
+def test_inference_is_gradient_descent_on_the_loss_of_the_document(rng):
+    """With the softmax and without subsampling, one small step is the gradient of the loss, summed over the words."""
+    model, texts = trained(rng, "pv-dbow", "softmax", 5)
+    index = {word: row for row, word in enumerate(model.words)}
+    ids = [index[word] for word in texts[0]]
+    bias = model.arrays.get("bias", np.zeros(len(model.words)))
+    vectors, _ = Inference(model).vectors(Sentences(texts[:1]), epochs=1, alpha=1e-4, min_alpha=1e-4)
+    p = np.exp(bias - bias.max())
+    p /= p.sum()
+    expected = sum(model.output[word] - p @ model.output for word in ids) * 1e-4
+    np.testing.assert_allclose(vectors[0], expected, rtol=0.02, atol=1e-7)
+
+
+def test_other_processes_infer_the_same(rng, tmp_path):
+    model, texts = trained(rng, "pv-dm", "neg", 2)
+    model.save(tmp_path / "m.safetensors")
+    (tmp_path / "new.txt").write_text("".join(" ".join(words) + "\n" for words in texts[:20]))
+    command = [sys.executable, "-m", "w2vtrain", "infer", "m.safetensors", "new.txt", "-o", "v.npz", "--threads", "2"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = w2vtrain.read_vectors(tmp_path / "v.npz")
+    assert found.words == [str(line) for line in range(1, 21)]
+    expected, _ = Inference(model).vectors(Sentences(texts[:20]))
+    np.testing.assert_array_equal(found.matrix, expected)
+
+
+def test_infer_names_lines_without_known_words(w2vtrain_here, rng, tmp_path):
+    (tmp_path / "text.txt").write_text("".join(" ".join(words) + "\n" for words, _ in topics(rng, 40)))
+    (tmp_path / "new.txt").write_text("w1 w2\n\nnothing known\n")
+    flags = ["--save-model", "m.safetensors", "-o", "d.txt", *FLAGS]
+    assert w2vtrain_here(["fit", "text.txt", "--documents", *flags], tmp_path)[0] == 0
+    code, _, said = w2vtrain_here(["infer", "m.safetensors", "new.txt", "-o", "v.txt"], tmp_path)
+    assert code == 0, said
+    assert "2 of 3 lines have no known word" in said
+    assert w2vtrain.read_vectors(tmp_path / "v.txt").matrix.any(axis=1).tolist() == [True, False, False]
+    code, _, said = w2vtrain_here(["infer", "m.safetensors", "new.txt", "-o", "v.txt"], tmp_path)
+    assert code == 73
+    assert "v.txt" in said
+
+
+def test_a_model_of_words_cannot_infer():
+    with pytest.raises(DataError, match="has no vectors of documents"):
+        Inference(w2vtrain.train([["a", "b", "a"]], **SMALL))

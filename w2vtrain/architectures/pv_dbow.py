@@ -1,0 +1,27 @@
+"""PV-DBOW, the distributed bag of words of a document: each of its tags predicts each of its words.
+
+Words around the target are not looked at, and have no vectors of their own.
+"""
+
+from w2vtrain.architectures.skipgram import SkipGram
+
+
+class PvDbow(SkipGram):
+    """h = d_t, the input row of one tag t of the document; -dL/dd_t = -dL/dh.
+
+    Le & Mikolov 2014, "Distributed representations of sentences and documents".
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def context() -> str:
+        return "tags"
+
+    @staticmethod
+    def in_place() -> bool:
+        """Return False: most documents have one tag, and for a single row, a hidden vector is faster."""
+        return False
+
+
+ARCHITECTURE = PvDbow

@@ -1,0 +1,216 @@
+"""Documents as a source of text: a tag, or several, for each line, each row of a table, or each object of Python.
+
+The lines are encoded as any text is, but each sentence ends with the number of its document.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2vtrain.architectures import architecture_class, architectures
+from w2vtrain.config import Settings
+from w2vtrain.errors import ConfigError, DataError, TokenError, label, shown
+from w2vtrain.formats.model_file import DOCUMENT_TAGS
+from w2vtrain.formats.safetensors import encode_words
+from w2vtrain.text.counting import OnRead
+from w2vtrain.text.encoded import EncodedCorpus, Tags, read
+from w2vtrain.text.source import Blocks, File, Source
+from w2vtrain.text.token_lists import Sentences
+from w2vtrain.training.inputs import Inputs, Sources, corpus_of, sources_of
+
+
+class TaggedDocument(NamedTuple):
+    """A document for `Documents`.
+
+    Parameters
+    ----------
+    words : list of str
+        Its words.
+    tags : list of str or int
+        Its tags, such as its number, its author and its genre. Each tag gets one vector.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> w2vtrain.TaggedDocument(["so", "it", "goes"], ["slaughterhouse", "vonnegut"]).tags
+    ['slaughterhouse', 'vonnegut']
+
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str | int]
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentCorpus(EncodedCorpus):
+    """Encoded documents. names: the tags, in the order of their rows."""
+
+    names: list[str] = field(default_factory=list)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tags, as a model file has words."""
+        return {DOCUMENT_TAGS: np.frombuffer(encode_words(self.names, "tags of documents", spaces=True), np.uint8)}
+
+    def checksum(self) -> int:
+        """Return the CRC-32 of the documents and their tags."""
+        assert self.tags
+        value = super().checksum()
+        arrays: list[NDArray[Any]] = [self.tags.starts, self.tags.rows, *self.arrays().values()]
+        for array in arrays:
+            value = zlib.crc32(array.data, value)
+        return value
+
+
+class Documents:
+    """Documents with tags: a corpus for `w2vtrain.train` with an architecture such as pv-dbow or pv-dm.
+
+    Parameters
+    ----------
+    documents : str, path, list of these, or iterable of TaggedDocument
+        Text files, each line of which is a document whose tag is its number, counted from 1; or tables, with the
+        setting `column`; or objects with `words` and `tags`, such as pairs of both, or those of gensim.
+    tag : str, optional
+        The column of the tables that has the tag of each row. Rows may share a tag.
+
+    Examples
+    --------
+    >>> import w2vtrain
+    >>> plays = [(["to", "be", "or", "not", "to", "be"], ["hamlet"]), (["to", "bed", "to", "bed"], ["macbeth"])]
+    >>> model = w2vtrain.train(
+    ...     w2vtrain.Documents(plays), architecture="pv-dbow", vector_size=10, min_count=1, sample=0
+    ... )
+    >>> sorted(model.dv.index_to_key)
+    ['hamlet', 'macbeth']
+
+    """
+
+    errors = "strict"
+    rate_factor = 1.0
+    phrases = None
+
+    def __init__(self, documents: Any, tag: str | None = None) -> None:
+        sources, self.tag = sources_of(documents), tag
+        self._given = _Words(sources.sentences) if isinstance(sources, Sentences) else None
+        self._sources: Sources = Sentences(self._given) if self._given else sources
+        self._source: Source | None = self._sources if isinstance(self._sources, Sentences) else None
+
+    @property
+    def files(self) -> Sequence[File]:
+        """The files of the documents, if any."""
+        return self._opened().files
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return self._opened().name
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of the files, if that is known."""
+        return self._opened().size
+
+    def _opened(self, settings: Settings | None = None) -> Source:
+        """Return the text as a source, which settings may have to say how to read."""
+        if settings or self._source is None:
+            self._source = corpus_of(self._sources, settings or Settings())
+        return self._source
+
+    def check(self, inputs: Inputs, settings: Settings) -> None:
+        """Raise ConfigError for what does not fit documents."""
+        if architecture_class(settings.architecture).context() == "words":
+            choices = [name for name, cls in architectures().items() if cls.context() != "words"]
+            raise ConfigError(
+                f"architecture: {settings.architecture} learns no vectors of documents; choose one of"
+                f" {', '.join(choices)}"
+            )
+        for name, unfit in (
+            ("subwords", settings.subwords), ("heldout", inputs.heldout), ("read_vocab", inputs.vocabulary),
+            ("init_from", inputs.start),
+        ):  # fmt: skip
+            if unfit:
+                raise ConfigError(f"{label(name)}: does not go with documents; leave it out")
+        if self.tag is not None and settings.column is None:
+            raise ConfigError("tag: names a column of tables, so that the column of their text must be named, too")
+        self._opened(settings)
+
+    def generated(
+        self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None
+    ) -> DocumentCorpus:
+        """Return the encoded documents, with their tags."""
+        source = self._opened(settings)
+        with read(source, threads=int(settings.threads), folder=folder, progress=progress) as counted:
+            words, lines = counted.vocabulary(settings.min_count, settings.max_vocab), counted.lines
+            ids = counted.encode(
+                words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end, numbered=True
+            )
+        names, tags = rows_of(self._tags(lines, settings), len(ids.vocabulary))
+        return DocumentCorpus(**vars(ids) | {"tags": tags}, names=names)
+
+    def _tags(self, lines: int, settings: Settings) -> Iterable[Sequence[Any]]:
+        """Return the tags of each document."""
+        if self._given:
+            return self._given.tags
+        if self.tag is None:
+            return ([line + 1] for line in range(lines))
+        column = replace(settings, column=self.tag, tokenizer="whitespace", phrases=None)
+        found = b"".join(corpus_of(self._sources, column).read()).decode().split("\n")[:-1]
+        if len(found) != lines:
+            raise DataError(f"{self.name}: column {shown(self.tag)} has {len(found):,} rows, and the text {lines:,}")
+        return ([name.strip() or f"row {row + 1}"] for row, name in enumerate(found))
+
+    def read(self) -> Blocks:
+        """Start a pass over the text."""
+        return self._opened().read()
+
+    def tokens_of(self, words: Sequence[str]) -> list[bytes]:
+        """Return the token of each word, as the text has it."""
+        return self._opened().tokens_of(words)
+
+    def words_of(self, tokens: list[bytes]) -> list[bytes]:
+        """Return the word of each token."""
+        return self._opened().words_of(tokens)
+
+
+class _Words:
+    """The words of documents from Python, whose tags are noted when they are read."""
+
+    def __init__(self, documents: Iterable[Any]) -> None:
+        self.documents, self.tags = documents, []  # type: Iterable[Any], list[Sequence[Any]]
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        self.tags = []
+        for index, document in enumerate(self.documents):
+            words, tags = tagged(document, index)
+            self.tags.append(tags)
+            yield words
+
+
+def tagged(document: Any, index: int) -> tuple[Sequence[str], Sequence[Any]]:
+    """Return the words and the tags of a document from Python. Raise TokenError for another object."""
+    words: Any = getattr(document, "words", None)
+    tags: Any = getattr(document, "tags", None)
+    if words is None and isinstance(document, tuple | list) and len(document) == 2:
+        words, tags = document
+    if words is None or isinstance(words, str) or isinstance(tags, str) or not hasattr(tags, "__iter__"):
+        raise TokenError(
+            f"document {index}: expected a list of words and a list of tags, such as TaggedDocument(words, tags), got"
+            f" {shown(document)}"
+        )
+    return words, list(tags)
+
+
+def rows_of(tags: Iterable[Sequence[Any]], words: int) -> tuple[list[str], Tags]:
+    """Return the distinct tags, as text, and the rows of each document's, which follow those of `words` words."""
+    numbers: dict[str, int] = {}
+    rows, starts = [], [0]
+    for own in tags:
+        rows += [numbers.setdefault(str(tag), len(numbers)) for tag in own]
+        starts.append(len(rows))
+    offsets = np.array(starts, np.int64)
+    most = int(np.diff(offsets).max(initial=0))
+    return list(numbers), Tags(offsets, words + np.array(rows, np.int32), len(numbers), most)

@@ -1,0 +1,81 @@
+"""The command `infer`: write the vectors of new documents."""
+
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from w2vtrain.commands.input_files import check_different, check_outside, refuse_stdin_twice, with_vectors
+from w2vtrain.commands.options import (
+    CODES,
+    OUTPUT,
+    code_options,
+    command,
+    dtype_option,
+    format_option,
+    given,
+    quiet_option,
+    setting_options,
+)
+from w2vtrain.commands.shell import imports
+from w2vtrain.config import resolve
+from w2vtrain.system.machine import threads_of
+
+SETTINGS = ("epochs", "alpha", "min_alpha", "threads", "column", "phrases")
+
+
+@command(epilog=CODES)
+@click.argument("model")
+@click.argument("texts", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT)
+@format_option
+@dtype_option
+@setting_options(*SETTINGS)
+@code_options
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
+def infer(
+    model: str, texts: tuple[str, ...], output: str, format_: str | None, dtype: str, force: bool, quiet: bool,
+    **flags: Any,
+) -> None:  # fmt: skip
+    """Write a vector for each line of TEXTS, or row of tables, with MODEL, which `fit --documents` saved.
+
+    The vector of a text does not depend on other texts or on the number of threads. A line without words that the model
+    knows gets zeros. Epochs and learning rates are by default those of the model.
+
+    \b
+    Example:
+      w2vtrain infer reviews.safetensors new.txt -o new.vectors.txt
+    """
+    with imports():
+        from w2vtrain.commands.console import Console
+        from w2vtrain.embeddings.model import load_model
+        from w2vtrain.formats.vectors import Output, format_of
+        from w2vtrain.leaves.documents.inference import Inference
+        from w2vtrain.training.inputs import corpus_of
+        from w2vtrain.user_code import Named, require
+    refuse_stdin_twice(model, *texts)
+    written = Output(output, format_of(output, format_), dtype)
+    written.check()
+    check_different(written.names, [model, *texts])
+    check_outside(written.names, texts)
+    written.check_writable(lambda _: force)
+    mine = given(flags, SETTINGS)
+    settings, _ = resolve(mine)
+    with with_vectors(model) as path:
+        permission, loaded = Named(**flags), load_model(path)
+    permission.allow()
+    loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
+    require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
+    inference = Inference(loaded)
+    how = replace(inference.settings, column=settings.column, phrases=settings.phrases or inference.settings.phrases)
+    chosen = {name: getattr(settings, name) for name in ("epochs", "alpha", "min_alpha") if name in mine}
+    with closing(Console(quiet)) as console:
+        source = corpus_of(texts, how)
+        vectors, known = inference.vectors(source, **chosen, threads=threads_of(settings.threads)[0])
+        names = [str(line + 1) for line in range(len(vectors))]
+        written.write(names, vectors, lambda _: force)
+        if unknown := int((known == 0).sum()):
+            console.say(f"warning     {unknown:,} of {len(known):,} lines have no known word: their vectors are 0")
+        console.say(f"{output}: {len(vectors):,} vectors of documents, from {known.sum():,} words")

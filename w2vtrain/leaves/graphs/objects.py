@@ -86,9 +86,10 @@ def _of_frame(frame: Any, directed: bool) -> Graph:
         )
     first, second, *rest = (np.asarray(frame[name]) for name in columns)
     for name in columns[:2]:
-        missing = frame[name].isna() if hasattr(frame[name], "isna") else frame[name].is_null()
+        find = getattr(frame[name], "isna", None) or getattr(frame[name], "is_null", None)  # of pandas, of polars
+        missing = np.asarray(find()) if find else np.zeros(0, bool)
         if missing.any():
-            raise DataError(f"row {np.asarray(missing).argmax():,} has no {name}: leave out rows that are not edges")
+            raise DataError(f"row {missing.argmax():,} has no {name}: leave out rows that are not edges")
     names, places = np.unique(np.concatenate([first, second]).astype(str), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
     weights = _numbers(rest[0]) if rest else None

@@ -168,7 +168,7 @@ def about_formats() -> str:
 
 def choices() -> str:
     """Return the table of which objective to use, as `w2vtrain objectives` prints it."""
-    head = ["you want", "use", "words of the vocabulary", "CPU seconds", "result", "full softmax"]
+    head = ["you want", "use", "vocabulary (words)", "CPU seconds", "result", "full softmax"]
     return table(head, [[c.want, code(c.use), c.vocabulary, c.seconds, c.result, c.softmax] for c in CHOICES])
 
 

@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent
 PAGE = FOLDER / "how-word2vec-learns.md"
 PROGRAM = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.S)
 TABLE = re.compile(r"(\| word \| count .*\n\|[-|]+\n)((?:\|.*\n)*)")
-ABOUT_TREE = re.compile(r"(Huffman's tree gives .*?\n)\n", re.S)
+ABOUT_TREE = re.compile(r"(A Huffman tree gives .*?\n)\n", re.S)
 
 SENTENCE = ["the", "cat", "drinks", "milk", "and", "the", "dog", "drinks", "water"]
 TARGET, WINDOW = 2, 2
@@ -100,9 +100,9 @@ def about_tree(counts: np.ndarray) -> str:
     lengths = dict(zip(words, np.diff(tree.start), strict=True))
     most, mean = max(words, key=SENTENCE.count), np.diff(huffman(counts).start) @ counts / counts.sum()
     text = (
-        f"Huffman's tree gives frequent words short paths: here, `{most}` takes {lengths[most]} decisions and `{LEAF}` "
-        f"{lengths[LEAF]}. With the {len(counts):,} words of the demo corpus, a target takes "
-        f"{mean:.1f} decisions on average, instead of {len(counts):,} scores."
+        f"A Huffman tree gives frequent words short paths: here, `{most}` takes {lengths[most]} decisions and `{LEAF}` "
+        f"takes {lengths[LEAF]}. With the {len(counts):,} words of the demo corpus, a target takes "
+        f"{mean:.1f} decisions on average, where a softmax computes {len(counts):,} scores."
     )
     return textwrap.fill(text, 120) + "\n"
 
@@ -214,7 +214,7 @@ def tree_figure() -> str:
     lines.append(text(at[2 * size - 2][0], 38, "root", "small"))
     deepest = max(y for _, y in at.values())
     description = f"A tree with the words {', '.join(words)} at its leaves. The path from its root to {LEAF} is marked."
-    return svg(int(deepest) + 50, "Huffman's tree of a sentence", description, lines)
+    return svg(int(deepest) + 50, "The Huffman tree of a sentence", description, lines)
 
 
 FIGURES = {"learning.svg": learning, "huffman.svg": tree_figure}

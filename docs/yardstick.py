@@ -335,8 +335,8 @@ def repetition(by_study: dict[str, list[Result]]) -> str:
     listed = ", ".join(f"`{name}` {others[name]:.1%}" for name in sorted(others, key=lambda name: -others[name]))
     equal = sum(difference < EQUAL for difference in apart.values())
     return (
-        f"Of {len(apart)} runs that had the same rate on {kept['processor']} ({kept['date']}), {equal} had the same"
-        f" perplexity there, within {EQUAL:.2%}. The largest differences of the others are: {listed or 'none'}"
+        f"{len(apart)} runs were also made with the same rate on {kept['processor']} ({kept['date']}): {equal} had the"
+        f" same perplexity, within {EQUAL:.2%}. The largest differences of the others are: {listed or 'none'}"
     )
 
 

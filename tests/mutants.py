@@ -210,7 +210,7 @@ MUTANTS = (
         "engines/test_examples.py::test_hidden_vectors_equal_those_of_the_reference",
     ),
     Mutant(
-        "rate-scale-of-wide-sums", "architectures/cbow_sum.py", "min(1.0, FULL_RATE_WORDS / n)",
+        "rate-scale-of-wide-sums", "architectures/contract.py", "min(1.0, FULL_RATE_WORDS / n)",
         "max(1.0, FULL_RATE_WORDS / n)",
         "training/test_wide_windows.py::test_long_sums_learn_at_a_lower_rate_in_wide_windows",
     ),

@@ -10,4 +10,4 @@ PAGE = " ".join((Path(__file__).parent.parent / "SECURITY.md").read_text(encodin
 
 def test_the_limits_of_compressed_files_are_those_of_the_code():
     assert f"may contain at most {ALLOWED_BYTES >> 20} MiB or {MAX_EXPANSION} times its size" in PAGE
-    assert f"one of words or questions, {ALLOWED_LINES_BYTES >> 10} KiB or {MAX_EXPANSION} times its size" in PAGE
+    assert f"file of words or questions, {ALLOWED_LINES_BYTES >> 10} KiB or {MAX_EXPANSION} times its size" in PAGE

@@ -43,29 +43,29 @@ def train(
     Parameters
     ----------
     corpus : str, path, sequence of these, iterable of lists of str, data frame or column
-        Text files, directories, or glob patterns; or sentences, each a list of words, which may contain anything, such
-        as the space in "new york". Sentences are read once, whatever the number of epochs, so a generator will do; it
-        runs in another thread. The words are used as they are: the settings `tokenizer`, `encoding_errors` and
-        `allow_nul` apply only to files. Or a data frame, a table or a dataset, with `column`, or one column of it, of
-        pandas, Polars, PyArrow or Hugging Face's datasets, or a NumPy array: strings are lines of text, as in files,
-        and lists of strings are sentences. Tables, datasets and files of tables need the package pyarrow: ``pip install
-        'w2vtrain[table]'``. A list of strings holds names of files; ``numpy.array(texts)`` holds texts.
-        Words that are empty or have newlines cannot be saved in a model.
+        Text files, directories, or glob patterns. Or sentences, each a list of words, which may contain spaces, as in
+        "new york". Sentences are read once, for all epochs, so a generator is enough; it runs in another thread. Their
+        words are used unchanged: the settings `tokenizer`, `encoding_errors` and `allow_nul` apply only to files. Or a
+        data frame, table or dataset of pandas, Polars, PyArrow or Hugging Face's datasets, with `column`; or one column
+        of it, or a NumPy array. Its strings are lines of text, as in files, and its lists of strings are sentences.
+        Tables, datasets and files of tables need the package pyarrow: ``pip install 'w2vtrain[table]'``. A list of
+        strings is a list of file names; ``numpy.array(texts)`` holds texts. Words that are empty or have newlines
+        cannot be saved in a model.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
     heldout : as `corpus`, optional
         Text to score after each epoch. The returned model is that of the epoch that predicts it best.
     events : Events, optional
-        Callbacks that report progress. If there is none for warnings, such as that a text is not UTF-8, they are
-        Python's, of the class UserWarning.
+        Callbacks that report progress. Without a callback for warnings, a warning, such as that a text is not UTF-8, is
+        issued as Python's UserWarning.
     progress : bool, default False
         Show a progress bar: a widget in notebooks, otherwise a line on standard error. By default, nothing is printed,
         except on a terminal while kernels are compiled.
     **settings
         The settings that `w2vtrain fit --help` lists, by any of their names, with underscores instead of hyphens:
-        ``threads=4`` and ``workers=4`` are the same. Options of the objective are a dictionary,
-        ``options={"negative": 10}``; those with an option of their own in `fit --help`, such as `negative`, can also be
-        given like settings. If the objective or architecture is a file or module, its code is run.
+        ``threads=4`` and ``workers=4`` are the same. Options of the objective are a dictionary, ``options={"negative":
+        10}``; the options that `fit --help` lists, such as `negative`, can also be given like settings. If the
+        objective or architecture is a file or module, its code is run.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def train(
     W2VError
         If anything else goes wrong: InputMissing or DataError for the input, ResourceError if there is not enough
         memory, Diverged if the weights become NaN or infinite, and so on (see `w2vtrain.errors`). The error for
-        sentences that are not lists of str is also a TypeError. What an iterable raises is not changed.
+        sentences that are not lists of str is also a TypeError. Exceptions from an iterable are passed on.
 
     Examples
     --------
@@ -120,14 +120,15 @@ def find_phrases(
     min_count : int, default 5
         Minimum count of a phrase.
     threshold : float, optional
-        A phrase's score must be higher. By default, 10 for "original" and 0.5 for "npmi", whose scores are -1 to 1.
+        Score that a phrase must exceed. By default, 10 for "original" and 0.5 for "npmi", whose scores are -1 to 1.
     scoring : {"original", "npmi"}, default "original"
         The score of Mikolov et al. (2013), (n_ab - min_count) / (n_a n_b) N, where N is the number of distinct words
         and pairs; or normalized pointwise mutual information (Bouma 2009).
     delimiter : str, default "_"
-        Joins the words of a phrase.
+        Text between the joined words of a phrase.
     passes : int, default 1
-        Each pass joins what the passes before have joined: two find phrases of up to four words.
+        Number of passes. Each also joins the phrases of the passes before it, so two passes find phrases of up to four
+        words.
     connector_words : iterable of str, default ()
         Words that a phrase may contain but not begin or end with; `CONNECTOR_WORDS` are gensim's for English.
     **settings
@@ -176,20 +177,21 @@ def continue_training(
     ----------
     model : Model, KeyedVectors or Vectors
         What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
-        and those of its schedule. With another objective or architecture, its input vectors are taken, and whatever
-        else fits. With vectors, only these are taken, and the words are those of `corpus`: to keep the others, too, add
-        the result to KeyedVectors with ``keyed.add_vectors(result.words, result.input, replace=True)``.
+        and the settings of its schedule. With a different objective or architecture, only its input vectors and the
+        arrays that fit are used. Of KeyedVectors or Vectors, only the vectors of words in `corpus` are used: to keep
+        the others, too, add the result to KeyedVectors with ``keyed.add_vectors(result.words, result.input,
+        replace=True)``.
     corpus : as in `train`
         Text files or sentences.
     epochs : int, default 5
         Number of passes over the corpus.
     grow_vocabulary : bool, default False
-        If False, the words and their counts stay those of the model, and with them the tree, the noise and subsampling;
-        other words of the corpus are ignored. If True, the counts of the corpus are added to those of the model, and
-        words join that occur at least `min_count` times in the corpus, at most until there are `max_vocab` words. They
-        start like the words of a new model.
+        If False, the model's words and counts do not change, nor do its tree, noise and subsampling; other words of the
+        corpus are ignored. If True, the counts of the corpus are added to those of the model, and words that occur at
+        least `min_count` times in the corpus are added, up to `max_vocab` words in all. They start like the words of a
+        new model.
     freeze : bool, default False
-        Leave the vectors of the words of `model` as they are, and train new ones.
+        Keep the vectors of the model's words unchanged, and train only new words.
     heldout, events, progress, **settings
         See `train`.
 

@@ -21,7 +21,7 @@ COMMANDS = {
     },
     "Prepare text": {
         "vocab": ("commands.prepare:vocab", "Count the words of a text."),
-        "phrases": ("commands.prepare:phrases", "Find phrases in a text, and join them to words."),
+        "phrases": ("commands.prepare:phrases", "Find phrases in a text and join them into words."),
         "walks": ("leaves.graphs.walks_command:walks", "Print random walks over a graph."),
     },
     "Query vectors": {
@@ -36,17 +36,17 @@ COMMANDS = {
         "perplexity": ("commands.perplexity:perplexity", "Score held-out text with a saved model."),
         "stability": (
             "commands.compare_vectors:stability",
-            "Print how many neighbors files of vectors have in common.",
+            "Print how many neighbors vector files have in common.",
         ),
-        "diff": ("commands.compare_vectors:diff", "Align two files of vectors and print the words that moved."),
+        "diff": ("commands.compare_vectors:diff", "Align two vector files and print the words that moved."),
     },
     "Look at runs and files": {
-        "info": ("commands.info:info", "Print what a file or a run folder is."),
+        "info": ("commands.info:info", "Print what a file or a run folder contains."),
         "plot": ("leaves.pictures.plot_command:plot", "Draw curves of runs, a map of words, or counts of words."),
         "report": ("leaves.pictures.report_command:report", "Write a web page about a run, a model or vectors."),
     },
     "Convert files": {
-        "convert": ("commands.convert:convert", "Write vectors in another format, or changed."),
+        "convert": ("commands.convert:convert", "Convert vectors to another format, or change them."),
     },
     "Choose settings": {
         "objectives": ("commands.objectives:objectives", "List the output objectives, or explain or check one."),

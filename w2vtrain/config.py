@@ -94,15 +94,15 @@ class Settings:
     bias: bool = model_setting(False, Truth(), "Add a bias to each output vector.")
     subwords: bool = model_setting(
         False, Truth(),
-        "Compose each word's input vector of rows for the word and for its character n-grams, as fastText does, which"
-        " gives vectors to words that are not in the text.",
+        "Build each word's input vector from rows for the word and for its character n-grams, as fastText does; words"
+        " that are not in the text then have vectors, too.",
     )  # fmt: skip
-    minn: int = model_setting(3, Whole(1, 1000), "With --subwords, the shortest n-grams, in characters of `<word>`.")
-    maxn: int = model_setting(6, Whole(1, 1000), "With --subwords, the longest n-grams.")
+    minn: int = model_setting(3, Whole(1, 1000), "With --subwords, the length of the shortest n-grams of `<word>`.")
+    maxn: int = model_setting(6, Whole(1, 1000), "With --subwords, the length of the longest n-grams.")
     bucket: int = model_setting(
         2_000_000,
         Whole(1, MAX_NGRAM_BUCKETS),
-        "With --subwords, the number of hash buckets; n-grams in the same one share a row.",
+        "With --subwords, the number of hash buckets; n-grams in the same bucket share a row.",
     )
     column: str | None = text_setting(
         None, Text(),
@@ -115,7 +115,7 @@ class Settings:
         " only Unicode words (simple).",
     )  # fmt: skip
     phrases: str | None = text_setting(
-        None, FileName(), "Join each phrase in this table, which `w2vtrain phrases --save-table` writes, into one word."
+        None, FileName(), "Join each phrase in this table, written by `w2vtrain phrases --save-table`, into one word."
     )
     min_count: int = text_setting(5, Whole(1, 10**12), "Ignore words that occur fewer times than this.")
     max_vocab: int | None = text_setting(
@@ -126,16 +126,16 @@ class Settings:
     )
     encoding_errors: str = text_setting(
         "replace", Choice(("replace", "strict", "ignore")),
-        "Bytes that are not UTF-8: replace them with U+FFFD, stop at the first (strict), or ignore them.",
+        "What to do with bytes that are not UTF-8: replace them with U+FFFD, stop (strict), or ignore them.",
     )  # fmt: skip
     allow_nul: bool = text_setting(
-        False, Truth(), "Treat a NUL byte as white space; otherwise it is an error, since it suggests binary data."
+        False, Truth(), "Treat NUL bytes as white space; otherwise they are an error, since they suggest binary data."
     )
     epochs: int = training_setting(5, Whole(1, 1_000_000), "Number of passes over the corpus.", "iter")
     seconds: float | None = training_setting(
         None, Real(0.0, MAX_SECONDS),
         "Stop after this many seconds of training (for `compare`, CPU seconds of all threads) unless --epochs is"
-        " reached first; the learning rate follows whichever is closer to its end.",
+        " reached first; the learning rate follows whichever limit is closer.",
     )  # fmt: skip
     patience: int | None = training_setting(
         None, Whole(1, 1_000_000), "Stop when the perplexity of --heldout has not improved for this many epochs."
@@ -153,11 +153,11 @@ class Settings:
     weight_decay: float = training_setting(
         0.0,
         Real(0.0, 1.0),
-        "Each word and sentence end of the text shrinks all vectors, but not biases, by this fraction times the"
-        " learning rate.",
+        "Weight decay: at each word and sentence end of the text, all vectors, but not biases, shrink by this fraction"
+        " times the learning rate.",
     )
     init: float = training_setting(
-        0.0, Real(0.0, 100.0), "Standard deviation of normal initial vectors; 0 initializes them as word2vec.c does."
+        0.0, Real(0.0, 100.0), "Standard deviation of normal initial vectors; 0 uses the initialization of word2vec.c."
     )
     block: int | None = training_setting(
         None, Whole(1, 65_536),
@@ -251,7 +251,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         text = read_small(
             path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file"
-        ).decode()
+        ).decode("utf-8-sig")
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         _check_keys(text, path)
         data = tomllib.loads(text)

@@ -758,6 +758,13 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(trained):
     words.wait(300)
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+def test_dev_stdout_may_be_a_pipe(trained):
+    words = ["convert", trained / "vectors.txt", "-o", "/dev/stdout", "--format", "text"]
+    run = subprocess.run([*COMMAND, *words], capture_output=True, check=False)
+    assert (run.returncode, run.stdout) == (0, (trained / "vectors.txt").read_bytes())
+
+
 # help
 
 

@@ -182,6 +182,26 @@ def test_repair_reports_a_file_that_was_cut_off(folder, convert):
     assert said == "cut.txt: the header promises 6 vectors, the file has 3\nnew.bin: 3 vectors of 4 dimensions\n"
 
 
+@pytest.mark.parametrize("kind", ["keyed", "model"])
+def test_repair_joins_the_words_of_models_which_may_have_spaces(folder, convert, w2vtrain_here, kind):
+    words, matrix = ["the", "new york", "new_york", "b"], folder[1][:4]
+    if kind == "model":
+        save_model(folder[0] / "spaces", Model(words, np.arange(4, 0, -1), matrix, matrix))
+    else:
+        matrix[3] = np.nan
+        KeyedVectors.of(words, matrix).save(folder[0] / "spaces")
+        words = words[:3]
+    code, _, said = w2vtrain_here(["convert", "spaces", "-o", "new.txt"], folder[0])
+    assert (code, said.count("\n")) == (65, 1)
+    found, rows, said = convert("spaces", "--repair")
+    assert found == ["the", "new_york", *words[3:]]
+    assert np.array_equal(rows, matrix[[0, 1, 3][: len(found)]])
+    assert said.splitlines()[:2] == [
+        "spaces, row 2: the word 'new york' contains white space: now 'new_york'",
+        "spaces, row 3: the word 'new_york' occurs a second time: left out",
+    ]
+
+
 def test_repair_reads_standard_input_and_leaves_valid_files_as_they_are(folder, convert, w2vtrain_here, monkeypatch):
     assert convert("v.txt", "--repair")[2] == convert("v.txt")[2]
     with (folder[0] / "nan.txt").open("rb") as file:

@@ -35,6 +35,7 @@ def folder(tmp_path):
         ("fit text.txt -o s.model", 2, "write s.txt or s.bin, or s.safetensors for a model"),
         ("fit text.txt o.txt", 2, "write -o o.txt"),
         ("fit text.txt", 2, "write -o FILE"),
+        ("fit text.txt -o " + "o" * 250 + ".txt", 73, "cannot be created: File name too long"),
         ("convert v.txt o.bin", 2, "write -o o.bin"),
         ("convert v.txt -o o.model", 2, "write o.txt or o.bin, or o.safetensors for a model"),
         ("eval v.txt", 2, "w2vtrain eval all v.txt"),

@@ -246,6 +246,13 @@ def test_describe_identifies_vectors(tmp_path, format):
     assert expected.items() <= describe(tmp_path / "v").items()
 
 
+@pytest.mark.parametrize("content", [b"1000000000000 300\na 1 2\n", b"-1 2\na 1 2\n", b"9 2\na \0\0\0\0\1\1\1\1\n"])
+def test_describe_refuses_a_header_that_promises_more_than_the_file_can_have(tmp_path, content):
+    (tmp_path / "v").write_bytes(content)
+    with pytest.raises(DataError, match="v:1: the header promises "):
+        describe(tmp_path / "v")
+
+
 def test_describe_reads_only_part_of_a_large_file(tmp_path, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.describe.COUNTED_BYTES", 1 << 20)
     with (tmp_path / "v").open("wb") as file:

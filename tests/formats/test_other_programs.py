@@ -129,6 +129,25 @@ def test_tables_have_typed_columns_and_known_counts(tmp_path, name):
     assert describe(tmp_path / name)["words"] == 5
 
 
+@pytest.mark.parametrize("size", [-1, 2])
+def test_repair_leaves_out_the_rows_of_a_table_that_have_a_null(tmp_path, size):
+    pa, path = pytest.importorskip("pyarrow"), tmp_path / "v.arrow"
+    vectors = pa.array([None, [1, 2], [3, None], [5, 6], [7, 8], [9, 9], [0, 0]], pa.list_(pa.float32(), size))
+    words = pa.array(["a", "b", "c", None, "e", "f", "g"])
+    for column in (words, words.dictionary_encode()):
+        table = pa.table({"word": column, "vector": vectors})
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(errors.DataError, match=r"v\.arrow, row 1: a value is not a finite number; `w2vtrain conv"):
+            read_vectors(path)
+        repaired = read_vectors(path, lenient=True)
+        assert (repaired.words, repaired.matrix.tolist()) == (["b", "e", "f", "g"], [[1, 2], [7, 8], [9, 9], [0, 0]])
+        assert [flaw.split(", ")[1] for flaw in repaired.flaws] == [
+            "row 1: a value is not a finite number: left out", "row 3: a value is not a finite number: left out",
+            "row 4: the word is empty: left out",
+        ]  # fmt: skip
+
+
 @quiet
 def test_tables_of_other_programs_are_read_or_refused(tmp_path):
     pa = pytest.importorskip("pyarrow")
@@ -140,8 +159,8 @@ def test_tables_of_other_programs_are_read_or_refused(tmp_path):
     for columns, message in (
         ({"token": WORDS, "vector": lists}, "no column `word`"),
         ({"word": WORDS, "vector": [1.0] * 5}, "expected lists of float32"),
-        ({"word": WORDS, "vector": [[1.0]] * 4 + [[1.0, 2.0]]}, "different lengths"),
-        ({"word": [*WORDS[:4], None], "vector": lists}, "is null"),
+        ({"word": WORDS, "vector": [[1.0]] * 4 + [[1.0, 2.0]]}, "row 5: a vector of 2 values, expected 1"),
+        ({"word": WORDS, "vector": pa.array([[]] * 5, lists.type)}, "row 1: a vector of 0 values, expected 1"),
         ({"word": ["a"] * 5, "vector": lists}, "occurs a second time"),
     ):
         parquet.write_table(pa.table(columns), tmp_path / "v.parquet")
@@ -350,21 +369,22 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
     with (tmp_path / "huge.npy").open("wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
     for name, message in (
-        ("objects.npz", "Python objects"), ("few.npz", "3 vectors, but words has 2"), ("bomb.npz", "is damaged"),
-        ("one.npz", "2 vectors, but scales has 1"),
+        ("objects.npz", "Python objects"), ("few.npz", "3 vectors, but words has 2"),
+        ("one.npz", "2 vectors, but scales has 1"), ("bomb.npz", "more than 100 times"),
         ("objects.npy", "Python objects|has no words|do not have"), ("huge.npy", "cut off"),
     ):  # fmt: skip
         with pytest.raises(errors.DataError, match=message):
             read_vectors(tmp_path / name)
 
 
-def test_words_that_are_encoded_as_a_dictionary_are_read(tmp_path):
+def test_words_of_every_type_of_strings_are_read(tmp_path):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
     words = [f"wörd_{i}" for i in range(1000)]
     matrix = np.random.default_rng(2).normal(size=(1000, 3)).astype(np.float32)
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), 3)
-    for column in (pa.array(words).dictionary_encode(), pa.array(words, pa.large_string())):
+    views = pa.array(words, pa.string_view())  # what Polars writes
+    for column in (pa.array(words).dictionary_encode(), pa.array(words, pa.large_string()), views):
         table = pa.table({"word": column, "vector": vectors})
         parquet.write_table(table, tmp_path / "v.parquet", store_schema=False)
         with pa.ipc.new_file(tmp_path / "v.arrow", table.schema) as writer:
@@ -379,5 +399,15 @@ def test_words_that_are_encoded_as_a_dictionary_are_read(tmp_path):
 def test_an_archive_of_zeros_that_expands_a_thousandfold_is_refused(tmp_path):
     zeros = np.zeros((2, 15_000_000), np.float32)
     np.savez_compressed(tmp_path / "v.npz", words=np.frombuffer(b"a\nb", np.uint8), vectors=zeros)
-    with pytest.raises(errors.DataError, match=r"v\.npz.*(an array of shape|promises 120,000,000 bytes)"):
+    with pytest.raises(
+        errors.DataError, match=r"v\.npz.*(an array of shape|has 120,000,000 bytes, more than 100 times)"
+    ):
         read_vectors(tmp_path / "v.npz")
+
+
+def test_scales_that_are_too_large_end_a_command_without_a_warning_of_numpy(tmp_path, w2vtrain_here):
+    words, scales = np.frombuffer(b"a\nb", np.uint8), np.array([1, 3e38], np.float32)
+    np.savez(tmp_path / "v.npz", words=words, vectors=np.array([[1, 2], [3, 4]], np.int8), scales=scales)
+    code, _, said = w2vtrain_here(["convert", "v.npz", "-o", "v.txt"], tmp_path)
+    assert (code, said.count("\n")) == (65, 1)
+    assert "v.npz, row 2: a value is not a finite number" in said

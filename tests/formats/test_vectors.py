@@ -606,6 +606,17 @@ def test_bytes_after_an_array_are_refused(tmp_path):
         read_vectors(tmp_path / "v.npy")
 
 
+def test_repair_reports_that_an_array_has_more_or_fewer_vectors_than_words(tmp_path):
+    write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
+    for words in (WORDS[:2], [*WORDS, "more"]):
+        (tmp_path / "v.words.txt").write_text("\n".join(words), "utf-8")
+        repaired = read_vectors(tmp_path / "v.npy", lenient=True)
+        assert repaired.words == words[: len(WORDS)]
+        assert repaired.flaws == [
+            f"{tmp_path / 'v.words.txt'}: {len(words)} words, but {tmp_path / 'v.npy'} has {len(WORDS)} vectors"
+        ]
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_big_endian_values_are_refused(tmp_path, whole):
     matrix = np.random.default_rng(1).normal(size=(50, 20))
@@ -634,9 +645,9 @@ def test_missing_files_and_folders_raise_input_missing(tmp_path):
 
 def test_the_format_of_vectors_with_a_large_dimension_is_detected(tmp_path):
     matrix = np.random.default_rng(0).standard_normal((2, 30_000)).astype("f4")
-    for format in ("text", "binary"):
+    for format, kind in (("text", "text"), ("binary", "binary"), ("glove", "text")):
         write_vectors(tmp_path / format, ["a", "b"], matrix, format)
-        assert sniff(tmp_path / format).kind == format
+        assert sniff(tmp_path / format).kind == kind
         assert same_bits(read_vectors(tmp_path / format).matrix, matrix)
 
 

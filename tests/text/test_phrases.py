@@ -1,5 +1,6 @@
 """Phrases: the same as gensim's, whatever the threads and the memory; tables; joining before the vocabulary."""
 
+import gzip
 import json
 
 import numpy as np
@@ -88,10 +89,12 @@ def test_encoding_with_phrases_is_encoding_the_joined_text(tmp_path):
     assert count(corpus, min_count=1)[0].words == two.vocabulary.words
 
 
-def test_a_table_survives_its_file(tmp_path):
+def test_a_table_survives_its_file_and_an_editor_that_adds_a_byte_order_mark(tmp_path):
     TABLE.save(tmp_path / "t.tsv.gz")
-    again = PhraseTable.load(tmp_path / "t.tsv.gz")
-    assert (again.scoring, again.passes) == (TABLE.scoring, TABLE.passes)
+    (tmp_path / "notepad.tsv").write_text(gzip.decompress((tmp_path / "t.tsv.gz").read_bytes()).decode(), "utf-8-sig")
+    for name in ("t.tsv.gz", "notepad.tsv"):
+        again = PhraseTable.load(tmp_path / name)
+        assert (again.scoring, again.passes) == (TABLE.scoring, TABLE.passes)
 
 
 HEAD = MAGIC + (

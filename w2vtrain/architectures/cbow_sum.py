@@ -17,10 +17,10 @@ class CbowSum(NamedTuple):
     """h = Σ_c r_c over the context words; -dL/dr_c = -dL/dh.
 
     Mikolov, Chen, Corrado & Dean 2013, "Efficient estimation of word representations in vector space", with the sum in
-    place of the mean, as gensim with cbow_mean=0. A window with more context words has a longer hidden vector, and
-    takes a larger step; with --window above 50, one with n > 10 context words learns at 10 / n of the rate. gensim
-    divides this step by the number of context words, which scores lower at every rate tried: docs/laboratory.md has
-    the figures.
+    place of the mean, as gensim with cbow_mean=0. The more context words a window has, the longer its hidden vector and
+    the larger its step; with --window above 50, a window with n > 10 context words uses 10 / n of the learning rate.
+    gensim divides this step by the number of context words, which scores lower at every learning rate that was tried:
+    docs/laboratory.md has the figures.
     """
 
     window: int

@@ -22,7 +22,7 @@ class Vlbl(NamedTuple):
 
     Mnih & Kavukcuoglu 2013, "Learning word embeddings efficiently with noise-contrastive estimation".
 
-    With --window above 50, a window with n > 10 context words learns at 10 / n of the rate.
+    With --window above 50, a window with n > 10 context words uses 10 / n of the learning rate.
 
     context_weights (2 window, columns) float32: one row per position, all 1 at the start. The positions before the
     target come first, then those after it, both in order of distance from the target.

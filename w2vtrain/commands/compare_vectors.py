@@ -67,7 +67,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 )  # fmt: skip
 @click.option(
     "--min-count", type=COUNT, metavar="N",
-    help="Compare only words that occur N times in both texts: files with counts, such as models, are needed.",
+    help="Compare only words that occur at least N times in both texts; this needs files with counts, such as models.",
 )  # fmt: skip
 @topn_option
 @neighbors_option
@@ -82,9 +82,9 @@ def diff(
     """Rotate the vectors of the file SECOND onto those of FIRST (orthogonal Procrustes on the words that both have, or
     on the pairs of --pairs), and print the words that moved most.
 
-    Each line has a word or a pair, a tab, the cosine of the two vectors after the rotation, a tab, up to 5 neighbors
-    that are neighbors only in FIRST, each after a minus sign, and up to 5 that are only in SECOND, after a plus sign.
-    --json has all.
+    Each line has a word or a pair, a tab, the cosine of the two vectors after the rotation, a tab, up to 5 words that
+    are neighbors only in FIRST, each after a minus sign, and up to 5 that are neighbors only in SECOND, each after a
+    plus sign. --json prints all of them.
     """
     with imports():
         from w2vtrain.embeddings.alignment import difference, rotated

@@ -51,7 +51,7 @@ EXPORTED = {
 @click.option("--normalize", is_flag=True, help="Scale each vector to unit length; zero vectors stay zero.")
 @click.option(
     "--repair", is_flag=True,
-    help="Mend words with white space or invalid UTF-8, leave out other invalid rows, and say which.",
+    help="Repair words with white space or invalid UTF-8, leave out other invalid rows, and report them.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def convert(
@@ -60,12 +60,12 @@ def convert(
 ) -> None:  # fmt: skip
     """Read VECTORS in any format, or from a model, change them as requested, and write them.
 
-    The changes are made in the order of the options below, from --export to --normalize. --export needs a model, as
-    `fit --save-model` writes it. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
+    The changes are made in the order of the options below, from --export to --normalize. --export needs a model that
+    `fit --save-model` wrote. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
 
     --repair takes the last values of a line of text as the vector and joins what precedes them with "_"; invalid UTF-8
-    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, and rows with other values than finite
-    numbers. It reports the first 10 invalid rows, by line or row, and counts the others.
+    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, and rows with values that are not
+    finite numbers. It reports the first 10 invalid rows, by line or row, and counts the others.
     """
     with imports():
         from w2vtrain.formats.precision import mean_cosine
@@ -140,7 +140,7 @@ def read(path: str, which: Export, limit: int | None, repair: bool) -> tuple[Vec
     from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import sniff
     from w2vtrain.formats.transforms import exported
-    from w2vtrain.formats.vectors import Vectors, read_vectors
+    from w2vtrain.formats.vectors import Vectors, mended, read_vectors
 
     if sniff(path).kind != MODEL.name:
         if which != "auto":
@@ -149,7 +149,8 @@ def read(path: str, which: Export, limit: int | None, repair: bool) -> tuple[Vec
     model = load_model(path)
     kind, share = choose_vectors(model.record, which)
     vectors = exported(model.input, model.output, kind, share, path)
-    return Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit]), [EXPORTED[kind]]
+    loaded = Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit])
+    return mended(loaded, path) if repair else loaded, [EXPORTED[kind]]
 
 
 @command(epilog=CODES)

@@ -50,8 +50,8 @@ set_options = all_of(
 """Options of `eval all` that name more evaluation sets."""
 unseen_option: Any = click.option(
     "--unseen", is_flag=True,
-    help="Count words that are not in the vocabulary or beyond --restrict-vocab. VECTORS must be a model with subwords,"
-    " whose n-grams give vectors to them. They are then possible answers, too.",
+    help="Also use words that are not in the vocabulary or are beyond --restrict-vocab, in questions and as answers."
+    " VECTORS must be a model with subwords, whose n-grams give vectors to such words.",
 )  # fmt: skip
 
 
@@ -62,7 +62,8 @@ def protocol_option(*names: str) -> Any:
         help="Follow the rules of a program, unless --restrict-vocab is given: gensim ignores words beyond the first"
         " 300,000"
         + ", word2vec those beyond 30,000 as word2vec.c's compute-accuracy does" * ("word2vec" in names)
-        + "; full uses all words and counts every question or pair, wrong or with the cosine 0 if a word is unknown.",
+        + "; full uses all words and counts every question and pair; one with an unknown word counts as wrong, or as"
+        " cosine 0.",
     )  # fmt: skip
 
 
@@ -74,15 +75,15 @@ def evaluate() -> None:
 @evaluate.command(name="all", epilog=CODES, short_help="Score vectors on all bundled sets, in one table.")
 @click.argument("vectors")
 @set_options
-@click.option("--no-bundled", is_flag=True, help="Use only the sets that are given.")
+@click.option("--no-bundled", is_flag=True, help="Use only the sets that you name.")
 @restrict_option(0, shown="30,000 for analogies, otherwise 0")
 @protocol_option("gensim", "full")
 @method_option
 @case_option
 @json_option
 def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: Any) -> None:
-    """Score VECTORS on every evaluation set that comes with the package, and on those given, and print one table:
-    the score of each set, its 95% interval, and how many of its questions, pairs or words were answered.
+    """Score VECTORS on every evaluation set that comes with the package, and on the sets that you name, and print one
+    table: the score of each set, its 95% interval, and how many of its questions, pairs or words were answered.
     """
     with imports():
         from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
@@ -122,7 +123,7 @@ def everything(vectors: str, no_bundled: bool, protocol: str | None, **options: 
 @scoring_options
 def analogies(vectors: str, questions: str, **options: Any) -> None:
     """Answer the analogy questions in the file QUESTIONS with VECTORS, and print the accuracy by section. Without
-    QUESTIONS, ask Google's 19,544 questions, which come with the package.
+    QUESTIONS, use Google's 19,544 questions, which come with the package.
 
     Each line of QUESTIONS has four words, `a b c d`; `: name` begins a section. An answer is correct if d is the word
     nearest to b - a + c or, with --method 3cosmul, the one with the largest cos(b) cos(c) / cos(a).
@@ -161,7 +162,7 @@ def similarity(vectors: str, pairs: str, **options: Any) -> None:
     simlex999 stand for the sets that come with the package.
 
     Each line of PAIRS has two words and a score, as evaluation sets are published: separated by tabs, semicolons,
-    commas or spaces, perhaps quoted, with a header or without, and perhaps with more columns.
+    commas or spaces, quoted or not, with or without a header, possibly with more columns.
     """
 
     def lines(report: Any) -> Iterator[str]:

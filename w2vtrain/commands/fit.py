@@ -48,8 +48,8 @@ short_forms = all_of(
 dry_run_options = all_of(
     declared(
         RUN, "--dry-run", is_flag=True,
-        help="Print what the run would take, and exit: vocabulary by --min-count, memory, disk, and what is suspicious"
-        " in the text. Reads all of the text; writes nothing.",
+        help="Read all of the text, print the vocabulary by --min-count, the memory and disk space that the run needs,"
+        " and what is suspicious in the text, and exit without writing anything.",
     ),
     declared(
         MESSAGES, "--json", "as_json", is_flag=True, help="With --dry-run: print the result as one JSON object."

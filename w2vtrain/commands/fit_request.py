@@ -106,24 +106,24 @@ class FitRequest:
     init_from: str | None = argument(
         declared(
             INPUT, "--init-from", metavar="FILE",
-            help="Start from a model, as --save-model writes it: train its words further, with its settings unless"
-            " given. From vectors in any format, take only the input vectors.",
+            help="Start from a model that --save-model wrote: train its words further, with its settings unless others"
+            " are given. From vectors in any format, take only the input vectors.",
         ),
         Role.LEARNED,
     )  # fmt: skip
     grow_vocabulary: bool | None = argument(
         declared(
             INPUT, "--grow-vocabulary/--no-grow-vocabulary",
-            help="With --init-from: keep all its words, and train new words that occur --min-count times in the corpus."
-            " A model's counts grow by those of the corpus; vectors, which have no counts, are written unchanged, after"
-            " the others, if the corpus lacks their words.  [default: off]",
+            help="With --init-from: keep all its words, and train new words that occur --min-count times in the"
+            " corpus. A model's counts grow by those of the corpus. Vectors have no counts: those whose words the"
+            " corpus lacks are written unchanged, after the others.  [default: off]",
         ),
         Role.LEARNED,
     )  # fmt: skip
     freeze: bool = argument(
         declared(
             INPUT, "--freeze", is_flag=True,
-            help="With --init-from: leave the vectors of its words as they are, and train new words.",
+            help="With --init-from: keep the vectors of its words unchanged, and train only new words.",
         ),
         Role.LEARNED,
     )  # fmt: skip
@@ -137,9 +137,9 @@ class FitRequest:
     graph: bool = argument(
         declared(
             GRAPHS, "--graph", is_flag=True,
-            help="CORPUS is a graph: train on random walks over it, in which nodes are words. Its lines are two nodes"
-            " and perhaps a weight, separated by white space, commas or tabs. Every node has a vector. The default"
-            " learning rate is a quarter of that for text.",
+            help="CORPUS is a graph: train on random walks over it, in which nodes are words. Each line has two nodes"
+            " and optionally a weight, separated by white space, commas or tabs. Every node has a vector. The"
+            " default learning rate is a quarter of that for text.",
         ),
         Role.LEARNED,
     )  # fmt: skip
@@ -222,7 +222,7 @@ class FitRequest:
     sync_timeout: float = argument(
         declared(
             RANKS, "--sync-timeout", type=Within(Real(1.0, MAX_SECONDS)), metavar="SECONDS", default=300,
-            help="With --distributed: end the run, which the same command continues, if a rank does not answer.",
+            help="With --distributed: end the run if a rank does not answer; the same command continues it.",
         )
     )  # fmt: skip
     origins: dict[str, Any] = field(default_factory=dict)

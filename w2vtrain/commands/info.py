@@ -36,8 +36,7 @@ def info(file: str, as_json: bool) -> None:
     """Print what FILE is: vectors, a vocabulary, a model and how it was trained, a run folder or record, a log, a
     table of phrases, or the folder of a comparison.
 
-    For a run folder, this is how far the run is, the time left, whether it is running, and the command that continues
-    it.
+    For a run folder, this is its progress, the time left, whether it is running, and the command that continues it.
     """
     facts = facts_of(file)
     if as_json:

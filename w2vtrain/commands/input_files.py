@@ -121,6 +121,12 @@ def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
             raise UsageError(f"{file}: is both input and output; choose another name")
 
 
+def check_repeatable(inputs: Sequence[str]) -> None:
+    """Raise UsageError for standard input, which several runs cannot read."""
+    if "-" in inputs:
+        raise UsageError("-: each run reads the text again, which stdin cannot repeat: write it to a file")
+
+
 def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
     """Raise UsageError for an output file or folder that the next command would read as a part of the corpus."""
     from w2vtrain.text.text_files import would_read  # not needed for queries

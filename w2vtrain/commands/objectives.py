@@ -44,17 +44,17 @@ CHOICES = (
     Choice("", "219,208", "30", "nce -O negative=25", "311.0", "1,184"),
     Choice("", "219,208", "467", "sampled-softmax", "278.3"),
     Choice("", "585,670", "30", "nce -O negative=25", "1,136", "3,135"),
-    Choice("exact, of single words", "67,791", "26", "hs", "311.5", "885.6"),
+    Choice("exact word probabilities", "67,791", "26", "hs", "311.5", "885.6"),
     Choice("", "219,208", "421", "class-softmax", "306.0"),
     Choice("few output parameters", "10,000", "73", "adaptive-softmax", "149.5", "192.1"),
     Choice("", "67,791", "30", "cnn-softmax", "522.5", "885.6"),
 )
 CHOOSING = """\
-Which one to use, as measured on one thread. A result is the perplexity, beside that of the full softmax after the \
-same time; for word vectors, it is the mean of analogies and WordSim-353."""
+Which one to use, as measured on one thread. A result is the perplexity; the last column is the full softmax's after \
+the same time. For word vectors, a result is the mean of analogies and WordSim-353."""
 CHECKED = """\
-Gradients were compared with the objective's own loss. Only what it learned from a text whose probabilities are known \
-(16 words in 8 contexts, one thread) shows whether the loss itself is right. Not checked: other options, larger \
+Gradients were compared with the objective's own loss. Whether the loss itself is right shows only in what was learned \
+from a text whose probabilities are known (16 words in 8 contexts, one thread). Not checked: other options, larger \
 vocabularies, speed, and the quality of word vectors."""
 
 

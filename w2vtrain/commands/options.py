@@ -92,30 +92,30 @@ force_option = declared(
 BIAS = Within(Real(1e-9, 1e9))
 WALKS = {
     "directed": declared(
-        GRAPHS, "--directed", is_flag=True, help="Follow edges from the first node to the second only."
+        GRAPHS, "--directed", is_flag=True, help="Follow edges only from the first node to the second."
     ),
     "walk_length": declared(
         GRAPHS, "--walk-length", type=COUNT, metavar="N",
-        help="Nodes per walk, which ends early at a node from which no edge leads on.  [default: 80]",
+        help="Nodes per walk; a walk ends early at a node without outgoing edges.  [default: 80]",
     ),
     "walks": declared(
-        GRAPHS, "--walks", type=COUNT, metavar="N", help="Walks from each node, in each epoch.  [default: 10]"
+        GRAPHS, "--walks", type=COUNT, metavar="N", help="Walks from each node per epoch.  [default: 10]"
     ),
     "p": declared(
         GRAPHS, "--p", type=BIAS, metavar="X",
-        help="node2vec's p: a step back to the node before is 1/p times as likely.  [default: 1]",
+        help="node2vec's p: divides the probability of a step back to the previous node.  [default: 1]",
     ),
     "q": declared(
         GRAPHS, "--q", type=BIAS, metavar="X",
-        help="node2vec's q: a step to a node that the node before has no edge to is 1/q times as likely."
+        help="node2vec's q: divides the probability of a step to a node that the previous node has no edge to."
         "  [default: 1]",
     ),
 }  # fmt: skip
 """The options of random walks over a graph, by the names that `graphs.walks.Walks` has for them."""
 OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"
-    " .arrow, .feather, or .tsv for TensorBoard; with --format spacy or model2vec, a folder; - for stdout. After text"
-    " and binary, .gz, .bz2, .xz or .zst compresses."
+    " .arrow, .feather, or .tsv for TensorBoard; with --format spacy or model2vec, a folder; - for stdout. After a"
+    " suffix of text or binary, .gz, .bz2, .xz or .zst compresses the file."
 )
 json_option = declared(MESSAGES, "--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet_option = declared(MESSAGES, "-q", "--quiet", is_flag=True, help="Print only errors.")
@@ -200,14 +200,14 @@ format_option = declared(
 )  # fmt: skip
 dtype_option = declared(
     OUTPUTS, "--dtype", type=click.Choice(vector_formats.DTYPES), default="float32",
-    help="Write values in fewer bytes: float16 or int8, with one scale per word, in the formats that have them.",
+    help="Write values in fewer bytes: float16 or int8, with one scale per word, in the formats that support them.",
 )  # fmt: skip
 export_option = declared(
     OUTPUTS, "--export", type=click.Choice(get_args(Export)), default="auto",
     help="Vectors to write: input vectors, output vectors, their sums, or `blend`, the centered input vectors plus"
     " a share of the centered output vectors, which depends on the architecture. `auto` is `blend` for skip-gram"
-    " with neg or nce on 2 million words or more, and for others with neg on 8 million or more, otherwise `in`; for"
-    " a model or a run folder, it is what `fit` chose.",
+    " with neg or nce on 2 million words or more, and for other architectures with neg on 8 million or more,"
+    " otherwise `in`; for a model or a run folder, it is what `fit` chose.",
 )  # fmt: skip
 writing_options = all_of(
     click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, dtype_option,

@@ -99,16 +99,16 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
 )
 @click.option(
     "--threshold", type=Within(Real(-1.0, 1e300)), metavar="X",
-    help="A phrase's score must be higher.  [default: 10; for npmi, 0.5]",
+    help="Score that a phrase must exceed.  [default: 10; for npmi, 0.5]",
 )  # fmt: skip
 @click.option(
     "--scoring", type=click.Choice(["original", "npmi"]),
     help="The score of word2phrase, or normalized pointwise mutual information, -1 to 1.  [default: original]",
 )  # fmt: skip
-@click.option("--delimiter", metavar="TEXT", help="Joins the words of a phrase.  [default: _]")
+@click.option("--delimiter", metavar="TEXT", help="Text between the joined words of a phrase.  [default: _]")
 @click.option(
     "--passes", type=Within(Whole(1, 20)), metavar="N",
-    help="Number of passes, each of which joins what the passes before have joined.  [default: 1]",
+    help="Number of passes; each also joins the phrases of the passes before it.  [default: 1]",
 )  # fmt: skip
 @click.option(
     "--connector-words", metavar="WORDS",
@@ -122,7 +122,7 @@ def phrases(
     corpus: tuple[str, ...], output: str | None, save_table: str | None, connector_words: str | None,
     cache_dir: str | None, force: bool, quiet: bool, **flags: Any,
 ) -> None:  # fmt: skip
-    """Find phrases such as `new york` in CORPUS, and write the text in which they are words: `new_york`.
+    """Find phrases such as `new york` in CORPUS, and write the text with each joined into one word: `new_york`.
 
     CORPUS is what `fit` reads. `fit --phrases FILE` joins the phrases of a table while it reads, so that a joined text
     is not needed. With --phrases FILE, this command joins the phrases of a table instead of finding any.

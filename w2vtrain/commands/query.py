@@ -63,7 +63,7 @@ class Lookup(NamedTuple):
 def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool, ngrams: bool) -> None:
     """Print the words nearest to each of WORDS in VECTORS. Without WORDS, read one word per line from stdin.
 
-    With a model that was trained with subwords, or one of fastText, WORDS may be any words.
+    With a model with subwords, such as fastText's, WORDS need not be in the vocabulary.
 
     Each word gives one line of output: the word, a tab, and the answers. If there is no answer, nothing follows the
     tab, and a warning says why; for words given as arguments, the exit code is then 65.
@@ -151,11 +151,11 @@ def similarity(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool
 )  # fmt: skip
 @click.option("--ngrams", is_flag=True, help="Print the vectors of each word's n-grams instead, one per line.")
 def vector(vectors: str, words: tuple[str, ...], as_json: bool, strict: bool, sentences: bool, ngrams: bool) -> None:
-    """Print the vectors of WORDS in VECTORS, one `word v1 v2 ...` per line, as in vector files of text.
+    """Print the vectors of WORDS in VECTORS, one `word v1 v2 ...` per line, as in text files of vectors.
 
-    Without WORDS, read one word per line from stdin. With a model that was trained with subwords, or one of fastText,
-    WORDS may be any words. An unknown word prints no line, and a warning names it; for words given as arguments, the
-    exit code is then 65.
+    Without WORDS, read one word per line from stdin. With a model with subwords, such as fastText's, WORDS need not be
+    in the vocabulary. An unknown word prints no line, and a warning names it; for words given as arguments, the exit
+    code is then 65.
 
     With --sentences, unknown words are left out, and a line without known words gives an empty line. With --ngrams, a
     word of the vocabulary is followed by its n-grams; the mean of their vectors is its vector.

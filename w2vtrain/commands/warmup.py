@@ -32,8 +32,8 @@ PROCESS_BYTES = 400 << 20
 def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everything: bool, as_json: bool) -> None:
     """Compile the kernels that read text and train, once for this processor, and keep them in the cache.
 
-    Otherwise the first run of an architecture with an objective does so, which takes seconds. The cache is in
-    NUMBA_CACHE_DIR, the package's folder or your cache folder. Other settings than --architecture and --objective
+    Otherwise, the first run with an architecture and an objective compiles them, which takes seconds. The cache is in
+    NUMBA_CACHE_DIR, the package's folder or your cache folder. Settings other than --architecture and --objective
     rarely need other kernels.
     """
     with imports():

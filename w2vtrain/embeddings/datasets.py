@@ -35,10 +35,12 @@ def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -
     """
     for number, line in read_lines(path, MAX_LINE_BYTES, MAX_SET_BYTES):
         try:
-            text = line.decode(encoding).removeprefix("\ufeff" if number == 1 else "").strip()
+            text = line.decode(encoding).strip()
         except UnicodeDecodeError as error:
             name = error.encoding.upper()
-            raise DataError(f"{path}:{number}: not {name} at byte {error.start} of the line") from error
+            raise DataError(
+                f"{path}:{number}: not {name} at byte {error.start} of the line: save the file as {name}"
+            ) from error
         if "\r" in text:
             raise DataError(f"{path}:{number}: a carriage return inside the line: convert it with tr '\\r' '\\n'")
         if text or blank:

@@ -36,7 +36,7 @@ class Model(ModelParts):
     words : list of str
         V distinct words, most frequent first.
     counts : ndarray of int64, shape (V,)
-        Occurrences of the words in the corpus.
+        Number of occurrences of each word in the corpus.
     input : ndarray of float32, shape (V, d)
         Word vectors, one row per word.
     output : ndarray of float32, shape (R, d)
@@ -357,7 +357,7 @@ def load_model(path: str | Path) -> Model:
 
 
 def load(path: str | Path) -> "Model | KeyedVectors":
-    """Read whatever a file has: a model, or vectors in any format, recognized by content.
+    """Read a model, or vectors in any format; the format is recognized by content.
 
     Parameters
     ----------

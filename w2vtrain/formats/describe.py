@@ -13,6 +13,7 @@ from w2vtrain.formats.safetensors import FORMAT, SafetensorsFile, open_safetenso
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff
+from w2vtrain.formats.vector_formats.rows import check_promise
 from w2vtrain.system.reading import open_input
 
 COUNTED_BYTES = 1 << 26
@@ -26,7 +27,7 @@ def describe(path: str | Path) -> dict[str, Any]:
     known: compression, words (V), words_exact (False if V is an estimate from the file's size), dim, header (bool),
     note; for a model also format, output_rows, arrays (name to shape), settings and record.
 
-    Raise InputMissing if the file cannot be opened, and DataError if it is damaged.
+    Raise InputMissing if the file cannot be opened, and DataError if it is damaged, or too small for its header.
     """
     sniffed = sniff(path)
     description: dict[str, Any] = {"path": str(path), "kind": sniffed.kind, "bytes": sniffed.size}
@@ -41,6 +42,7 @@ def describe(path: str | Path) -> dict[str, Any]:
         description |= {"words": sniffed.rows, "dim": sniffed.dim, "words_exact": True}
         if known.compressible:  # a format of rows, after a first line or without one
             description["header"] = sniffed.rows is not None
+            check_promise(path, sniffed, False, lambda dim: (4 if sniffed.kind == "binary" else 2) * dim + 2)
         elif sniffed.dim is None:
             raise DataError(f"{path}: the {sniffed.kind} vectors are damaged: they do not have a row per word")
     if sniffed.kind != "unknown" and sniffed.rows is None:

@@ -289,7 +289,7 @@ def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | Non
     if not len(keys) or not vectors.shape[1]:
         raise DataError(f"{path}: the file has no vectors")
     matrix = np.asarray(vectors, np.float32)
-    if (bad := first_not_finite(matrix)) is not None:
+    if not lenient and (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
     counts = attributes.get("count", np.empty(0))
     integers = counts[:limit].astype(np.int64) if counts.dtype.kind in "iu" else None

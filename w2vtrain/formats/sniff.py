@@ -18,7 +18,9 @@ from w2vtrain.system.compression import archive
 from w2vtrain.system.reading import open_input, regular_size
 
 SNIFFED_BYTES = 1 << 16
-"""Number of bytes of decompressed data that `sniff` reads."""
+"""Number of bytes of decompressed data that `sniff` reads, if they have a line end."""
+FIRST_LINE_BYTES = 1 << 20
+"""How much more it reads to find one: a row of GloVe's text may have tens of thousands of values."""
 VOCABULARY_LINE = re.compile(rb"[^ \t\n\r\v\f]+[ \t]+\d{1,18}[ \t]*\r?")
 # Files that are often mistaken for vectors, by their first bytes.
 FOREIGN_FILES = {
@@ -49,7 +51,7 @@ def reader_of(kind: str) -> Read | None:
 
 
 def sniff(path: str | Path) -> Sniff:
-    """Return what a file is, judged by its first 64 KiB; the cost does not depend on the file's size.
+    """Return what a file is, judged by its first 64 KiB or its first line; the cost does not depend on the file's size.
 
     Raise the errors of `read_head`, and DataError for a folder that w2vtrain writes and does not read.
     """
@@ -71,17 +73,18 @@ def vector_folder(path: Path) -> str | None:
 
 
 def read_head(path: str | Path) -> tuple[bytes, int, str | None]:
-    """Return the first SNIFFED_BYTES of a file, decompressed, its size in bytes and its compression's name or None.
+    """Return the start of a file, decompressed, its size in bytes and its compression's name or None.
 
     Raise InputMissing if it is not a file or cannot be read, and DataError if its first bytes cannot be decompressed.
     """
     size = regular_size(path)
     with open_input(path) as (file, compression):
-        return file.read(SNIFFED_BYTES), size, compression
+        head = file.read(SNIFFED_BYTES)
+        return head if b"\n" in head else head + file.readline(FIRST_LINE_BYTES), size, compression
 
 
 def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
-    """Return the kind of data that start with `head`: the first SNIFFED_BYTES, decompressed, or all if there are fewer.
+    """Return the kind of data that start with `head`: SNIFFED_BYTES or more, decompressed, or all if there are fewer.
 
     size: the size of the file in bytes; compression: the name of its compression or None. Both go into the result.
     """

@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,7 +26,7 @@ from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, collect_rows
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector, collect_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
@@ -306,9 +306,23 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
         raise ResourceError(
             f"{path}: not enough memory for its vectors; in Python, limit=N reads the first N"
         ) from error
+    if lenient and sniffed.kind not in formats():
+        vectors = mended(vectors, path)
     if vectors.counts is not None and vectors.counts.min() < 0:
         raise DataError(f"{path}: the count of {vectors.words[int(vectors.counts.argmin())]!r} is negative")
     return vectors
+
+
+def mended(vectors: Vectors, path: str | Path) -> Vectors:
+    """Return the vectors of a model as lenient reading returns those of other files: models may have any words."""
+    rows = Collector(str(path), vectors.matrix.shape[1], None, True, None, vectors.matrix.nbytes)
+    names = [word.encode("utf-8", "surrogatepass") for word in vectors.words]
+    rows.add(names, vectors.matrix, lambda i: f", row {i + 1:,}")
+    words, matrix = rows.result()
+    counts = None if rows.skipped else vectors.counts
+    return replace(
+        vectors, words=words, matrix=matrix, counts=counts, skipped=rows.skipped, mended=rows.mended, flaws=rows.flaws
+    )
 
 
 def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:

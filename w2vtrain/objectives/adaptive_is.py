@@ -21,7 +21,7 @@ class AdaptiveImportanceSampling(ImportanceObjective):
     Bengio & Senécal 2008, "Adaptive importance sampling to accelerate training of a neural probabilistic language
     model". The proposal Q(v|p) = λ B(v|p) + (1 - λ) U(v) mixes the bigrams of the text with word frequencies, where p
     is the word before the target. Words p are grouped into classes by log2 of their counts, and each class has its own
-    λ. It is learned to minimize KL(P‖Q): λ += mixture_rate · (Σ_v weight_v λ B(v|p) / Q(v|p) - λ). The term in
+    λ. λ is learned to minimize KL(P‖Q): λ += mixture_rate · (Σ_v weight_v λ B(v|p) / Q(v|p) - λ). The term in
     parentheses, with weight_v = r_v / Σ r, estimates the negative gradient by the logit of λ.
 
     Each example draws its own words, in batches, until its effective sample size (Σ r)² / Σ r² reaches `ess`. If that

@@ -26,8 +26,8 @@ class BlockNoiseContrastive(SharedNoise):
 
     The papers take k = S. A smaller k allows higher learning rates: where Z(h) is far above 1, the coefficients of the
     noise words add up to as much as k per example, and the examples of a block add up, too. On 6,000 lines of the Penn
-    Treebank, some of which repeat one word such as N, blocks of 32 diverged at a rate of 0.025 with k = 100 and
-    S = 256; with k = 25, they diverged at 0.07 but not at 0.05.
+    Treebank, blocks of 32 diverged at a rate of 0.025 with k = 100 and S = 256; with k = 25, they diverged at 0.07 but
+    not at 0.05.
     """
 
     def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, k: int) -> None:
@@ -40,7 +40,7 @@ class BlockNoiseContrastive(SharedNoise):
     ) -> "BlockNoiseContrastive":
         """samples: S, the noise words per block. ns_exponent: Q is proportional to the counts to this power.
 
-        negative: k, the noise words per target that the S words stand for; 0 stands for S, as in the papers.
+        negative: k, the noise words per target that the S words stand for; 0 means S, as in the papers.
 
         Biases, if any, start at the log-frequencies of the words, because scores should be log-probabilities.
         """

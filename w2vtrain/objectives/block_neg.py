@@ -87,9 +87,9 @@ class BlockNegative(SharedNoise):
     """L = -log σ(s_w) - k/(S - c) Σ_{v_i ≠ w} log σ(-s_{v_i}): g_w = σ(-s_w), g_{v_i} = -k/(S - c) σ(s_{v_i}).
 
     Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
-    compositionality"; noise shared by many examples: Ji, Satish, Li & Dubey 2016, "Parallelizing word2vec in shared
-    and distributed memory". The loss is that of `neg`, but all examples of a block share the same S draws from Q. An
-    example ignores the c draws that hit its target w, whereas `neg` repeats such draws. With its weight k/(S - c), the
+    compositionality"; noise shared by many examples: Ji, Satish, Li & Dubey 2016, "Parallelizing word2vec in shared and
+    distributed memory". The loss is that of `neg`, but all examples of a block share the same S draws from Q. An
+    example ignores the c draws that hit its target w, whereas `neg` replaces such draws. With its weight k/(S - c), the
     sum stands for k noise words, and the expected gradient is that of `neg`.
     """
 
@@ -106,7 +106,7 @@ class BlockNegative(SharedNoise):
     ) -> "BlockNegative":
         """samples: S, the noise words per block. ns_exponent: Q is proportional to the counts to this power.
 
-        negative: k, the noise words per target that the S words stand for; 0 stands for S.
+        negative: k, the noise words per target that the S words stand for; 0 means S.
         """
         check_sharing("block-neg", samples, negative, ns_exponent)
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)

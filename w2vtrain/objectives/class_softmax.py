@@ -75,7 +75,7 @@ class ClassScorer(NormalizedScorer):
 class ClassSoftmax(ClassScorer):
     """L = -log P(c|h) - log P(w|c, h), c the class of w, both softmaxes: g_k = [k=c] - P(k|h), g_v = [v=w] - P(v|c, h).
 
-    Goodman 2001, "Classes for fast maximum entropy training"; with classes of neighboring frequency as in Mikolov,
+    Goodman 2001, "Classes for fast maximum entropy training"; with classes of words of similar frequency as in Mikolov,
     Kombrink, Burget, Černocký & Khudanpur 2011, "Extensions of recurrent neural network language model". A target is
     scored against all C classes and the n words of its own class, instead of all V words. With C = √V and classes by
     frequency, that is at most about 2 √V rows. With one class or V classes, it is the full softmax.
@@ -83,10 +83,10 @@ class ClassSoftmax(ClassScorer):
     The scores of classes are a matrix product for the whole block. The examples of a block are then sorted by class, so
     that each word's row is read once per block.
 
-    classes: frequency, bins of neighboring frequency with equal sums of √frequency, which score the fewest words per
-    target; cluster, clusters of the word vectors of an earlier run (option `vectors`); or the name of a file that has
-    a word, a tab, and the name of its class on each line. count: the number of classes, 0 for √V; no computed class has
-    more than 4 times the mean number of words.
+    classes: "frequency" makes classes of words of similar frequency, with equal sums of √frequency, so that the fewest
+    words are scored per target; "cluster" clusters the word vectors of an earlier run (option `vectors`); any other
+    value names a file with a word, a tab, and the name of its class on each line. count: the number of classes, 0 for
+    √V; no computed class has more than 4 times the mean number of words.
     """
 
     engine = "blocks"

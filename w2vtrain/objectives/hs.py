@@ -65,10 +65,10 @@ class Hierarchical(NamedTuple):
     σ((1-2c_n)·o_n·h) is the probability of that turn. P(w|h) is the product of these probabilities along the path and
     sums to 1 over the words.
 
-    tree: huffman; balanced; cluster, which clusters the word vectors of an earlier run (option `vectors`), similar to
-    Mnih & Hinton 2008, who clustered mean hidden vectors; or the name of a file with one word per line and its path,
-    the turns 0 and 1 from the root.
-    Cluster output vectors: in a language model, words with similar ones follow similar contexts.
+    tree: "huffman"; "balanced"; "cluster", which clusters the word vectors of an earlier run (option `vectors`),
+    similar to Mnih & Hinton 2008, who clustered mean hidden vectors; or the name of a file in which each line has a
+    word and its path, the turns 0 and 1 from the root. Use output vectors for this: in a language model, words with
+    similar output vectors follow similar contexts.
     """
 
     start: np.ndarray  # (V+1,) int64, as in Tree

@@ -271,19 +271,19 @@ class Lsh(RowObjective):
     """L = -log (exp(s_w) / Σ_{v in R(h) ∪ {w}} exp(s_v)), R(h) by hashing: g_v = [v=w] - exp(s_v) / Σ exp(s).
 
     Vijayanarasimhan, Shlens, Monga & Yagnik 2015, "Deep networks with large output spaces". A winner-take-all hash of a
-    vector is the position of the largest of the first `window` entries of a random permutation of its coordinates.
-    `hashes` of them form the address of a bucket. Every output row is in one bucket per table, and h retrieves the rows
-    that share a bucket with it in any table. All examples of a block are trained from the old rows, except that a block
-    that retrieves millions of rows is processed in parts.
+    vector is the position of the largest of the first `window` entries of a random permutation of its coordinates. The
+    address of a bucket consists of `hashes` such hashes. Every output row is in one bucket per table, and h retrieves
+    the rows that share a bucket with it in any table. All examples of a block are trained from the old rows, except
+    that a block that retrieves millions of rows is processed in parts.
 
     Hashing pays off in scoring, where the tables already exist and a few hundred rows replace all V. In training, the
-    tables become outdated and must be rebuilt repeatedly, and rows are fetched one at a time: compare the speed with
+    tables become outdated and must be rebuilt repeatedly, and rows are fetched one at a time, so compare the speed with
     that of the full softmax, which multiplies matrices. Biases are not hashed. Rows that start at zero all share one
     bucket until the tables are rebuilt for the first time.
 
-    tables: number of hash tables. hashes: hashes per table; 0 puts all rows into one bucket. window: columns that a
-    hash compares, fewer than a vector has. rebuild: number of examples between rebuilds of the tables. limit: maximum
-    number of rows to retrieve, preferring those found in the most tables; 0 means no limit.
+    tables: number of hash tables. hashes: hashes per table; 0 puts all rows into one bucket. window: the number of
+    columns that each hash compares, less than the number of dimensions. rebuild: number of examples between rebuilds of
+    the tables. limit: maximum number of rows to retrieve, preferring those found in the most tables; 0 means no limit.
     """
 
     def __init__(self, output: np.ndarray, columns: np.ndarray, rebuild: int, limit: int) -> None:

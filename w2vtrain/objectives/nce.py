@@ -78,14 +78,14 @@ class NoiseContrastive(NamedTuple):
     By default, Z is fixed at 1, which Mnih & Teh found to work as well as learning it. With learn_z, one log Z per
     context word is learned instead, and CBOW uses the mean over its context. With z_table in addition, each context as
     a whole has its own log Z, in a hash table as in Mnih & Teh: the words of the context are hashed in the order of the
-    text, without the target and without their distances from it. They include the padding at the start of a sentence,
-    but not words that subsampling drops or that a shrunk window leaves out. Contexts with the same hash share an entry,
-    which is 0 until one of them is trained on. Scoring subtracts the learned log Z, and uses full windows with all
-    words.
+    text, without the target and without their distances from it. The hash includes the padding at the start of a
+    sentence, but not words that subsampling drops or that a shrunk window leaves out. Contexts with the same hash share
+    an entry, which is 0 until one of them is trained on. Scoring subtracts the learned log Z, and uses full windows
+    with all words.
 
     The noise words are drawn once per target and shared by its context words; with share_noise=n, they are drawn once
     for n neighboring targets. A draw that hits the target is kept, as the theory requires. With a pool, the targets of
-    a chunk draw from words that were drawn from Q at its start.
+    a chunk draw their noise words from a few words that were drawn from Q at its start.
     """
 
     accept: np.ndarray
@@ -119,9 +119,9 @@ class NoiseContrastive(NamedTuple):
 
         learn_z: learn log Z. share_noise: neighboring targets that share their noise words. z_table: with learn_z, the
         number of entries, 4 bytes each, for the log Z of whole contexts; 0 learns one log Z per context word. pool: the
-        number of words that a chunk draws its noise words from, a power of 2; 0 means all words, as pools make
-        skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 256 or more words, but 0 for a small
-        vocabulary.
+        number of words that a chunk draws its noise words from, a power of 2; 0, the default, means all words, because
+        pools make skip-gram's vectors worse; -1 chooses by `negative` and the vocabulary: 256 or more words, but 0 for
+        a small vocabulary.
         """
         noise = noise_distribution(problem.counts, ns_exponent)
         log_kq = np.log(negative * noise).astype(np.float32)

@@ -48,8 +48,8 @@ class Negative(NamedTuple):
     compositionality". A logistic classifier separates the target word (label 1) from k noise words (label 0).
 
     The noise words are drawn once per window and shared by its context words (Ji et al. 2016). If a draw hits the
-    target, another word is drawn, at most REDRAWS times per window, because the target may have nearly all of Q.
-    With a pool, the windows of a chunk draw from words that were drawn from Q at its start.
+    target, another word is drawn, at most REDRAWS times per window, because the target may have nearly all of Q. With a
+    pool, the windows of a chunk draw their noise words from a few words that were drawn from Q at its start.
     """
 
     accept: np.ndarray

@@ -26,14 +26,14 @@ class SampledSoftmax(RowObjective):
     the distribution of the text, not Q.
 
     samples: draws per block, with replacement; 0 takes all words without correction, which is the full softmax.
-    ns_exponent: Q is proportional to the counts to this power.
-    in_batch: S is the targets of the block, which are taken as len(block) draws from the counts: the in-batch softmax
-    with log-Q correction (Yi et al. 2019, "Sampling-bias-corrected neural modeling for large corpus item
-    recommendations"; without the correction, InfoNCE, van den Oord et al. 2018). Leave out the options above.
-    corrected: leave the target's score as it is, x_w = s_w, because the target is a candidate whether drawn or not.
-    The sum over the candidates is then an unbiased estimate of Z, and -dL/ds is (1 - p_w) times the softmax over the
-    candidates other than w: the corrected log-Q correction of Khrylchenko et al. 2025, "Correcting the LogQ correction:
-    Revisiting sampled softmax for large-scale retrieval".
+    ns_exponent: Q is proportional to the counts to this power. in_batch: S is the set of the block's targets, treated
+    as len(block) draws from the frequencies of words: the in-batch softmax with log-Q correction (Yi et al. 2019,
+    "Sampling-bias-corrected neural modeling for large corpus item recommendations"; without the correction, InfoNCE,
+    van den Oord et al. 2018). It cannot be combined with the options above. corrected: leave the target's score as it
+    is, x_w = s_w, because the target is a candidate whether drawn or not. The sum over the candidates is then an
+    unbiased estimate of Z, and -dL/ds is (1 - p_w) times the softmax over the candidates other than w: the corrected
+    log-Q correction of Khrylchenko et al. 2025, "Correcting the LogQ correction: Revisiting sampled softmax for
+    large-scale retrieval".
     """
 
     def __init__(self, output: np.ndarray, noise: np.ndarray, samples: int, corrected: bool, in_batch: bool) -> None:

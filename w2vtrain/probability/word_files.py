@@ -62,7 +62,7 @@ def read_values(
     expected = f"expected a word, a space and its {noun}, such as {example!r}"
     values: dict[str, tuple[str, int]] = {}
     for number, line in read_lines(path, longest):
-        fields = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).split()
+        fields = line.split()
         if not fields:
             continue
         if len(fields) != 2 or not valid(fields[1]):

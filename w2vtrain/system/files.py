@@ -123,7 +123,7 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
     """Return the path to write to, with links followed if `follow`, and its status, or None if it does not exist."""
     try:
         target = Path(os.path.realpath(path) if follow else path)
-        old = target.stat(follow_symlinks=follow)
+        old = Path(path).stat(follow_symlinks=follow)
         if not follow and not stat.S_ISREG(old.st_mode):
             raise OutputError(f"{path} is a symbolic link or not a regular file: remove it")
     except FileNotFoundError:
@@ -140,7 +140,9 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
         raise _not_created(path, error) from error
     if stat.S_ISDIR(old.st_mode):
         raise OutputError(f"{path} is a folder: name a file")
-    if stat.S_ISREG(old.st_mode) and not force:
+    if not stat.S_ISREG(old.st_mode):
+        return Path(path), old  # a pipe that /dev/stdout leads to has no other name
+    if not force:
         raise OutputError(f"{path} exists: use {spelled('force', True)} to overwrite")
     return target, old
 

@@ -4,9 +4,11 @@ Compressed data are decompressed as they are read, and `open_input` refuses a fi
 justifies. This module does not interpret the bytes; writing is in files.py.
 """
 
+import hashlib
 import io
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -128,8 +130,17 @@ def read_small(path: str | Path, limit: int, error: type[W2VError] = DataError, 
     return data
 
 
+def digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes. Raise InputMissing if it cannot be opened or read."""
+    with _open_plain(path) as file:
+        try:
+            return hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
+        except OSError as error:
+            raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
+
+
 def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number from 1, line) for each line of a file, decompressed.
+    """Yield (line number from 1, line) for each line of a file, decompressed, without a byte order mark.
 
     Raises the errors of `open_input`, and DataError for an archive, a longer line and a longer text.
     """
@@ -138,6 +149,7 @@ def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = No
         number = taken = 0
         while line := file.readline(max_line_bytes + 3):
             number += 1
+            line = line.removeprefix(BOM_UTF8) if number == 1 else line
             if len(line) - line.endswith(b"\n") - line.endswith(b"\r\n") > max_line_bytes:
                 raise DataError(f"{path}:{number}: the line has more than {max_line_bytes:,} bytes: name another file")
             taken += len(line)

@@ -219,7 +219,7 @@ def _row(line: bytes, scoring: Scoring, where: str) -> tuple[int, Phrase]:
     try:
         columns = line.decode().removesuffix("\n").removesuffix("\r").split("\t")
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: not UTF-8 at byte {error.start} of the line") from None
+        raise DataError(f"{where}: not UTF-8 at byte {error.start} of the line: save the file as UTF-8") from None
     if len(columns) != 4:
         raise DataError(f"{where}: expected 4 columns separated by tabs, {COLUMNS!r}, got {len(columns)}")
     number, text, count, score = columns

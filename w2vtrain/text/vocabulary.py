@@ -95,7 +95,7 @@ class Vocabulary:
                 f"{error}; join its parts, as in new_york, or train in Python, where models can have such words"
             ) from None
         text = "".join(f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True))
-        return BOM_UTF8 * text.startswith("\ufeff") + text.encode()  # `load` drops one byte order mark
+        return BOM_UTF8 * text.startswith("\ufeff") + text.encode()  # `read_lines` drops one byte order mark
 
     def text_size(self) -> int:
         """Return the bytes that `text` has, without building it, which takes a second for a million words."""
@@ -141,7 +141,6 @@ class Vocabulary:
         lines: dict[bytes, int] = {}
         read = array("q")
         for line, text in read_lines(path, MAX_LINE_BYTES):
-            text = text.removeprefix(BOM_UTF8) if line == 1 else text
             word, count = _entry(text.removesuffix(b"\n"), f"{path}:{line}")
             if lines.setdefault(word, line) != line:
                 raise DataError(f"{path}:{line}: the word {word.decode()!r} occurs twice, first on line {lines[word]}")
@@ -169,7 +168,7 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     try:
         word.decode()
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: not UTF-8 at byte {error.start} of the line") from error
+        raise DataError(f"{where}: not UTF-8 at byte {error.start} of the line: save the file as UTF-8") from error
     return word, count
 
 

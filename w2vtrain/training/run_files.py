@@ -201,7 +201,7 @@ def _creating(folder: Path) -> Iterator[None]:
 
 def check_lockable(folder: Path) -> bool:
     """Raise the errors of `locked`, but leave nothing behind. Return whether the folder exists."""
-    with answering(folder):
+    with _creating(folder), answering(folder):
         is_there = folder.is_dir()
     with _creating(folder):
         if not is_there:
@@ -222,7 +222,7 @@ def locked(folder: Path) -> Iterator[None]:
     since when. The operating system releases the lock when its process ends, so a killed run does not block the next
     one.
     """
-    with answering(folder):
+    with _creating(folder), answering(folder):
         is_there = folder.is_dir()
     with _creating(folder):
         if not is_there:

@@ -544,6 +544,45 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         assert len(said.splitlines()) == 1
 
 
+@pytest.mark.parametrize("changed", ["train.txt", "heldout.txt"])
+def test_a_result_is_not_reused_if_a_text_has_changed(tmp_path, w2vtrain_here, changed):
+    for name in ("train.txt", "heldout.txt"):
+        (tmp_path / name).write_text("a b c d\n" * 20)
+    command = [
+        "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out", "--objectives", "neg", "--epochs", "1",
+        "--vector-size", "4", "--sample", "0",
+    ]  # fmt: skip
+    code, table, said = w2vtrain_here(command, tmp_path)
+    assert code == 0, said
+    assert w2vtrain_here(command, tmp_path)[:2] == (0, table)
+    with (tmp_path / changed).open("a") as file:
+        file.write("a b c d\n")
+    code, _, said = w2vtrain_here(command, tmp_path)
+    assert code == 78
+    assert "out/runs/neg-seed-1.json: what it was trained or scored with has changed since; choose another" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "-", "-o", "out", "--heldout", "text"],
+        ["compare", "text", "-o", "out", "--heldout", "-"],
+        ["bench", "-"],
+    ],
+)
+def test_texts_that_several_runs_read_cannot_be_standard_input(tmp_path, w2vtrain_here, words):
+    (tmp_path / "text").write_text("a b\n" * 9)
+    code, _, said = w2vtrain_here(words, tmp_path)
+    assert (code, "write it to a file" in said) == (2, True)
+
+
+def test_a_test_text_that_cannot_be_scored_is_noticed_before_training(tmp_path):
+    found = replace(trial(tmp_path, "softmax", seconds=600, epochs=1000), test=str(tmp_path / "test.txt"))
+    (tmp_path / "test.txt").write_text("xyzzy\n")
+    with pytest.raises(DataError, match=r"none of the 1 tokens of .*test\.txt is in"):
+        trial_module.train(found)
+
+
 @pytest.mark.parametrize(
     ("error", "message", "code"),
     [(Relayed("no memory", 71), "no memory", 71), (children.ChildEnded(-9), "exited with code -9 and no result", 71)],

@@ -329,6 +329,27 @@ def test_without_ngrams_it_is_word2vec(about):
         model.wv["greenish"]
 
 
+@pytest.mark.parametrize("name", ["m", "m.bin"])
+def test_a_model_without_ngrams_is_saved_and_trained_on(tmp_path, name):
+    model = FastText(SENTENCES, **{**ABOUT, "max_n": 0})
+    w2vtrain.save_facebook_model(model, tmp_path / name) if name == "m.bin" else model.save(tmp_path / name)
+    again = FastText.load(tmp_path / name)
+    np.testing.assert_array_equal(again.wv["green"], model.wv["green"])
+    again.build_vocab(NEW, update=True)
+    again.train(NEW, total_examples=40, epochs=1, start_alpha=0.05)
+    assert "ape" in again.wv
+    assert not np.array_equal(again.wv["cat"], model.wv["cat"])
+
+
+def test_a_model_of_word2vec_is_loaded_as_one_without_ngrams(tmp_path):
+    plain = w2vtrain.Word2Vec(SENTENCES, **SMALL)
+    plain.save(tmp_path / "m")
+    model = FastText.load(tmp_path / "m")
+    np.testing.assert_array_equal(model.wv["green"], plain.wv["green"])
+    with pytest.raises(KeyError, match="greenish"):
+        model.wv["greenish"]
+
+
 @pytest.mark.parametrize(
     ("about", "error"),
     [({"min_n": -1}, ValueError), ({"bucket": 1.5}, TypeError), ({"word_ngrams": 2}, NotImplementedError)],

@@ -113,6 +113,8 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b 1e\n", 1, "expected a number as the weight"),
         ("a b .\n", 1, "expected a number as the weight"),
         ("#\nsource,target,weight\na,b,1\n", 2, "this line is a header: put # before it"),
+        ("source\ttarget\na\tb\n", 1, "this line is a header: put # before it"),
+        ("%%MatrixMarket matrix coordinate real general\n% c\n3 3 1\n1 2 5\n", 3, "the sizes of a matrix: delete this"),
         ("a b\n" + "c" * 1001 + " d\n", 2, "the name of a node has more than 1,000 bytes"),
         (b"a b\nc \xff\n", 2, "is not UTF-8"),
         (b"a b\nc \0d\n", None, "NUL"),
@@ -230,10 +232,10 @@ def test_objects_that_are_no_graphs_are_refused():
         Walks(csr_matrix(np.ones((2, 3))))
     with pytest.raises(DataError, match="a matrix of 3: a graph has as many rows as columns"):
         Walks(coo_array(np.array([1, 0, 2])))
-    with pytest.raises(DataError, match="weights are not real numbers"):
+    with pytest.raises(DataError, match="the weights of the edges must be numbers"):
         Walks(csr_matrix([[0, 1j], [1, 0]]))
     for weight in ("heavy", [1]):
-        with pytest.raises(DataError, match="weights are not real numbers"):
+        with pytest.raises(DataError, match="the weights of the edges must be numbers"):
             Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [weight]}))
     with pytest.raises(DataError, match="the edge of '0' and '1' has the weight -1: weights must be positive"):
         Walks(csr_matrix([[0, -1], [1, 0]]))
@@ -243,6 +245,13 @@ def test_objects_that_are_no_graphs_are_refused():
         Walks(csr_matrix(np.ones((2, 2))), names=["1", "1"])
     with pytest.raises(DataError, match="an edge has the columns source and target"):
         Walks(pandas.DataFrame({"a": [1]}))
+    with pytest.raises(DataError, match="an edge has the columns source and target"):  # which is the source?
+        Walks(pandas.DataFrame({"to": [1], "source": [2]}))
+    for missing in (None, float("nan"), pandas.NA):
+        with pytest.raises(DataError, match=r"the column target, row 1 \(from 0\): null, and there must be a node"):
+            Walks(pandas.DataFrame({"source": ["nan", "b"], "target": ["None", missing]}))
+    with pytest.raises(DataError, match="the weights of the edges must be numbers: could not convert"):
+        Walks(pandas.DataFrame({"source": [1], "target": [2], "weight": ["x"]}))
     with pytest.raises(InvalidType, match="names: has no effect"):
         Walks(pandas.DataFrame({"a": [1], "b": [2]}), names=["a", "b"])
 
@@ -251,5 +260,5 @@ def test_objects_that_are_no_graphs_are_refused():
 @pytest.mark.parametrize("names", [["a", None], [1, None]])
 def test_missing_nodes_are_refused(library, names):
     frame = pytest.importorskip(library).DataFrame({"source": ["a", "b"], "target": names})
-    with pytest.raises(DataError, match="row 1 has no target"):
+    with pytest.raises(DataError, match="the column target, row 1 .*: null"):
         Walks(frame)

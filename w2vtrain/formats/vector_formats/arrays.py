@@ -34,6 +34,7 @@ from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import WORD_LIST
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector
+from w2vtrain.system.compression import MAX_EXPANSION
 from w2vtrain.system.reading import justified, open_input, read_lines, regular_size
 
 Rows = tuple[Sequence[bytes], NDArray[Any]]
@@ -122,13 +123,17 @@ class Header(NamedTuple):
                     at = f"row {rows.start + 1:,} or one of the next"
                     raise TruncatedFile(f"{where}: the file ends inside {at}: it is cut off")
                 block = np.frombuffer(data, self.dtype).reshape(-1, self.shape[1])
-            yield words[rows], as_float32(block) if scales is None else as_float32(block) * scales[rows, None]
+            yield words[rows], as_float32(block, None if scales is None else scales[rows])
 
 
-def as_float32(block: NDArray[Any]) -> NDArray[np.float32]:
-    """Return a copy of floating-point numbers or int8; what is too large becomes infinite, which is refused later."""
+def as_float32(block: NDArray[Any], scales: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    """Return a copy of floating-point numbers or int8, each row times its scale if there are scales.
+
+    What is too large becomes infinite, which is refused later.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(block, np.float32)
+        values = np.array(block, np.float32)
+        return values if scales is None else values * scales[:, None]
 
 
 def whole_numbers(counts: NDArray[Any], path: str | Path, first: int = 0) -> NDArray[np.int64]:
@@ -201,9 +206,14 @@ def write_words(file: BinaryIO, table: Table) -> None:
 
 
 def look_npy(path: str | Path) -> Promise:
-    """Return V and d from the header."""
+    """Return V and d from the header, which agrees with the size of the file."""
     with open_input(path) as (file, _):
-        return Header.of(file, path).promise
+        header = Header.of(file, path)
+        if (end := file.tell() + header.size) != (size := regular_size(path)):
+            why = "it is cut off or its header is wrong" if end > size else "bytes follow the array"
+            problem = f"{path}: the header promises {end:,} bytes, but the file has {size:,}: {why}"
+            raise (TruncatedFile if end > size else DataError)(problem)
+        return header.promise
 
 
 def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
@@ -211,22 +221,22 @@ def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
     with open_input(path) as (file, _):
         header = Header.of(file, path)
         V, d = header.check(path)
-        if (end := file.tell() + header.size) != sniffed.size:
-            why = "it is cut off or its header is wrong" if end > sniffed.size else "bytes follow the array"
-            problem = f"{path}: the header promises {end:,} bytes, but the file has {sniffed.size:,}: {why}"
-            raise (TruncatedFile if end > sniffed.size else DataError)(problem)
         beside = WORD_LIST.beside(path)
         words = _lines(path, beside, V + 1)
-        if len(words) != V and not lenient:
-            raise TruncatedFile(f"{beside}: {len(words):,} words, but {path} has {V:,} vectors")
+        problem = f"{beside}: {len(words):,} words, but {path} has {V:,} vectors" if len(words) != V else ""
+        if problem and not lenient:
+            raise TruncatedFile(problem)
         words = words[:V]
-        return collected(path, sniffed, (len(words), d), header.rows(words, file, path), lenient, limit)
+        vectors = collected(path, sniffed, (len(words), d), header.rows(words, file, path), lenient, limit)
+        if problem:
+            vectors.flaws.append(problem)
+        return vectors
 
 
 def _lines(path: str | Path, beside: Path, most: int) -> list[bytes]:
     """Return the lines of the file beside an array, at most `most`. Raise DataError if it is missing.
 
-    A byte order mark and blank lines at the end are left out.
+    Blank lines at the end are left out.
     """
     try:
         regular_size(beside)
@@ -239,7 +249,7 @@ def _lines(path: str | Path, beside: Path, most: int) -> list[bytes]:
         lines.append(line.rstrip(b"\r\n"))
     while lines and not lines[-1]:
         lines.pop()
-    return [lines[0].removeprefix(BOM_UTF8), *lines[1:]] if lines else lines
+    return lines
 
 
 def write_npz(file: BinaryIO, table: Table) -> None:
@@ -315,10 +325,15 @@ class _Archive:
         member = self._zip.open(info)
         header = Header.of(member, f"{self._path}, {name}")
         start, needed = member.tell(), header.size
-        if start + needed != info.file_size or needed > self._most or info.compress_size > self._most:
+        if start + needed != info.file_size or info.compress_size > self._most:
             raise DataError(
                 f"{self._path}: the array {name} promises {needed:,} bytes, but there are {info.file_size - start:,} in"
                 f" {info.compress_size:,} compressed bytes: the file is damaged"
+            )
+        if needed > self._most:
+            raise DataError(
+                f"{self._path}: the array {name} has {needed:,} bytes, more than {MAX_EXPANSION} times the size of the"
+                " file: if that is right, save it uncompressed, by numpy.savez"
             )
         return member, header
 

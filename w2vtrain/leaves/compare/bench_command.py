@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.input_files import check_different, check_repeatable
 from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import ConfigError, UsageError, shown
@@ -54,21 +54,20 @@ RATE, SECONDS = Real(0.0, MAX_LEARNING_RATE), Real(0.0, MAX_SECONDS)
 @scored_options
 @click.option(
     "--within", metavar="SECONDS,...", default="30,60,120,300", show_default=True,
-    help="Times of the whole job for which the best setting of each system is printed.",
+    help="Time limits for which the best setting of each system is printed.",
 )  # fmt: skip
 @click.option("--json", "json_file", metavar="FILE", help="Also write every measurement to FILE as JSON.")
 @click.option(
     "--plot",
     metavar="FILE",
-    help="Also plot scores against the seconds of the whole job to FILE; needs w2vtrain[plot].",
+    help="Also plot scores against the total time to FILE; needs w2vtrain[plot].",
 )
 def bench(corpus: str, **values: Any) -> None:
     """Measure speed and accuracy of w2vtrain and other systems on CORPUS, which is plain text.
 
     All jobs use window 5, sample 1e-3 and min count 5. Each runs in its own process, and systems and settings take
-    turns. With --questions or --pairs, the scores are listed beside the seconds of the whole job, from the text to
-    written vectors, and for each time of --within the setting of each system that has the highest mean of the scores,
-    of those that were measured.
+    turns. With --questions or --pairs, the scores are listed beside the total time, from the text to written vectors.
+    For each time limit of --within, the measured setting of each system with the highest mean score is printed.
     """
     with imports():
         from w2vtrain.leaves.compare.speed import Bench
@@ -88,7 +87,9 @@ def run(
     from w2vtrain.system.json_text import json_text
 
     files = [file for file in (json_file, plot) if file]
-    check_different(files, [file for file in (corpus, questions, *pairs) if file])
+    inputs = [file for file in (corpus, questions, *pairs) if file]
+    check_different(files, inputs)
+    check_repeatable(inputs)
     for file in files:
         check_writable(file, force=True)
     if plot and not (questions or pairs):

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from w2vtrain.commands.input_files import check_repeatable
 from w2vtrain.commands.options import (
     CODES,
     COMPARING,
@@ -26,7 +27,7 @@ from w2vtrain.config import ROWS, Settings, resolve
 from w2vtrain.errors import ConfigError, OutputError
 from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.machine import threads_of
-from w2vtrain.system.reading import open_input
+from w2vtrain.system.reading import digest, open_input
 from w2vtrain.system.terminal import echo
 
 
@@ -50,8 +51,8 @@ from w2vtrain.system.terminal import echo
 )  # fmt: skip
 @click.option(
     "--rates", metavar="LIST",
-    help="First try these learning rates with each objective and take the best, as in 0.02,0.05,0.1 or, as multiples of"
-    " its default, 0.5x,1x,2x.",
+    help="First try these learning rates with each objective and keep the best: 0.02,0.05,0.1 or, as multiples of its"
+    " default, 0.5x,1x,2x.",
 )  # fmt: skip
 @click.option(
     "--tune-seconds", type=Within(Real(0.1, MAX_SECONDS)), default=20, show_default=True,
@@ -69,11 +70,11 @@ def compare(
 ) -> None:
     """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print a table.
 
-    --seconds are CPU seconds of training, summed over threads, so that other programs on the machine take nothing from
-    an objective. Compilation and scoring do not count; how long scoring will take is announced before it begins. The
-    table compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. The files
-    table.md, table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size
-    and memory. The picture, curves.png, needs w2vtrain[plot].
+    --seconds are CPU seconds of training, summed over threads, so other programs on the machine do not affect them.
+    Compilation and scoring do not count; the time that scoring will take is printed before it begins. The table
+    compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. The files table.md,
+    table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size and
+    memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
         from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports
@@ -82,10 +83,14 @@ def compare(
         from w2vtrain.leaves.compare.figures import INSTALL, can_draw
         from w2vtrain.training.inputs import corpus_of
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
-    for path in filter(None, [values["heldout"], values["test"], values["questions"], *values["pairs"]]):
+    scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]
+    check_repeatable([*corpus, *scored])
+    for path in scored:
         with open_input(path):
             pass
-    corpus_of(corpus, settings)
+    trained = [file.path for file in corpus_of(corpus, settings).files]
+    joined = [settings.phrases] if settings.phrases else []
+    contents = {path: digest(path) for path in (*trained, *joined, *scored)}
     rates_to_try = parsed_rates(rates) if rates else []
     folder = Path(output)
     try:
@@ -94,7 +99,7 @@ def compare(
         raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
     comparison = Comparison(
         sources=corpus, folder=folder, settings=settings, contenders=contenders(objectives), rates=rates_to_try,
-        **values,
+        contents=contents, **values,
     )  # fmt: skip
     if not can_draw():
         echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)

@@ -9,9 +9,9 @@ import math
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from w2vtrain.system.children import ChildEnded, each, run_child
 from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text
 from w2vtrain.system.reading import read_small
+from w2vtrain.training.fingerprint import other_inputs
 from w2vtrain.training.plan import effective
 
 MAX_RESULT_BYTES = 16 << 20
@@ -45,7 +46,7 @@ class Comparison:
     settings: whose `seconds`, if any, are CPU seconds of training; heldout: text scored after each epoch, or at
     fractions of a time limit; test: text scored at the end, by default that of heldout; rates: learning rates to try
     for each contender that sets none, such as "0.05" or, as a multiple of the contender's default, "2x"; tune_seconds:
-    CPU seconds of each try.
+    CPU seconds of each try; contents: checksums of the files that all trials read, by name.
     """
 
     sources: Sequence[str]
@@ -60,6 +61,7 @@ class Comparison:
     rates: Sequence[str] = ()
     tune_seconds: float = 20.0
     at_once: int = 1
+    contents: Mapping[str, str | int] = field(default_factory=dict)
 
 
 def trials(comparison: Comparison, rates: dict[str, list[float]]) -> Iterator[Trial]:
@@ -81,7 +83,10 @@ def _trial(comparison: Comparison, contender: Contender, name: str, more: dict[s
     if settings.seconds is not None:  # no epoch is scored: see trial.Curve
         settings = replace(settings, patience=None)
     c = comparison
-    return Trial(name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs))
+    contents = dict(c.contents) | other_inputs(settings, None)
+    return Trial(
+        name, list(c.sources), c.heldout, asdict(settings), c.test, c.questions, list(c.pairs), contents=contents
+    )  # fmt: skip
 
 
 def tuning(comparison: Comparison) -> Iterator[tuple[list[str], list[Trial]]]:
@@ -172,8 +177,10 @@ def result(folder: Path, trial: Trial, say: Callable[[str], None], prefix: str =
     if path.exists():
         forget(path)
         kept = json_object(read_small(path, MAX_RESULT_BYTES, remedy=REMEDY), f"{path} is", REMEDY)
-        if kept.get("job") != asdict(trial):
-            raise ConfigError(f"{path}: belongs to another comparison; choose another folder, or remove the file")
+        if (before := kept.get("job")) != (job := asdict(trial)):
+            only = isinstance(before, dict) and {**before, "contents": trial.contents} == job
+            reason = "what it was trained or scored with has changed since" if only else "belongs to another comparison"
+            raise ConfigError(f"{path}: {reason}; choose another folder, or remove the file")
         check_result(kept, f"{path}: damaged", REMEDY)
         return kept
     folder.mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,8 @@ class Trial:
     """One training run, as passed to its process.
 
     settings: every setting, not only those that differ; test: text scored at the end, by default that of heldout;
-    brief: True if only the perplexity at the end matters, as when learning rates are tried.
+    brief: True if only the perplexity at the end matters, as when learning rates are tried; contents: checksums of the
+    files that are read and of the user's code, by name.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Trial:
     questions: str | None = None
     pairs: list[str] = field(default_factory=list)
     brief: bool = False
+    contents: dict[str, str | int] = field(default_factory=dict)
 
 
 def child(job: dict[str, Any], path: str) -> dict[str, Any]:
@@ -92,8 +94,10 @@ class Curve:
         self.points: Sequence[CurvePoint] = []
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
-        """Encode the held-out text."""
+        """Encode the held-out text, and the test text to find now, before training, that it cannot be scored."""
         self.text = heldout_text([self.trial.heldout], self.settings, ids.vocabulary)[0]
+        if self.trial.test:
+            heldout_text([self.trial.test], self.settings, ids.vocabulary)
 
     def resumed(self, state: State) -> None:
         """Take over the points from before this state of a run that was interrupted."""

@@ -58,8 +58,8 @@ class TrainableVocabulary(WordMatrices):
     ) -> None:  # fmt: skip
         """Read a corpus and choose the words of the model.
 
-        With `update`, words of this corpus join the model's, whose vectors stay as they are. An iterator, such as a
-        generator, can only be read once: its words are kept on disk for `train`.
+        With `update`, the words of this corpus are added to the model's, whose vectors do not change. An iterator, such
+        as a generator, can only be read once: its words are kept on disk for `train`.
         """
         refuse_arguments("build_vocab", other)
         self._build(corpus_iterable, corpus_file, update, keep_raw_vocab, trim_rule, not repeats(corpus_iterable))
@@ -210,7 +210,7 @@ class TrainableVocabulary(WordMatrices):
 
     @claiming
     def reset_from(self, other_model: "TrainableVocabulary") -> None:
-        """Take over the vocabulary of another model, and reset all vectors to their initial values."""
+        """Adopt the vocabulary of another model, and reset all vectors to their initial values."""
         words, wv = list(other_model.wv.index_to_key), other_model.wv
         counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
         self._set_words(words, counts)

@@ -180,8 +180,8 @@ class WordMatrices(Claimable):
         """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
 
         If words were removed, the others may be in any order, and keep their counts and output vectors. Nodes of a tree
-        then start at zero, because the tree is another one. Raise RuntimeError if words were only moved, or if the
-        vectors of `wv` have another shape than before.
+        then start at zero, because the tree is a different one. Raise RuntimeError if words were only moved, or if the
+        vectors of `wv` have a different shape than before.
         """
         matrices, keys = self.matrices, self.wv.index_to_key
         assert matrices

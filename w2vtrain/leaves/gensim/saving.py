@@ -163,6 +163,7 @@ def loaded(model: Any, path: str) -> Any:
     words = np.array(stored.words, object)[rows].tolist()
     if stored.settings.get("subwords") and not model.subword_settings():
         raise NotAModel(f"{path}: a model with subwords: load it with w2vtrain.FastText.load")
+    model.vector_size = model.layer1_size = stored.input.shape[1]
     model.wv = model._keyed(words, stored.input[rows], stored.counts[rows])
     if model.subword_settings():
         ngrams = ngram_vectors(stored.settings, stored.arrays, *stored.input.shape)
@@ -175,7 +176,6 @@ def loaded(model: Any, path: str) -> Any:
     values = {name.removeprefix(ATTRIBUTE): array[rows] for name, array in arrays.items() if array.shape == (size,)}
     model.wv.vectors_lockf = values.pop("vectors_lockf", np.ones(1, np.float32))
     model.wv.expandos.update(values)
-    model.vector_size = model.layer1_size = stored.input.shape[1]
     outputs, inner = stored.output[nodes:][rows] if noise else None, stored.output[:nodes] if nodes else None
     tree = _tree(stored, size, path) if nodes > 0 else None
     model.matrices = Matrices(outputs, inner, order, list(words), tree)
@@ -204,6 +204,7 @@ def _set_parameters(model: Any, stored: Model, path: str) -> None:
         values = _from_settings(stored.settings, path)
     if not isinstance(values, dict):
         raise NotAModel(f"{path}: the record of the model is invalid")
+    values = {"bucket": 0, **values}  # the words of a model that names no n-grams have none
     for name in model.parameters:
         setattr(model, name, values.get(name, getattr(model, name)))
     if isinstance(own := values.get(OWN_ATTRIBUTES), dict):  # a file cannot replace what Word2Vec has

@@ -67,8 +67,8 @@ class Word2Vec(TrainableVocabulary, Predictions):
     callbacks : iterable of CallbackAny2Vec
         Called before and after training and each epoch.
     reread : bool, optional
-        Read the corpus again for each epoch, as gensim does: for iterables that yield other sentences each time, such
-        as random walks. The first reading chooses the words. False silences the note that a corpus is read once.
+        Read the corpus again for each epoch, as gensim does: for iterables that yield different sentences each time,
+        such as random walks. The first reading chooses the words. False silences the note that a corpus is read once.
     comment : str, optional
         Saved with the model.
     hashfxn, batch_words, compute_loss
@@ -275,7 +275,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         return saving.as_model(self)
 
     def get_latest_training_loss(self) -> float:
-        """Return the sum of the losses of all examples of the latest call of `train` so far, in float64."""
+        """Return the sum of the losses of all examples so far in the most recent call to `train`, in float64."""
         return self.running_training_loss
 
     def save(self, fname_or_handle: Path, *_: Any, **__: Any) -> None:

@@ -18,7 +18,10 @@ from w2vtrain.text.text_files import Corpus
 
 COMMENTS = (b"#", b"%")
 """What lines begin with that are no edges, in the files of SNAP and KONECT."""
+MATRIX_MARKET = b"%%MatrixMarket"
+"""How files of that format begin. Their first line that is no comment has sizes, and would pass for an edge."""
 HEADERS = ({b"source", b"target"}, {b"from", b"to"}, {b"src", b"dst"})
+HEADER = "this line is a header: put # before it"
 SEPARATORS = {b"\t": "tabs", b",": "commas", b" ": "white space"}
 """What separates fields: the first of these that is in the first edge of a file, or white space."""
 
@@ -35,7 +38,13 @@ def read_edges(corpus: Corpus, directed: bool = False) -> Graph:
     for file in corpus.files:
         line, separator = 1, b""
         for block in whole_lines(corpus, file):
-            separator = separator or separator_of(block)
+            if not separator and (start := first_edge(block)):
+                number, edge = start
+                separator = separator_of(edge)
+                if is_header(fields_of(edge, separator)):
+                    raise DataError(f"{file.name}:{line + number}: {HEADER}")
+                if block.startswith(MATRIX_MARKET):
+                    raise DataError(f"{file.name}:{line + number}: the sizes of a matrix: delete this line, and line 1")
             lines, nodes = block.count(b"\n"), np.empty(len(block), np.uint8)
             given = np.zeros(lines)
             count, size, bad = split_edges(np.frombuffer(block, np.uint8), ord(separator or b" "), nodes, given)
@@ -72,10 +81,15 @@ def whole_lines(corpus: Corpus, file: File) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def separator_of(block: bytes) -> bytes:
-    """Return what separates fields, by the first edge of a block; b"" if it has none."""
-    edge = next((line for line in block.split(b"\n") if line.strip() and not line.startswith(COMMENTS)), b"")
-    return next((separator for separator in SEPARATORS if separator in edge), b" " if edge else b"")
+def first_edge(block: bytes) -> tuple[int, bytes] | None:
+    """Return the number, from 0, of the first line that is neither empty nor a comment, and the line."""
+    lines = enumerate(block.split(b"\n"))
+    return next(((n, line) for n, line in lines if line.strip() and not line.startswith(COMMENTS)), None)
+
+
+def separator_of(edge: bytes) -> bytes:
+    """Return what separates the fields of a line."""
+    return next((separator for separator in SEPARATORS if separator in edge), b" ")
 
 
 def fields_of(line: bytes, separator: bytes) -> list[bytes]:
@@ -83,11 +97,16 @@ def fields_of(line: bytes, separator: bytes) -> list[bytes]:
     return line.split() if separator == b" " else [b"_".join(field.split()) for field in line.split(separator)]
 
 
+def is_header(fields: list[bytes]) -> bool:
+    """Return whether the fields of a line are the names of columns."""
+    return {field.lower() for field in fields[:2]} in HEADERS
+
+
 def problem(line: bytes, separator: bytes) -> str:
     """Return what is wrong with a line that is no edge."""
     fields = fields_of(line, separator)
-    if {field.lower() for field in fields[:2]} in HEADERS:
-        return "this line is a header: put # before it"
+    if is_header(fields):
+        return HEADER
     if not 2 <= len(fields) <= 3 or not all(fields):
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:
@@ -105,7 +124,7 @@ def names_in(table: word_table.WordTable, corpus: Corpus) -> list[str]:
         (name,) = table.words(np.array([number]))
         for file in corpus.files:
             for line, text in enumerate(b"".join(whole_lines(corpus, file)).split(b"\n"), 1):
-                if name in fields_of(text, separator_of(text) or b" "):
+                if name in fields_of(text, separator_of(text)):
                     raise DataError(f"{file.name}:{line}: the node {name[:80]!r} is not UTF-8: convert the file")
         raise DataError(f"{corpus.name}: the node {name[:80]!r} is not UTF-8: convert the file")
     return [name.decode() for name in table.words(np.arange(table.types))]

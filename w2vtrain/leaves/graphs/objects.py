@@ -13,6 +13,8 @@ from w2vtrain.errors import DataError, InvalidType, shown
 from w2vtrain.leaves.graphs.graph import Graph
 
 COLUMNS = ("source", "target", "weight")
+NULLS = ["None", "nan", "NaT", "<NA>"]
+"""The texts of values that stand for none."""
 
 
 def is_graph(data: object) -> bool:
@@ -28,8 +30,8 @@ def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = No
 
     data: a sparse matrix (N, N), whose entry (i, j) is the weight of an arc from node i to node j; a graph of networkx
     or igraph, with the attribute `weight` of its edges, or 1; or a frame with an edge per row, in the columns source
-    and target, and perhaps weight, or in its first two or three columns. directed: of frames; the others say it
-    themselves. names: of the nodes of a matrix, by default their indices. All names are used as text.
+    and target, and perhaps weight, or, if it has none of these, in its two or three columns. directed: of frames; the
+    others say it themselves. names: of the nodes of a matrix, by default their indices. All names are used as text.
 
     Raise InvalidType for another object, and DataError for edges that no graph has.
     """
@@ -58,14 +60,15 @@ def _of_matrix(matrix: Any, names: Sequence[str] | None) -> Graph:
         raise DataError(f"a matrix of {shape}: a graph has as many rows as columns, and as many names")
     known = np.flatnonzero(matrix.data)
     labels = map(str, range(rows) if names is None else names)
-    weights = _numbers(matrix.data)[known]
-    return Graph.of(list(labels), matrix.row[known], matrix.col[known], weights, directed=True)
+    return Graph.of(
+        list(labels), matrix.row[known], matrix.col[known], _weights(matrix.data[known]), directed=True
+    )  # fmt: skip
 
 
 def _of_igraph(graph: Any) -> Graph:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     ends = np.array(graph.get_edgelist(), np.int32).reshape(-1, 2)
-    weights = _numbers(graph.es["weight"]) if "weight" in graph.es.attributes() else None
+    weights = _weights(graph.es["weight"]) if "weight" in graph.es.attributes() else None
     return Graph.of(list(map(str, names)), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
 
 
@@ -73,33 +76,39 @@ def _of_networkx(graph: Any) -> Graph:
     numbers = {node: number for number, node in enumerate(graph.nodes)}
     edges = list(graph.edges(data="weight", default=1))
     ends = np.array([(numbers[a], numbers[b]) for a, b, _ in edges], np.int32).reshape(-1, 2)
-    weights = _numbers([weight for *_, weight in edges])
+    weights = _weights([weight for *_, weight in edges])
     return Graph.of(list(map(str, numbers)), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
 
 
 def _of_frame(frame: Any, directed: bool) -> Graph:
     given = list(frame.columns)
-    columns = [name for name in COLUMNS if name in given] if {*COLUMNS[:2]} <= {*given} else given
-    if not 2 <= len(columns) <= 3:
+    named = [name for name in COLUMNS if name in given]
+    columns = named or given
+    if not 2 <= len(columns) <= 3 or (named and named[:2] != [*COLUMNS[:2]]):
         raise DataError(
             f"a frame with the columns {shown(given)}: an edge has the columns source and target, and perhaps weight"
         )
-    first, second, *rest = (np.asarray(frame[name]) for name in columns)
-    for name in columns[:2]:
-        find = getattr(frame[name], "isna", None) or getattr(frame[name], "is_null", None)  # of pandas, of polars
-        missing = np.asarray(find()) if find else np.zeros(0, bool)
-        if missing.any():
-            raise DataError(f"row {missing.argmax():,} has no {name}: leave out rows that are not edges")
-    names, places = np.unique(np.concatenate([first, second]).astype(str), return_inverse=True)
+    first, second, *rest = columns
+    names, places = np.unique(np.concatenate([_nodes(frame, first), _nodes(frame, second)]), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
-    weights = _numbers(rest[0]) if rest else None
-    return Graph.of(names.tolist(), ends[0], ends[1], weights, directed)
+    return Graph.of(names.tolist(), ends[0], ends[1], _weights(frame[rest[0]]) if rest else None, directed)
 
 
-def _numbers(weights: Any) -> NDArray[np.float64]:
-    """Return weights as numbers. Raise DataError for those that are none; text such as "2.5" is."""
-    given = np.asarray(weights)
+def _nodes(frame: Any, column: str) -> NDArray[np.str_]:
+    """Return the names of the nodes in a column. Raise DataError if one is null."""
+    values = np.asarray(frame[column])
+    texts = values.astype(str)
+    for row in np.flatnonzero(np.isin(texts, NULLS)):
+        if not isinstance(values[row], str):
+            raise DataError(f"the column {column}, row {row} (from 0): null, and there must be a node: drop such rows")
+    return texts
+
+
+def _weights(values: Any) -> NDArray[np.float64]:
+    """Return weights. Raise DataError for those that are not real numbers."""
+    if np.iscomplexobj(values):
+        raise DataError("the weights of the edges must be numbers: these are complex")
     try:
-        return given.astype(np.float64) if given.dtype.kind != "c" else np.array(given.tolist(), np.float64)
+        return np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"weights are not real numbers: {error}") from None
+        raise DataError(f"the weights of the edges must be numbers: {error}") from None

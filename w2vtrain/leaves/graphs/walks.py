@@ -140,19 +140,20 @@ class Walks:
     Parameters
     ----------
     graph : str, path, list of these, sparse matrix, graph of networkx or igraph, or frame
-        Files of edges, which are lines of two nodes and perhaps a weight, separated by white space, commas or tabs; the
-        weights of parallel edges add up. Or a matrix of scipy.sparse, whose entry (i, j) is the weight of an arc from
-        node i to node j; a graph of networkx or igraph, with the attribute `weight` of its edges; or a data frame with
-        the columns source, target and perhaps weight.
+        Files of edges: each line has two nodes and optionally a weight, separated by white space, commas or tabs; the
+        weights of parallel edges are added. Or a matrix of scipy.sparse, where entry (i, j) is the weight of the arc
+        from node i to node j; a graph of networkx or igraph (edge attribute `weight`); or a data frame with the columns
+        source, target and optionally weight.
     walk_length : int, default 80
-        Nodes per walk. A walk ends early at a node from which no edge leads on.
+        Nodes per walk. A walk ends early at a node without outgoing edges.
     walks : int, default 10
-        Walks from each node, in each epoch.
+        Walks from each node per epoch.
     p, q : float, default 1
-        node2vec's: a step back to the node before is 1 / p times as likely, and one to a node that no edge from the
-        node before leads to is 1 / q times as likely.
+        node2vec's parameters: p divides the probability of a step back to the previous node, and q that of a step to a
+        node that the previous node has no edge to.
     directed : bool, default False
-        Whether edges of files and frames lead from the first node to the second only. Graphs say it themselves.
+        Whether edges of files and frames lead only from the first node to the second. Graph objects know this
+        themselves.
     names : sequence of str, optional
         Names of the nodes of a matrix, by default their indices.
     seed : int, default 1

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 picture_options: Any = all_of(
     click.option(
         "-o", "--output", required=True, metavar="FILE",
-        help="Picture to write: .png, .svg, .pdf or, of a map, .html, a page that loads nothing. Needs w2vtrain[plot].",
+        help="Picture to write: .png, .svg, .pdf or, for a map, .html, a page that loads nothing. Needs"
+        " w2vtrain[plot].",
     ),
     click.option("--title", metavar="TEXT", help="Title of the picture.  [default: the name of the input]"),
     click.option("--force", is_flag=True, help="Overwrite the output file."),
@@ -97,10 +98,10 @@ def map_(
 ) -> None:  # fmt: skip
     """Draw frequent words of VECTORS, or WORDS, in two dimensions: similar words are near each other.
 
-    Words have the color of their group, or of their cluster by k-means, which is named by the words in its middle. A
-    page (.html) also shows the nearest neighbors of each word, and can be searched and zoomed. Labels never collide; a
-    word without room for its label is a point. With a model that was trained with subwords, or one of fastText, WORDS
-    may be any words.
+    Words are colored by group, or by k-means cluster; a cluster is named after the words at its center. A page (.html)
+    also shows the nearest neighbors of each word, and can be searched and zoomed. Labels never overlap; a word without
+    room for its label is drawn as a point. With a model with subwords, such as fastText's, WORDS need not be in the
+    vocabulary.
     """
     if sum(map(bool, (words, groups, word_file))) > 1:
         raise click.UsageError("give the words as arguments, with --group or with --words, not in two ways")

@@ -34,7 +34,7 @@ def report(
     """Write a report on RUN|MODEL: a folder of an unfinished run, vectors in any format, or a model.
 
     For vectors that `fit` wrote, it has the settings and their origins, machine, time and curves from the record beside
-    them. The page is one file: it loads nothing, works offline, and prints. It needs w2vtrain[plot].
+    them. The page is one file: it loads nothing, works offline, and can be printed. It needs w2vtrain[plot].
     """
     with imports():
         from w2vtrain.leaves.pictures.figures import check_packages

@@ -164,18 +164,18 @@ def _text(array: Array) -> bytes:
     import pyarrow
     import pyarrow.compute as compute
 
-    flat = _flat(array)
+    flat = as_bytes(array)
     row = pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(flat)], pyarrow.int64()), flat)
     joined = compute.binary_join(row, pyarrow.scalar(b"\n", flat.type))
     return bytes(joined[0].as_buffer()) + b"\n"
 
 
-def _flat(array: Array) -> Array:
+def as_bytes(array: Array) -> Array:
     """Return an array of strings as large_binary, which is a view of most types."""
     import pyarrow
 
     if pyarrow.types.is_dictionary(array.type):  # dictionary_decode() does not know the string_view of Polars
-        return _flat(array.dictionary).take(array.indices)
+        return as_bytes(array.dictionary).take(array.indices)
     if pyarrow.types.is_string_view(array.type):
         array = array.cast(pyarrow.large_string())
     return array.cast(pyarrow.large_binary())
@@ -191,7 +191,7 @@ def _joined(array: Array, place: Place) -> bytes:
     if (number := first_null(words)) is not None:
         row = int(np.searchsorted(offsets, number, "right")) - 1
         raise null_at(f"{place(row)}, word {number + 1 - offsets[row]}")
-    flat = _flat(words)
+    flat = as_bytes(words)
     lines = compute.binary_join(pyarrow.LargeListArray.from_arrays(offsets, flat), pyarrow.scalar(b" ", flat.type))
     data = b"\n" + _text(lines)
     lengths = compute.binary_length(lines).to_numpy()

@@ -18,9 +18,11 @@ from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM
+from w2vtrain.leaves.tables.columns import as_bytes
 from w2vtrain.system.reading import justified, open_input, regular_size
 
 COLUMNS = ("word", "count", "vector")
+STRINGS = ("string", "large_string", "string_view")  # the last is Polars'
 ROWS_AT_ONCE_BYTES = 1 << 24
 """Bytes of vectors in a row group or a record batch."""
 READ_AT_ONCE_BYTES = 1 << 20
@@ -86,7 +88,7 @@ def _dim_of(columns: Any, path: str | Path) -> int | None:
     word, vector = columns.field("word").type, columns.field("vector").type
     if pa.types.is_dictionary(word):
         word = word.value_type
-    if not (pa.types.is_string(word) or pa.types.is_large_string(word)):
+    if str(word) not in STRINGS:
         raise DataError(f"{path}: the column `word` has type {word}, expected string")
     lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     if not any(kind(vector) for kind in lists) or not pa.types.is_floating(vector.value_type):
@@ -175,7 +177,7 @@ def _read_table(path: str | Path, sniffed: Sniff, table: _OpenTable, lenient: bo
             if len(batch):
                 batch.validate(full=True)
                 counts[row] = _counts(batch, row, path)
-                words, values = _block(batch, width, path)
+                words, values = _block(batch, row, width, path)
                 width, row = values.shape[1], row + len(words)
                 yield words, values
 
@@ -218,24 +220,28 @@ def _null_count(row: int, path: str | Path) -> DataError:
     )
 
 
-def _block(batch: Any, width: int | None, path: str | Path) -> Rows:
-    """Return the words and the values of a few rows, of which none may be null; width: d, if known. Raise DataError."""
+def _block(batch: Any, row: int, width: int | None, path: str | Path) -> Rows:
+    """Return the words and the values of a few rows. A null word is empty, and null values are NaN, as if the file had
+    them: what is then done depends on how it is read.
+
+    row: the number of the first row; width: d, if known. Raise DataError for a vector of another length.
+    """
     import pyarrow as pa
 
     word, vector = batch.column("word"), batch.column("vector")
-    if pa.types.is_dictionary(word.type):
-        word = word.dictionary_decode()  # where null entries become null rows
-    if word.null_count or vector.null_count or vector.flatten().null_count:
-        raise DataError(f"{path}: a word or a value is null")
-    values, V = vector.flatten().to_numpy(zero_copy_only=False), len(batch)
-    dim = len(values) // V
-    if not pa.types.is_fixed_size_list(vector.type):
-        lengths = pa.compute.list_value_length(vector)
-        dim = dim if pa.compute.all(pa.compute.equal(lengths, dim)).as_py() else 0
-    if not 0 < dim <= MAX_DIM or dim != (width or dim):
-        raise DataError(f"{path}: the vectors have different lengths, or none")
-    binary = pa.large_binary() if pa.types.is_large_string(word.type) else pa.binary()
-    return word.cast(binary).to_pylist(), as_float32(values).reshape(V, dim)
+    lengths, given = pa.compute.list_value_length(vector).fill_null(0).to_numpy(), vector.is_valid().to_numpy(False)
+    dim = width or int(lengths[given.argmax()])
+    wrong = given & (lengths != dim)
+    if wrong.any() or not 0 < dim <= MAX_DIM:
+        first = int(wrong.argmax())
+        raise DataError(
+            f"{path}, row {row + first + 1:,}: a vector of {lengths[first]:,} values, expected {dim or 1:,}"
+        )
+    values = as_float32(vector.flatten().to_numpy(zero_copy_only=False)).reshape(-1, dim)  # without those of null rows
+    if vector.null_count:
+        present, values = values, np.full((len(batch), dim), np.nan, np.float32)
+        values[given] = present
+    return [name or b"" for name in as_bytes(word).to_pylist()], values
 
 
 CODE = {

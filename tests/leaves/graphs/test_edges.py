@@ -260,5 +260,5 @@ def test_objects_that_are_no_graphs_are_refused():
 @pytest.mark.parametrize("names", [["a", None], [1, None]])
 def test_missing_nodes_are_refused(library, names):
     frame = pytest.importorskip(library).DataFrame({"source": ["a", "b"], "target": names})
-    with pytest.raises(DataError, match="the column target, row 1 .*: null"):
+    with pytest.raises(DataError, match=r"the column target, row 1 .*: null"):
         Walks(frame)

@@ -46,7 +46,7 @@ RATE_FACTOR = 0.25
 """Factor of the default learning rate. The words of a window share its noise words, and on walks, they are similar and
 repeated: a noise word then takes many steps in one direction at once, where word2vec.c draws noise words of its own for
 each pair. On the citations of Cora, at a rate of 0.025, this lowers the micro-F1 of labels by 0.012 (standard error
-0.003, 5 seeds); at 0.0125, it is that of gensim at 0.025. Below 0.005, block models are not learned in one epoch."""
+0.003, 5 seeds); at 0.0125, it is that of gensim at 0.025. At 0.003, one epoch does not learn a block model."""
 WITHOUT_EFFECT = ("max_vocab", "sentence_end", "phrases", "column")
 
 

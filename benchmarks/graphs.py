@@ -4,10 +4,13 @@
     python benchmarks/graphs.py run sbm.edges sbm.labels --systems w2vtrain,pecanpy --peers VENV/bin/python -p 0.5 -q 2
 
 `make` writes a stochastic block model: nodes of 50 classes, and edges of which four fifths are inside of a class. `run`
-lets each system read the edges, walk and train with the same settings in a process of its own, and prints seconds, peak
-memory, micro-F1 of a logistic regression that learns the labels of a tenth and of half of the nodes (on small graphs,
-the mean over ten divisions), and the AUC of links: a tenth of the edges is held out, and told from pairs without an
-edge by cosines. --peers names the Python in whose environment the other systems are installed: `pip install node2vec
+lets each system read the edges, walk and train with the same settings in a process of its own. The systems take turns,
+once per seed; w2vtrain goes first with a seed that is not counted, which compiles its kernels. The table has means over
+the seeds, with the standard errors of scores: CPU seconds (user and system) of the whole process, times those of the
+first system (the median of the ratios of each seed), steps per CPU second while walking, peak memory, micro-F1 of a
+logistic regression that learns the labels of a tenth and of half of the nodes (on small graphs, the mean over ten
+divisions), and the AUC of links: a tenth of the edges is held out, by the seed, and told from pairs without an edge by
+cosines. --peers names the Python in whose environment the other systems are installed: `pip install node2vec
 fastnode2vec pecanpy`.
 """
 
@@ -18,66 +21,72 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+HOW = ("p", "q", "threads", "dim", "window", "epochs", "length", "walks", "alpha", "walks_alone")
+"""The options that the systems are given."""
 COMMON = """
-import json, resource, sys, time
+import json, resource, sys
 edges, vectors, how = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-started = time.time()
-def done(write, walked=None, steps=None):
-    seconds = time.time() - started
+def seconds():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+def done(write, walked=None, steps=None, uncounted=0.0):
     write()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"seconds": seconds, "walking": walked, "steps": steps, "peak": peak * 1024}))
+    print(json.dumps({"seconds": seconds() - uncounted, "walking": walked, "steps": steps, "peak": peak * 1024}))
 def train(walks):
     from gensim.models import Word2Vec
     return Word2Vec(walks, vector_size=how["dim"], window=how["window"], sg=1, negative=5, sample=0, min_count=0,
-        epochs=how["epochs"], workers=how["threads"], alpha=0.025, seed=1)
+        epochs=how["epochs"], workers=how["threads"], alpha=how["alpha"], seed=how["seed"])
 """
 PROGRAMS = {
     "w2vtrain": """
 import w2vtrain
 walks = w2vtrain.Walks(edges, walk_length=how["length"], walks=how["walks"], p=how["p"], q=how["q"],
     threads=how["threads"])
-walks.graph
-begun, steps = time.time(), 0
+arcs = walks.graph.arcs
+print(sum(array.nbytes for array in arcs[:3]), "bytes of memory for the edges", file=sys.stderr)
+begun, steps = seconds(), 0
 for block in walks.read() if how["walks_alone"] else ():
     steps += block.count(b" ") + block.count(b"\\n")
-walked = time.time() - begun
-started += walked
+walked = seconds() - begun
 model = w2vtrain.train(walks, vector_size=how["dim"], window=how["window"], sample=0, epochs=how["epochs"],
-    threads=how["threads"], alpha=0.025)
-done(lambda: w2vtrain.write_vectors(vectors, model.words, model.input, force=True), walked if steps else None, steps)
+    threads=how["threads"], alpha=how["alpha"], seed=how["seed"])
+done(lambda: w2vtrain.write_vectors(vectors, model.words, model.input, force=True), walked, steps, walked)
 """,
     "pecanpy": """
+import numpy
 from pecanpy import pecanpy
+numpy.random.seed(how["seed"])
 Kind = pecanpy.FirstOrderUnweighted if how["p"] == how["q"] == 1 else pecanpy.SparseOTF
 graph = Kind(p=how["p"], q=how["q"], workers=how["threads"], verbose=False)
 graph.read_edg(edges, weighted=False, directed=False)
-begun = time.time()
+graph.simulate_walks(num_walks=1, walk_length=2)  # compiles
+begun = seconds()
 walks = graph.simulate_walks(num_walks=how["walks"], walk_length=how["length"] - 1)
-walked, steps = time.time() - begun, sum(map(len, walks))
+walked, steps = seconds() - begun, sum(map(len, walks))
 model = train(walks)
 done(lambda: model.wv.save_word2vec_format(vectors), walked, steps)
 """,
     "fastnode2vec": """
 from fastnode2vec import Graph, Node2Vec
-pairs = (line.split() for line in open(edges))
-graph = Graph([(a, b) for a, b, *_ in pairs], directed=False, weighted=False)
+graph = Graph([line.split()[:2] for line in open(edges)], directed=False, weighted=False)
 model = Node2Vec(graph, dim=how["dim"], walk_length=how["length"], window=how["window"], p=how["p"], q=how["q"],
-    workers=how["threads"], negative=5, sample=0, alpha=0.025)
-model.train(epochs=how["walks"] * how["epochs"], progress_bar=False)
+    workers=how["threads"], negative=5, sample=0, alpha=how["alpha"])
+model.train(epochs=how["walks"] * how["epochs"], verbose=False)
 done(lambda: model.wv.save_word2vec_format(vectors))
 """,
     "node2vec": """
 import networkx
 from node2vec import Node2Vec
 graph = networkx.read_edgelist(edges, data=False)
-begun = time.time()
+begun = seconds()
 model = Node2Vec(graph, dimensions=how["dim"], walk_length=how["length"], num_walks=how["walks"], p=how["p"],
-    q=how["q"], workers=how["threads"], quiet=True)
-walked, steps = time.time() - begun, sum(map(len, model.walks))
+    q=how["q"], workers=how["threads"], quiet=True, seed=how["seed"])
+walked, steps = seconds() - begun, sum(map(len, model.walks))
 model = train(model.walks)
 done(lambda: model.wv.save_word2vec_format(vectors), walked, steps)
 """,
@@ -117,13 +126,13 @@ def read(path: str) -> tuple[dict[str, int], np.ndarray]:
     return words, rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
-def judge(path: str, labels: dict[str, str], held: list[tuple[str, str]]) -> dict[str, float]:
+def judge(path: str, labels: dict[str, str], held: list[tuple[str, str]], seed: int) -> dict[str, float]:
     """Return micro-F1 by the share of labels that are learned, and the AUC of held-out links."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import f1_score, roc_auc_score
 
-    (words, rows), rng, scores = read(path), np.random.default_rng(1), {}
-    known = [word for word in words if word in labels]
+    (words, rows), rng, scores = read(path), np.random.default_rng(seed), {}
+    known = sorted(word for word in words if word in labels)
     for share in (0.1, 0.5):
         found = []
         for _ in range(10 if len(known) < 10_000 else 1):
@@ -140,38 +149,60 @@ def judge(path: str, labels: dict[str, str], held: list[tuple[str, str]]) -> dic
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run each system, and print a table."""
-    rng = np.random.default_rng(2)
-    links = pairs_of(options.file)
-    order = rng.permutation(len(links))
-    held = [links[i] for i in order[: min(len(links) // 10, 100_000)]]
-    how = {name: getattr(options, name) for name in ("p", "q", "threads", "dim", "window", "epochs", "length", "walks")}
-    print("| system | seconds | million steps/s of the walks | peak GB | F1 10% | F1 50% | link AUC |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    """Run each system once per seed, and print a table."""
+    links, labels, systems = pairs_of(options.file), dict(pairs_of(options.labels)), options.systems.split(",")
+    measured: dict[str, list[dict[str, float]]] = {system: [] for system in systems}
+    failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder, "kept.edges")
-        kept.write_text("".join(f"{links[i][0]}\t{links[i][1]}\n" for i in np.sort(order[len(held) :])))
-        for system in options.systems.split(","):
-            program = sys.executable if system == "w2vtrain" else options.peers
-            vectors, more = str(Path(folder, f"{system}.txt")), json.dumps({**how, "walks_alone": options.walks_alone})
-            code = COMMON + PROGRAMS[system]
-            words = [program, "-c", code, str(kept), vectors, more]
-            environment = dict(os.environ) if system == "w2vtrain" else {**os.environ, "PYTHONPATH": ""}
-            try:
-                done = subprocess.run(
-                    words, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=options.timeout
-                )
-            except subprocess.TimeoutExpired:
-                print(f"| {system} | more than {options.timeout} |", flush=True)
-                continue
-            except subprocess.CalledProcessError as error:
-                print(f"| {system} | failed: exit code {error.returncode} |", flush=True)
-                continue
-            took = json.loads(done.stdout.splitlines()[-1])
-            scores = judge(vectors, dict(pairs_of(options.labels)), held)
-            speed = f"{took['steps'] / took['walking'] / 1e6:.2f}" if took["walking"] else ""
-            shown = " | ".join(f"{score:.3f}" for score in scores.values())
-            print(f"| {system} | {took['seconds']:.1f} | {speed} | {took['peak'] / 1e9:.2f} | {shown} |", flush=True)
+        for seed in range(options.seeds + 1):
+            order = np.random.default_rng(seed).permutation(len(links))
+            held = [links[i] for i in order[: min(len(links) // 10, 100_000)]]
+            kept = "".join(f"{links[i][0]}\t{links[i][1]}\n" for i in np.sort(order[len(held) :]))
+            Path(folder, "kept.edges").write_text(kept if seed else kept[: kept.index("\n") + 1], encoding="utf-8")
+            for system in systems if seed else set(systems) & {"w2vtrain"}:
+                took = {} if system in failed else carry_out(system, options, folder, seed)
+                if "failed" in took:
+                    failed[system] = took["failed"]
+                elif took and seed:
+                    measured[system].append(took | judge(str(Path(folder, "vectors.txt")), labels, held, seed))
+                    print(json.dumps({"system": system, "seed": seed, **measured[system][-1]}), file=sys.stderr)
+    print("| system | CPU seconds | times | million steps/s | peak GB | F1 10% | F1 50% | link AUC |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    first = [took["seconds"] for took in measured[systems[0]]]
+    for system, runs in measured.items():
+        if system in failed:
+            print(f"| {system} | {failed[system]} |")
+            continue
+        ratio = np.median([took["seconds"] / least for took, least in zip(runs, first, strict=True)])
+        speed = f"{np.mean([took['steps'] / took['walking'] / 1e6 for took in runs]):.2f}" if runs[0]["steps"] else ""
+        seconds, peak = (np.mean([took[name] for took in runs]) for name in ("seconds", "peak"))
+        scores = " | ".join(shown([took[name] for took in runs]) for name in ("F1 10%", "F1 50%", "link AUC"))
+        print(f"| {system} | {seconds:.1f} | {ratio:.1f} | {speed} | {peak / 1e9:.2f} | {scores} |")
+
+
+def carry_out(system: str, options: argparse.Namespace, folder: str, seed: int) -> dict[str, Any]:
+    """Return what a run of a system took, and leave its vectors in the folder; or under "failed", why it has none."""
+    how = {name: getattr(options, name) for name in HOW} | {"seed": seed}
+    files = [str(Path(folder, name)) for name in ("kept.edges", "vectors.txt")]
+    words = [options.peers if system != "w2vtrain" else sys.executable, "-c", COMMON + PROGRAMS[system], *files]
+    environment = dict(os.environ) if system == "w2vtrain" else {**os.environ, "PYTHONPATH": ""}
+    try:
+        done = subprocess.run(
+            [*words, json.dumps(how)], env=environment, stdout=subprocess.PIPE, text=True, check=True,
+            timeout=options.timeout,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return {"failed": f"more than {options.timeout}"}
+    except subprocess.CalledProcessError as error:
+        return {"failed": f"exit code {error.returncode}"}
+    took: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return took
+
+
+def shown(scores: list[float]) -> str:
+    """Return a mean, with its standard error if there are several scores."""
+    error = f" ± {np.std(scores, ddof=1) / len(scores) ** 0.5:.3f}" if len(scores) > 1 else ""
+    return f"{np.mean(scores):.3f}{error}"
 
 
 def main() -> None:
@@ -182,8 +213,9 @@ def main() -> None:
     parser.add_argument("labels", help="file of nodes and labels")
     for name, default in (("nodes", 1_000_000), ("edges", 10_000_000), ("threads", 2), ("dim", 128), ("window", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    for name, default in (("epochs", 1), ("length", 80), ("walks", 10), ("timeout", 3600)):
+    for name, default in (("epochs", 1), ("length", 80), ("walks", 10), ("timeout", 3600), ("seeds", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--alpha", type=float, default=0.025)
     parser.add_argument("-p", type=float, default=1.0)
     parser.add_argument("-q", type=float, default=1.0)
     parser.add_argument("--systems", default=",".join(PROGRAMS))

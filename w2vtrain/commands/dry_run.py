@@ -66,6 +66,34 @@ def show(planned: FitPlan, expected: Estimate) -> None:
     """Print an estimate."""
     settings, request = planned.settings, planned.request
     echo(headline(settings, planned.reason))
+    if request.graph:
+        show_graph(planned.inputs.sources, expected)
+    else:
+        show_words(planned, expected)
+    echo(
+        f"memory      weights {size_text(expected.weights)}; the process needs about {size_text(expected.peak)} at"
+        f" most; {size_text(expected.free)} are free"
+    )
+    checkpoints = f"run folder {size_text(expected.checkpoints)}, " if expected.checkpoints else ""
+    encoded = f"encoded text {size_text(expected.encoded)}, " if expected.encoded else ""
+    echo(f"disk        {checkpoints}{encoded}results {size_text(expected.results)}")
+    for warning in expected.warnings:
+        echo(f"warning     {warning}")
+    echo("time        try `--seconds 5`, and look at the words per second; nothing was written")
+
+
+def show_graph(walks: Any, expected: Estimate) -> None:
+    """Print what an epoch has. walks: the random walks over the graph."""
+    nodes, arcs = expected.words, len(walks.graph.arcs.targets)
+    echo(
+        f"graph       {nodes:,} nodes, {arcs:,} arcs; {walks.walks * nodes:,} walks and about {expected.tokens:,} words"
+        " per epoch"
+    )
+
+
+def show_words(planned: FitPlan, expected: Estimate) -> None:
+    """Print the words of the text, and how many of them are chosen."""
+    settings, request = planned.settings, planned.request
     echo(
         f"corpus      {expected.tokens:,} words, {expected.types:,} distinct, all read in {duration(expected.reading)}"
     )
@@ -77,15 +105,6 @@ def show(planned: FitPlan, expected: Estimate) -> None:
         echo(f"            {choice['min_count']:>11,}  {choice['words']:>9,}  {choice['coverage']:>12.2%}")
     chosen = "--read-vocab or --init-from" if request.read_vocab or request.init_from else _chosen(settings)
     echo(f"            chosen: {expected.words:,} words, {expected.coverage:.2%} of the text ({chosen})")
-    echo(
-        f"memory      weights {size_text(expected.weights)}; the process needs about {size_text(expected.peak)} at"
-        f" most; {size_text(expected.free)} are free"
-    )
-    checkpoints = f"run folder {size_text(expected.checkpoints)}, " if expected.checkpoints else ""
-    echo(f"disk        {checkpoints}encoded text {size_text(expected.encoded)}, results {size_text(expected.results)}")
-    for warning in expected.warnings:
-        echo(f"warning     {warning}")
-    echo("time        try `--seconds 5`, and look at the words per second; nothing was written")
 
 
 def _chosen(settings: Any) -> str:

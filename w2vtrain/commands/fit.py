@@ -91,8 +91,6 @@ def fit(
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
     if dry_run and values["documents"]:
         raise click.UsageError("--dry-run measures the vectors of words: leave out --documents")
-    if dry_run and values["graph"]:
-        raise click.UsageError("--dry-run measures text: leave out --graph, or dry-run the text that `walks` prints")
     if dry_run and values["distributed"]:
         raise click.UsageError("--dry-run measures one machine: leave out --distributed")
     flags = given(values, TRAINING)

@@ -5,16 +5,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.system.machine import available_memory, memory_in_use
-from w2vtrain.text.counting import temporary
-from w2vtrain.text.encoded import read
-from w2vtrain.text.vocabulary import SENTENCE_END, Int64
-from w2vtrain.training.inputs import corpus_of
+from w2vtrain.text.counting import CorpusStats, temporary
+from w2vtrain.text.encoded import EncodedCorpus, read
+from w2vtrain.text.source import Source
+from w2vtrain.text.vocabulary import SENTENCE_END, Int64, Vocabulary
+from w2vtrain.training.inputs import Generator, corpus_of
 from w2vtrain.training.memory_and_disk import TEXT_NEEDS, Footprint, check_disk, engine_that_fits, keeps_best
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
@@ -62,26 +63,22 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     inputs, settings = plan.inputs, plan.settings
     temporary(inputs.folder).close()  # raises OutputError
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
-    with read(corpus, threads=int(settings.threads), progress=progress, encodes=False) as counted:
-        counted.require_tokens()
-        vocabulary = inputs.words(counted, settings)
-        if settings.sentence_end and SENTENCE_END not in vocabulary.index:
-            vocabulary, _ = vocabulary.with_sentence_end(counted.lines)
-        counts, stats, sample = counted.counts, counted.stats, counted.sample
-        known = np.fromiter((word in vocabulary.index for word in counted.words), bool, len(counts))
-    learned = int(counts[known].sum())
+    counted = _generated(corpus.generated(settings)) if isinstance(corpus, Generator) else _read(plan, corpus, progress)
+    vocabulary, learned, stats = counted.vocabulary, counted.learned, counted.stats
     result = Estimate(
         len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
         time.monotonic() - started,
         {"overlong": stats.overlong, "invalid": stats.invalid, "nul": stats.nul, "grown": stats.grown},
-        available_memory(), vocabularies(counts),
+        available_memory(), vocabularies(counted.counts),
     )  # fmt: skip
     thinning = thinned(vocabulary.counts, settings.sample).warning
     hint = punctuated(vocabulary.words, vocabulary.counts) if inputs.raw else None
     lost = undecoded(stats.invalid, stats.token_count)
-    result.warnings = [*suspicions(sample, corpus.name), *filter(None, [thinning, lost, hint])]
-    entries = learned + stats.lines  # each word, and the end of each sentence
-    result.encoded, folder = 4 * (stats.token_count + entries), inputs.folder or Path(tempfile.gettempdir())
+    result.warnings = [*suspicions(counted.sample, corpus.name), *filter(None, [thinning, lost, hint])]
+    # Each word, and the end of each sentence.
+    entries = 0 if isinstance(corpus, Generator) else learned + stats.lines
+    result.encoded = 4 * (stats.token_count + entries) if entries else 0
+    folder = inputs.folder or Path(tempfile.gettempdir())
     check_disk([(folder, result.encoded)], TEXT_NEEDS)
 
     none, text_words = np.zeros(0, np.int32), np.zeros(0, np.int64)
@@ -100,6 +97,31 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
         if footprint.checkpoint <= available_memory() / 2:  # a checkpoint is written from a copy if there is room
             result.peak += footprint.checkpoint
     return result
+
+
+class _Counted(NamedTuple):
+    """What is known of a corpus. counts (n,): of all distinct words from which the vocabulary is chosen, if it is."""
+
+    vocabulary: Vocabulary
+    learned: int
+    stats: CorpusStats
+    counts: Int64
+    sample: bytes
+
+
+def _generated(corpus: EncodedCorpus) -> _Counted:
+    return _Counted(corpus.vocabulary, corpus.words, corpus.stats, np.zeros(0, np.int64), b"")
+
+
+def _read(plan: Plan, corpus: Source, progress: Callable[[int, int | None, int], None]) -> _Counted:
+    with read(corpus, threads=int(plan.settings.threads), progress=progress, encodes=False) as counted:
+        counted.require_tokens()
+        vocabulary = plan.inputs.words(counted, plan.settings)
+        if plan.settings.sentence_end and SENTENCE_END not in vocabulary.index:
+            vocabulary, _ = vocabulary.with_sentence_end(counted.lines)
+        known = np.fromiter((word in vocabulary.index for word in counted.words), bool, len(counted.counts))
+        learned = int(counted.counts[known].sum())
+        return _Counted(vocabulary, learned, counted.stats, counted.counts, counted.sample)
 
 
 def vocabularies(counts: Int64) -> list[dict[str, Any]]:

@@ -114,7 +114,12 @@ class Generated(EncodedCorpus):
 
 @runtime_checkable
 class Generator(Protocol):
-    """A source that makes the ids to train on itself. As any source, it can also be read as text."""
+    """A source that makes the ids to train on itself. As any source, it can also be read as text.
+
+    rate_factor: what the default learning rate for text is multiplied with.
+    """
+
+    rate_factor: float
 
     def check(self, inputs: "Inputs", settings: Settings) -> None:
         """Raise ConfigError for other inputs, and for settings, that do not fit or have no effect."""

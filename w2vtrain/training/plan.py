@@ -13,7 +13,7 @@ from w2vtrain.objectives import check_options, checked_options, objective_defaul
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.source import File
 from w2vtrain.training.engine_parts import check_architecture, shrinks
-from w2vtrain.training.inputs import Inputs, corpus_of, heldout_of
+from w2vtrain.training.inputs import Generator, Inputs, corpus_of, heldout_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Plan:
     @staticmethod
     def of(inputs: Inputs, asked: Settings) -> "Plan":
         """Return the plan of a run. Raise the errors of `effective`, `Inputs.check` and `check_options`."""
-        settings = effective(asked)
+        generator = inputs.sources if isinstance(inputs.sources, Generator) else None
+        settings = effective(asked, generator.rate_factor if generator else 1.0)
         check_all(partial(inputs.check, settings), partial(check_options, settings, files=False))
         return Plan(inputs, settings)
 
@@ -45,8 +46,8 @@ class Plan:
         return [*corpus, *heldout]
 
 
-def effective(settings: Settings) -> Settings:
-    """Return the settings with all automatic values filled in.
+def effective(settings: Settings, rate_factor: float = 1.0) -> Settings:
+    """Return the settings with all automatic values filled in. rate_factor: of the default learning rate.
 
     Raise ConfigError if the architecture, the objective or one of its options does not exist, or if settings break a
     rule.
@@ -55,7 +56,7 @@ def effective(settings: Settings) -> Settings:
     known, architecture = objective_defaults(settings.objective), architecture_class(settings.architecture)
     defaults = known.get(settings.architecture, known[architecture.like()])
     check_architecture(settings)
-    values = {"block": 32, **defaults, "shrink_windows": shrinks(settings)}
+    values = {"block": 32, **defaults, "alpha": defaults["alpha"] * rate_factor, "shrink_windows": shrinks(settings)}
     # What is left out here, None, is the default of all settings without a value above.
     values |= {name: value for name, value in vars(settings).items() if value is not None}
     values.setdefault("min_alpha", values["alpha"] * 1e-4)

@@ -230,6 +230,13 @@ def test_objects_that_are_no_graphs_are_refused():
             Walks(mistake)
     with pytest.raises(DataError, match="2 x 3"):
         Walks(csr_matrix(np.ones((2, 3))))
+    with pytest.raises(DataError, match="a matrix of 3: a graph has as many rows as columns"):
+        Walks(coo_array(np.array([1, 0, 2])))
+    with pytest.raises(DataError, match="the weights of the edges must be numbers"):
+        Walks(csr_matrix([[0, 1j], [1, 0]]))
+    for weight in ("heavy", [1]):
+        with pytest.raises(DataError, match="the weights of the edges must be numbers"):
+            Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [weight]}))
     with pytest.raises(DataError, match="the edge of '0' and '1' has the weight -1: weights must be positive"):
         Walks(csr_matrix([[0, -1], [1, 0]]))
     with pytest.raises(DataError, match="has the weight nan"):
@@ -247,3 +254,11 @@ def test_objects_that_are_no_graphs_are_refused():
         Walks(pandas.DataFrame({"source": [1], "target": [2], "weight": ["x"]}))
     with pytest.raises(InvalidType, match="names: has no effect"):
         Walks(pandas.DataFrame({"a": [1], "b": [2]}), names=["a", "b"])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("names", [["a", None], [1, None]])
+def test_missing_nodes_are_refused(library, names):
+    frame = pytest.importorskip(library).DataFrame({"source": ["a", "b"], "target": names})
+    with pytest.raises(DataError, match=r"the column target, row 1 .*: null"):
+        Walks(frame)

@@ -1,6 +1,8 @@
 """`fit --graph`: the command line's way to walks, its run folder, ranks and mistakes."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,6 +77,33 @@ def test_two_ranks_train_on_a_graph(folder):
     assert len(w2vtrain.read_vectors(folder / "nodes.txt").words) == 200
 
 
+def test_a_dry_run_prints_what_an_epoch_has_and_writes_nothing(folder, w2vtrain_here):
+    words = ["fit", "--graph", "edges.tsv", "-o", "nodes.txt", "--walk-length", 30, "--walks", 5, *SMALL, "--dry-run"]
+    code, said, error = w2vtrain_here(words, folder)
+    assert code == 0, error
+    arcs = len(w2vtrain.Walks(folder / "edges.tsv").graph.arcs.targets)
+    assert f"200 nodes, {arcs:,} arcs; 1,000 walks and about 30,000 words per epoch" in said
+    assert "memory      weights" in said
+    assert "warning" not in said
+    assert "encoded text" not in said
+    assert [path.name for path in folder.iterdir()] == ["edges.tsv"]
+    code, said, error = w2vtrain_here([*words, "--json"], folder)
+    assert (json.loads(said)["words"], json.loads(said)["tokens"]) == (200, 30_000)
+    (folder / "bad.tsv").write_text("a b -1\n")
+    assert w2vtrain_here([*words[:2], "bad.tsv", *words[3:]], folder)[0] == 65
+
+
+@pytest.mark.parametrize(("architecture", "alpha"), [("skipgram", 0.0125), ("cbow", 0.01875)])
+def test_the_default_learning_rate_is_a_quarter_of_that_for_text(folder, w2vtrain_here, architecture, alpha):
+    words = ["fit", "edges.tsv", "-o", "nodes.txt", "--architecture", architecture, "--print-config"]
+    for more, rate in ((["--graph"], alpha), ([], 4 * alpha), (["--graph", "--alpha", 0.03], 0.03)):
+        code, said, error = w2vtrain_here([*words, *more], folder)
+        assert code == 0, error
+        assert re.search(r"^alpha = (\S+)", said, re.M)[1] == str(rate)
+    model = w2vtrain.train(w2vtrain.Walks(folder / "edges.tsv"), architecture=architecture, vector_size=8, epochs=1)
+    assert model.settings["alpha"] == alpha
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -83,7 +112,6 @@ def test_two_ranks_train_on_a_graph(folder):
         (["edges.tsv", "--graph", "--p", 0], 2, "Invalid value for '--p'"),
         (["edges.tsv", "--graph", "--max-vocab", 5], 78, "max-vocab: has no effect on walks over a graph"),
         (["edges.tsv", "--graph", "--read-vocab", "edges.tsv"], 2, "the words are the nodes of the graph"),
-        (["edges.tsv", "--graph", "--dry-run"], 2, "--dry-run measures text"),
         (["none.tsv", "--graph"], 66, "none.tsv"),
         (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be positive"),
     ],

@@ -90,6 +90,7 @@ class Documents:
     """
 
     errors = "strict"
+    rate_factor = 1.0
     phrases = None
 
     def __init__(self, documents: Any, tag: str | None = None) -> None:

@@ -54,9 +54,10 @@ def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = No
 
 
 def _of_matrix(matrix: Any, names: Sequence[str] | None) -> Graph:
-    rows, columns = matrix.shape
-    if rows != columns or len(names if names is not None else range(rows)) != rows:
-        raise DataError(f"a matrix of {rows:,} x {columns:,}: a graph has as many rows as columns, and as many names")
+    rows, *columns = matrix.shape
+    if columns != [rows] or len(names if names is not None else range(rows)) != rows:
+        shape = " x ".join(f"{size:,}" for size in matrix.shape)
+        raise DataError(f"a matrix of {shape}: a graph has as many rows as columns, and as many names")
     known = np.flatnonzero(matrix.data)
     labels = map(str, range(rows) if names is None else names)
     return Graph.of(
@@ -104,7 +105,9 @@ def _nodes(frame: Any, column: str) -> NDArray[np.str_]:
 
 
 def _weights(values: Any) -> NDArray[np.float64]:
-    """Return weights. Raise DataError for those that are not numbers."""
+    """Return weights. Raise DataError for those that are not real numbers."""
+    if np.iscomplexobj(values):
+        raise DataError("the weights of the edges must be numbers: these are complex")
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:

@@ -277,7 +277,11 @@ def check_export(export: Export, settings: Settings) -> None:
 
 
 def check_documents(request: FitRequest, settings: Settings) -> None:
-    """Raise UsageError if a file cannot have the vectors of documents, or vectors of words are not trained."""
+    """Raise UsageError if a file cannot have the vectors of documents, vectors of words are not trained, or --export
+    has no effect.
+    """
+    if request.documents and request.export != "auto" and not request.save_word_vectors:
+        raise UsageError("export: has no effect on vectors of documents; leave it out, or use --save-word-vectors")
     if request.documents and request.vectors[0].form == FASTTEXT:
         raise UsageError(f"{request.output}: fastText's format has no vectors of documents; choose another")
     if request.save_word_vectors and architecture_class(settings.architecture).context() == "tags":

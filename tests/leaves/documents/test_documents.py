@@ -112,7 +112,59 @@ def test_rows_of_one_tag_share_a_vector(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text('text,author\n"a b c",ann\n"b c",bob\n"c a b",ann\n"a a",\n')
     model = w2vtrain.train(w2vtrain.Documents(str(table), tag="author"), architecture="pv-dbow", column="text", **SMALL)
-    assert model.dv.index_to_key == ["ann", "bob", "row 4"]
+    assert model.dv.index_to_key == ["ann", "bob", "row_4"]
+
+
+CELLS = ["a b\nc", "", "b\n\na", "c a"]
+"""Texts of four documents, some of several lines."""
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".arrow", "frame", "array"])
+def test_a_row_of_several_lines_is_one_document(tmp_path, suffix):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    table = pandas.DataFrame({"text": CELLS, "author": ["ann lee", "bob", "x\ny", " "]})
+    corpus, column = str(tmp_path / f"table{suffix}"), "text"
+    if suffix in (".csv", ".tsv"):
+        table.to_csv(corpus, index=False, sep="," if suffix == ".csv" else "\t")
+    elif suffix == ".jsonl":
+        table.to_json(corpus, orient="records", lines=True)
+    elif suffix == ".parquet":
+        table.to_parquet(corpus)
+    elif suffix == ".arrow":
+        table.to_feather(corpus)
+    else:
+        corpus, column = (table, "text") if suffix == "frame" else (np.array(CELLS), None)
+    model = w2vtrain.train(w2vtrain.Documents(corpus), architecture="pv-dbow", column=column, **SMALL)
+    assert model.dv.index_to_key == ["1", "2", "3", "4"]
+    assert model.record["corpus"]["sentences"] == 3
+    if suffix != "array":
+        tagged = w2vtrain.Documents(corpus, tag="author")
+        model = w2vtrain.train(tagged, architecture="pv-dbow", column=column, **SMALL)
+        assert model.dv.index_to_key == ["ann_lee", "bob", "x_y", "row_4"]
+
+
+def test_a_column_of_lists_has_several_tags_per_row(tmp_path):
+    rows = [{"text": "a b", "tags": ["x y", "z"]}, {"text": "b c", "tags": []}, {"text": "c", "tags": ["z"]}]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    documents = w2vtrain.Documents(str(tmp_path / "t.jsonl"), tag="tags")
+    model = w2vtrain.train(documents, architecture="pv-dbow", column="text", **SMALL)
+    assert model.dv.index_to_key == ["x_y", "z", "row_2"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        ([[""], ["t"]], "tags of documents: word 0 is empty"),
+        ([["a\nb"], ["t"]], "contains a newline"),
+        ([["\ud800"], ["t"]], "unpaired surrogate"),
+        ([[], []], "no document has a tag"),
+    ],
+)
+def test_tags_that_cannot_be_saved_are_refused_before_training(monkeypatch, tags, message):
+    monkeypatch.setattr("w2vtrain.training.trainer.Trainer.__init__", None)
+    with pytest.raises(DataError, match=message):
+        w2vtrain.train(w2vtrain.Documents([(["a", "b"], own) for own in tags]), architecture="pv-dbow", **SMALL)
 
 
 def test_rows_are_numbered_by_first_appearance():
@@ -217,9 +269,25 @@ def test_documents_choose_pv_dbow(w2vtrain_here, reviews, tmp_path):
     assert record["record"]["origins"]["architecture"] == "--documents"
 
 
+def test_tags_need_a_table_that_can_be_read_twice(w2vtrain_here, tmp_path):
+    rows = "".join(json.dumps({"text": "a b", "author": name}) + "\n" for name in ("x y", "z"))
+    flags = ["--documents", "--column", "text", "-o", "docs.txt", *FLAGS]
+    code, _, said = w2vtrain_here(["fit", "-", *flags, "--tag", "author"], tmp_path)
+    assert code == 2, said
+    assert "tag: standard input can be read only once" in said
+    (tmp_path / "t.jsonl").write_text(rows)
+    code, _, said = w2vtrain_here(["fit", "t.jsonl", *flags, "--tag", "name"], tmp_path)
+    assert code == 65
+    assert "no column 'name'" in said
+    code, _, said = w2vtrain_here(["fit", "t.jsonl", *flags, "--tag", "author"], tmp_path)
+    assert code == 0, said
+    assert w2vtrain.read_vectors(tmp_path / "docs.txt").words == ["x_y", "z"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (["--documents", "--export", "out"], 2, "export: has no effect on vectors of documents"),
         (["--documents", "--save-word-vectors", "w.txt"], 2, "pv-dbow trains no vectors of words"),
         (["--documents", "--graph"], 2, "a graph has none"),
         (["--tag", "author"], 2, "tag: has no effect without --documents"),

@@ -89,9 +89,23 @@ def test_infer_names_lines_without_known_words(w2vtrain_here, rng, tmp_path):
     assert code == 0, said
     assert "2 of 3 lines have no known word" in said
     assert w2vtrain.read_vectors(tmp_path / "v.txt").matrix.any(axis=1).tolist() == [True, False, False]
+    (tmp_path / "unknown.txt").write_text("nothing\nknown\n")
+    code, _, said = w2vtrain_here(["infer", "m.safetensors", "unknown.txt", "-o", "zeros.txt"], tmp_path)
+    assert code == 0, said
+    assert "2 of 2 lines have no known word" in said
+    assert not w2vtrain.read_vectors(tmp_path / "zeros.txt").matrix.any()
     code, _, said = w2vtrain_here(["infer", "m.safetensors", "new.txt", "-o", "v.txt"], tmp_path)
     assert code == 73
     assert "v.txt" in said
+
+
+def test_rows_of_several_lines_are_one_document(w2vtrain_here, tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"text": "a b\\nc"}\n{"text": "c\\n\\na"}\n')
+    flags = ["--save-model", "m.safetensors", "-o", "d.txt", *FLAGS]
+    assert w2vtrain_here(["fit", "t.jsonl", "--documents", "--column", "text", *flags], tmp_path)[0] == 0
+    code, _, said = w2vtrain_here(["infer", "m.safetensors", "t.jsonl", "--column", "text", "-o", "v.txt"], tmp_path)
+    assert code == 0, said
+    assert w2vtrain.read_vectors(tmp_path / "v.txt").words == ["1", "2"]
 
 
 def test_a_model_of_words_cannot_infer():

@@ -5,7 +5,7 @@ The lines are encoded as any text is, but each sentence ends with the number of 
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError, TokenError, label, shown
+from w2vtrain.errors import ConfigError, DataError, TokenError, UsageError, label, shown
 from w2vtrain.formats.model_file import DOCUMENT_TAGS
 from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.text.counting import OnRead
@@ -48,13 +48,13 @@ class TaggedDocument(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DocumentCorpus(EncodedCorpus):
-    """Encoded documents. names: the tags, in the order of their rows."""
+    """Encoded documents. names: the tags in the order of their rows, as `encode_words` returns them."""
 
-    names: list[str] = field(default_factory=list)
+    names: bytes = b""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tags, as a model file has words."""
-        return {DOCUMENT_TAGS: np.frombuffer(encode_words(self.names, "tags of documents", spaces=True), np.uint8)}
+        return {DOCUMENT_TAGS: np.frombuffer(self.names, np.uint8)}
 
     def checksum(self) -> int:
         """Return the CRC-32 of the documents and their tags."""
@@ -75,7 +75,8 @@ class Documents:
         Text files, each line of which is a document whose tag is its number, counted from 1; or tables, with the
         setting `column`; or objects with `words` and `tags`, such as pairs of both, or those of gensim.
     tag : str, optional
-        The column of the tables that has the tag of each row. Rows may share a tag.
+        The column of the tables that has the tag of each row, or a list of its tags. Rows may share a tag. White space
+        in a tag becomes "_", and a row without a tag gets "row_" and its number.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class Documents:
     def _opened(self, settings: Settings | None = None) -> Source:
         """Return the text as a source, which settings may have to say how to read."""
         if settings or self._source is None:
-            self._source = corpus_of(self._sources, settings or Settings())
+            self._source = corpus_of(self._sources, settings or Settings(), whole_rows=True)
         return self._source
 
     def check(self, inputs: Inputs, settings: Settings) -> None:
@@ -137,6 +138,10 @@ class Documents:
         if self.tag is not None and settings.column is None:
             raise ConfigError("tag: names a column of tables, so that the column of their text must be named, too")
         self._opened(settings)
+        if self.tag is not None:
+            if pipe := next((file for file in self.files if file.size is None), None):
+                raise UsageError(f"tag: {pipe.name} can be read only once, and tags are read after the text; save it")
+            self._column_of_tags(settings)
 
     def generated(
         self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None
@@ -149,7 +154,10 @@ class Documents:
                 words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end, numbered=True
             )
         names, tags = rows_of(self._tags(lines, settings), len(ids.vocabulary))
-        return DocumentCorpus(**vars(ids) | {"tags": tags}, names=names)
+        if not names:
+            raise DataError("no document has a tag, so that there is nothing to learn a vector for")
+        encoded = encode_words(names, "tags of documents", spaces=True)  # now, not after training, if one is invalid
+        return DocumentCorpus(**vars(ids) | {"tags": tags}, names=encoded)
 
     def _tags(self, lines: int, settings: Settings) -> Iterable[Sequence[Any]]:
         """Return the tags of each document."""
@@ -157,11 +165,18 @@ class Documents:
             return self._given.tags
         if self.tag is None:
             return ([line + 1] for line in range(lines))
+        column = self._column_of_tags(settings)
+        rows = b"".join(column.read()).split(b"\n")[:-1]
+        if len(rows) != lines:
+            raise DataError(f"{self.name}: column {shown(self.tag)} has {len(rows):,} rows, and the text {lines:,}")
+        if getattr(column, "lists", False):  # a token per tag
+            return (tags_of(column.words_of(row.split()), number) for number, row in enumerate(rows, 1))
+        return (tags_of([row], number) for number, row in enumerate(rows, 1))
+
+    def _column_of_tags(self, settings: Settings) -> Source:
+        """Return the column of tags as a source. Raise DataError if there is none."""
         column = replace(settings, column=self.tag, tokenizer="whitespace", phrases=None)
-        found = b"".join(corpus_of(self._sources, column).read()).decode().split("\n")[:-1]
-        if len(found) != lines:
-            raise DataError(f"{self.name}: column {shown(self.tag)} has {len(found):,} rows, and the text {lines:,}")
-        return ([name.strip() or f"row {row + 1}"] for row, name in enumerate(found))
+        return corpus_of(self._sources, column, whole_rows=True)
 
     def read(self) -> Blocks:
         """Start a pass over the text."""
@@ -202,6 +217,12 @@ def tagged(document: Any, index: int) -> tuple[Sequence[str], Sequence[Any]]:
             f" {shown(document)}"
         )
     return words, list(tags)
+
+
+def tags_of(names: Sequence[bytes], number: int) -> list[str]:
+    """Return the tags in row `number` of a table, without white space, which files of vectors could not have."""
+    tags = ["_".join(name.decode(errors="replace").split()) for name in names]
+    return [tag for tag in tags if tag] or [f"row_{number}"]
 
 
 def rows_of(tags: Iterable[Sequence[Any]], words: int) -> tuple[list[str], Tags]:

@@ -72,7 +72,7 @@ def infer(
     how = replace(inference.settings, column=settings.column, phrases=settings.phrases or inference.settings.phrases)
     chosen = {name: getattr(settings, name) for name in ("epochs", "alpha", "min_alpha") if name in mine}
     with closing(Console(quiet)) as console:
-        source = corpus_of(texts, how)
+        source = corpus_of(texts, how, whole_rows=True)
         vectors, known = inference.vectors(source, **chosen, threads=threads_of(settings.threads)[0])
         names = [str(line + 1) for line in range(len(vectors))]
         written.write(names, vectors, lambda _: force)

@@ -5,7 +5,7 @@ The vector of a text is the same whatever the other texts, their order and the n
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from w2vtrain.engines.block_engine import BlockEngine, gather
 from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import Matrices
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, NoKnownWords
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.leaves.documents.inference_kernel import infer_documents, seeds_of
 from w2vtrain.objectives import build
@@ -66,9 +66,10 @@ class Inference:
         """
         settings = self._with(epochs, alpha, min_alpha, threads)
         with read(source, threads=threads, folder=folder) as counted:
-            lines = counted.lines
-            ids = counted.encode(self.vocabulary, max_sentence=settings.max_sentence, numbered=True)
-        return self._learned(np.asarray(ids.tokens), lines, settings)
+            lines, tokens = counted.lines, np.empty(0, np.int32)
+            with suppress(NoKnownWords):
+                tokens = counted.encode(self.vocabulary, max_sentence=settings.max_sentence, numbered=True).tokens
+        return self._learned(np.asarray(tokens), lines, settings)
 
     def vector(
         self, words: Sequence[str], epochs: int | None = None, alpha: float | None = None,

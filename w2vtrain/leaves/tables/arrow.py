@@ -48,12 +48,12 @@ def _parquet_names(file: File, _: Raw) -> list[str]:
         return list(table.schema_arrow.names)
 
 
-def _parquet_open(file: File, path: str, _: Raw) -> Opened:
+def _parquet_open(file: File, path: str, _: Raw, whole_rows: bool) -> Opened:
     if file.size is None:
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
     with _parquet(file.path) as table:
         column = column_in(table.schema_arrow, path, file.path)
-    return Opened(column.lists, _parquet_pieces(file, path, column))
+    return Opened(column.lists, _parquet_pieces(file, path, column, whole_rows))
 
 
 def group_starts(file: File) -> list[int]:
@@ -67,7 +67,7 @@ def _starts(metadata: Any, size: int) -> list[int]:
     return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
 
 
-def _parquet_pieces(file: File, path: str, column: Column) -> Iterator[Piece]:
+def _parquet_pieces(file: File, path: str, column: Column, whole_rows: bool) -> Iterator[Piece]:
     """Yield the rows of the groups whose places are in the file's range of bytes."""
     with _parquet(file.path) as table:
         row = 1
@@ -76,7 +76,8 @@ def _parquet_pieces(file: File, path: str, column: Column) -> Iterator[Piece]:
                 row += table.metadata.row_group(number).num_rows
                 continue
             for batch in table.iter_batches(BATCH_ROWS, row_groups=[number], columns=[path], use_threads=False):
-                for text in bytes_of(selected(batch, column), column.lists, rows(f"{file.path}: row ", row)):
+                place = rows(f"{file.path}: row ", row)
+                for text in bytes_of(selected(batch, column), column.lists, place, whole_rows):
                     yield Piece(text, start)
                 row += len(batch)
 
@@ -108,22 +109,23 @@ def _arrow_names(file: File, raw: Raw) -> list[str]:
         return list(schema.names)
 
 
-def _arrow_open(file: File, path: str, raw: Raw) -> Opened:
+def _arrow_open(file: File, path: str, raw: Raw, whole_rows: bool) -> Opened:
     if file.size is None:
         raise UsageError(f"{file.path}: Arrow must be a regular file")
     with _arrow(file, raw) as (schema, _, _batches):
         column = column_in(schema, path, file.path)
         field = list(schema.names).index(column.names[0])
-    return Opened(column.lists, _arrow_pieces(file, column, raw, field))
+    return Opened(column.lists, _arrow_pieces(file, column, raw, field, whole_rows))
 
 
-def _arrow_pieces(file: File, column: Column, raw: Raw, field: int) -> Iterator[Piece]:
+def _arrow_pieces(file: File, column: Column, raw: Raw, field: int, whole_rows: bool) -> Iterator[Piece]:
     row = 1
     with _arrow(file, raw, [field]) as (_, count, batches):
         for number, batch in enumerate(batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
             at = (file.size or 0) * number // count if count else None
-            for text in bytes_of(selected(batch, column), column.lists, rows(f"{file.path}: row ", row)):
+            place = rows(f"{file.path}: row ", row)
+            for text in bytes_of(selected(batch, column), column.lists, place, whole_rows):
                 yield Piece(text, at)
             row += len(batch)
 

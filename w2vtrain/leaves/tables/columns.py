@@ -65,6 +65,11 @@ def batches(values: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[
         yield batch
 
 
+def one_line_each(texts: Iterable[Any], whole_rows: bool) -> Iterable[Any]:
+    """Return the rows of a column of text. whole_rows: see `source.Tables`."""
+    return (text.replace("\n", " ") for text in texts) if whole_rows else texts
+
+
 def rows(before: str, first: int, after: str = "") -> Place:
     """Return the places of rows, of which the first has the number `first`."""
     return lambda index: f"{before}{first + index:,}{after}"
@@ -130,10 +135,11 @@ def _is_any(kind: Any, names: Sequence[str]) -> bool:
     return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
-def bytes_of(array: Array, lists: bool, place: Place) -> Iterator[bytes]:
+def bytes_of(array: Array, lists: bool, place: Place, whole_rows: bool = False) -> Iterator[bytes]:
     """Yield the rows of an array as bytes; only a piece of it is converted at a time.
 
-    lists: whether the rows are lists of words; place: returns the place of a row for messages.
+    lists: whether the rows are lists of words; place: returns the place of a row for messages; whole_rows: see
+    `source.Tables`.
 
     Raise DataError for the first row that is null, has a null or is not UTF-8 where that is required.
     """
@@ -142,7 +148,7 @@ def bytes_of(array: Array, lists: bool, place: Place) -> Iterator[bytes]:
     for first in range(0, len(array), PIECE_ROWS):
         piece = array.slice(first, PIECE_ROWS)
         if not lists:
-            yield _text(piece)
+            yield _text(piece, whole_rows)
             continue
         try:
             yield _joined(piece, lambda i, first=first: place(first + i))  # type: ignore[misc]
@@ -159,12 +165,14 @@ def first_null(array: Array) -> int | None:
     return None if number < 0 else int(number)
 
 
-def _text(array: Array) -> bytes:
-    """Return the rows of an array of strings, each followed by a newline."""
+def _text(array: Array, whole_rows: bool = False) -> bytes:
+    """Return the rows of an array of strings, each followed by a newline. whole_rows: see `source.Tables`."""
     import pyarrow
     import pyarrow.compute as compute
 
     flat = as_bytes(array)
+    if whole_rows:
+        flat = compute.replace_substring(flat, b"\n", b" ")
     row = pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(flat)], pyarrow.int64()), flat)
     joined = compute.binary_join(row, pyarrow.scalar(b"\n", flat.type))
     return bytes(joined[0].as_buffer()) + b"\n"

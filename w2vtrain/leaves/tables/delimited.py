@@ -7,7 +7,7 @@ from functools import partial
 from typing import cast
 
 from w2vtrain.errors import DataError, shown
-from w2vtrain.leaves.tables.columns import batches, column_of
+from w2vtrain.leaves.tables.columns import batches, column_of, one_line_each
 from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File
@@ -58,13 +58,13 @@ def _names(file: File, raw: Raw, delimiter: str) -> list[str]:
     return _header(file, _rows(file, raw, delimiter))
 
 
-def _open(file: File, column: str, raw: Raw, delimiter: str) -> Opened:
+def _open(file: File, column: str, raw: Raw, whole_rows: bool, delimiter: str) -> Opened:
     rows = _rows(file, raw, delimiter)
     names = _header(file, rows, column)
     if names.count(column) != 1:
         problem = "two columns are named" if column in names else "no column"
         raise DataError(f"{file.path}: {problem} {shown(column)}; the columns are: {column_of(names)}")
-    cells = batches(_cells(rows, names.index(column), len(names), file.path), len)
+    cells = batches(one_line_each(_cells(rows, names.index(column), len(names), file.path), whole_rows), len)
     return Opened(False, (Piece("\n".join([*batch, ""]).encode("utf-8", "surrogateescape")) for batch in cells))
 
 

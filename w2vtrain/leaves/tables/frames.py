@@ -79,8 +79,10 @@ def has_columns(sources: Any) -> bool:
 class FrameColumn(Tables):
     """A column of a data frame in Python, which is read through Arrow's interface, without a copy where possible."""
 
-    def __init__(self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool) -> None:
-        super().__init__(["-"], column or "", tokenizer, errors, allow_nul)
+    def __init__(
+        self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool, whole_rows: bool
+    ) -> None:
+        super().__init__(["-"], column or "", tokenizer, errors, allow_nul, whole_rows)
         if not column and _is_column(frame.data):
             frame, self.column = Frame(frame.data.source), frame.data.column_name
         self.files, self.frame = (), frame
@@ -107,9 +109,10 @@ class FrameReader(TableReader):
 
     def _open(self, file: File) -> Opened:
         name, column, data = self._corpus.name, self._corpus.column, self._corpus.frame.data
+        whole_rows = self._corpus.whole_rows
         if (texts := _texts(data, column, name)) is not None:
             self._corpus.lists = False
-            return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"))))
+            return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"), whole_rows)))
         pyarrow(name)
         arrays = _arrays(_narrowed(data, column, name), column, name)
         first = next(arrays, None)
@@ -118,7 +121,8 @@ class FrameReader(TableReader):
         def pieces() -> Iterator[Piece]:
             row = 0
             for array in chain([] if first is None else [first], arrays):
-                yield from map(Piece, bytes_of(array, lists, rows(f"{name}: row ", row, " (from 0)")))
+                place = rows(f"{name}: row ", row, " (from 0)")
+                yield from map(Piece, bytes_of(array, lists, place, whole_rows))
                 row += len(array)
 
         return Opened(lists, pieces())
@@ -142,8 +146,11 @@ def _texts(data: Any, column: str, name: str) -> Iterable[Any] | None:
     return data if is_text else None
 
 
-def _joined(texts: Iterable[Any], place: Place) -> Iterator[bytes]:
-    """Yield texts as bytes, each with a newline after it. Raise TokenError for a row that is no text."""
+def _joined(texts: Iterable[Any], place: Place, whole_rows: bool) -> Iterator[bytes]:
+    """Yield texts as bytes, each with a newline after it. Raise TokenError for a row that is no text.
+
+    whole_rows: see `source.Tables`.
+    """
 
     def encoded(row: tuple[int, Any]) -> bytes:
         number, text = row
@@ -151,7 +158,8 @@ def _joined(texts: Iterable[Any], place: Place) -> Iterator[bytes]:
             raise TokenError(
                 f"{place(number)}: {shown(text)}, and there must be text: drop such rows, or fill them with ''"
             )
-        return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        return data.replace(b"\n", b" ") if whole_rows else data
 
     for batch in batches(map(encoded, enumerate(texts)), len):
         yield b"\n".join([*batch, b""])

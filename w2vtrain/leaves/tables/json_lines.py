@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from w2vtrain.errors import DataError, shown
-from w2vtrain.leaves.tables.columns import batches, column_of, first_part, null_at
+from w2vtrain.leaves.tables.columns import batches, column_of, first_part, null_at, one_line_each
 from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File
@@ -81,14 +81,15 @@ def _value(record: dict[str, Any], keys: list[str], place: str) -> str | list[st
     return value
 
 
-def _open(file: File, column: str, raw: Raw) -> Opened:
+def _open(file: File, column: str, raw: Raw, whole_rows: bool) -> Opened:
     records = _records(file, raw)
     first = next(records, None)
     if first is None:
         return Opened(None, iter(()))
     keys = _keys(first[1], column, file.path)
     lists = isinstance(_value(first[1], keys, first[0]), list)
-    values = batches(_values(chain([first], records), keys, lists), _characters if lists else len)
+    rows = one_line_each(_values(chain([first], records), keys, lists), whole_rows and not lists)
+    values = batches(rows, _characters if lists else len)
     return Opened(lists, (_piece(batch, lists) for batch in values))
 
 

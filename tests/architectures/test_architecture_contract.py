@@ -16,6 +16,8 @@ FORWARD = "forward(self, w_in, window, example, hidden)"
 LAYOUT = Layout(3, 8, 8)
 LIKE = "    @staticmethod\n    def like"
 BLEND = "    @staticmethod\n    def blend():\n        return {}\n\n"
+CONTEXT = "    @staticmethod\n    def context():\n        return '{}'\n\n"
+VECTORS = "    def vectors(self, rows):\n        return 2 * rows\n\n"
 BROKEN = {
     "no class": (changed(SIDED, ("ARCHITECTURE = SidedSkipGram", "")), "the module has no ARCHITECTURE"),
     "a number": (changed(SIDED, ("= SidedSkipGram\n", "= 7\n")), "expected a class, got 7"),
@@ -34,6 +36,14 @@ BROKEN = {
     "a share above 1": (
         changed(SIDED, ("import Layout", "import Blend, Layout"), (LIKE, BLEND.format("Blend(1.5, 9)") + LIKE)),
         "returns Blend(share=1.5, words=9) from blend; it must be a Blend of share 0 to 1",
+    ),
+    "no context": (
+        changed(SIDED, (LIKE, CONTEXT.format("nothing") + LIKE)),
+        "returns 'nothing' from context; choose words, tags, or words and tags",
+    ),
+    "tags beside composed words": (
+        changed(SIDED, (LIKE, CONTEXT.format("tags") + VECTORS + LIKE)),
+        "defines vectors, but the rows of tags follow one row per word; leave it out",
     ),
     "no Blend": (
         changed(SIDED, (LIKE, BLEND.format("0.3") + LIKE)),

@@ -83,7 +83,10 @@ class Architecture(Protocol):
 
     @staticmethod
     def context() -> str:
-        """Return what predicts a target: "words" around it, the "tags" of its document, or "words and tags"."""
+        """Return what predicts a target: "words" around it, the "tags" of its document, or "words and tags".
+
+        With tags, each word has one input row, so that neither `input_rows` nor `vectors` may be overridden.
+        """
         return "words"
 
     @staticmethod
@@ -188,6 +191,8 @@ def verify(module: Any, subject: str) -> None:
         raise breach(
             cls, subject, f"returns {shown(cls.context())} from context; choose words, tags, or words and tags"
         )
+    if cls.context() != "words" and composes(cls):
+        raise breach(cls, subject, "defines vectors, but the rows of tags follow one row per word; leave it out")
     blend = cls.blend()
     if not isinstance(blend, Blend) or not 0 <= blend.share <= 1:
         raise breach(cls, subject, f"returns {shown(blend)} from blend; it must be a Blend of share 0 to 1")

@@ -106,7 +106,9 @@ class Model(ModelParts):
             raise DataError("the model has no vectors of documents: train it with --documents or w2vtrain.Documents")
         tags = decode_words(letters.tobytes(), "the model's tags of documents")
         if rows.shape != (len(tags), self.input.shape[1]) or rows.dtype != np.float32:
-            raise DataError(f"the model is damaged: it has {len(tags):,} tags and documents of shape {rows.shape}")
+            raise DataError(
+                f"the model is damaged: it has {len(tags):,} tags and documents of shape {rows.shape}, {rows.dtype}"
+            )
         return tags, rows
 
     @cached_property

@@ -51,8 +51,8 @@ class EncodedCorpus:
     """An encoded corpus.
 
     tokens (n,) int32, read-only: word ids, with -1 after each sentence, or -2 - k if it belongs to document k; no
-    sentence is empty. sample: the beginning of
-    the text, as it was before the tokenizer rewrote it; at most SAMPLE_BYTES, which may end inside a character.
+    sentence is empty. sample: the beginning of the text, as it was before the tokenizer rewrote it; at most
+    SAMPLE_BYTES, which may end inside a character. tags: those of the documents, if there are any.
     """
 
     tokens: Int32

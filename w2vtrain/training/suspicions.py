@@ -18,6 +18,7 @@ from w2vtrain.errors import spelled
 from w2vtrain.formats.sniff import SNIFFED_BYTES, VOCABULARY_LINE, sniff_head
 from w2vtrain.formats.vector_formats.word2vec import row_values
 from w2vtrain.probability.subsampling import keep_thresholds
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.vocabulary import Int64
 
 EXAMINED_LINES = 1000  # lines at the beginning of a file that are examined
@@ -29,6 +30,7 @@ UNSEGMENTED_SHARE = 0.2  # text is unsegmented if more than this share of its ch
 PUNCTUATED_SHARE = 0.03  # share of the words that end in punctuation: 8% in data/simplewiki.txt, which is raw text
 EXAMINED_WORDS = 50_000  # words whose ends are examined, the most frequent ones
 MARKS = frozenset(".,;:!?)]}\"'”’»…،؛؟।")
+READ_TOKENS = 1 << 20  # tokens examined at once
 KEPT_SHARE = 0.9  # no warning if subsampling keeps at least this share of the words
 
 # Writing systems without spaces between words: name, letters, length that few words exceed, segmenters.
@@ -149,6 +151,24 @@ def undecoded(invalid: int, tokens: int) -> str | None:
     return (
         f"{invalid:,} of {tokens:,} words are not UTF-8, and the letters that are not were replaced: convert the text,"
         f" for example with `iconv -f latin1 -t utf8`; {spelled('encoding_errors', 'strict')} names the first"
+    )
+
+
+def wordless(ids: EncodedCorpus) -> str | None:
+    """Return a warning if documents have tags without any word of the vocabulary, whose vectors stay random."""
+    if ids.tags is None:
+        return None
+    has_words = np.zeros(len(ids.tags.starts) - 1, bool)
+    for at in range(0, len(ids.tokens), READ_TOKENS):  # a mask of all tokens could need too much memory
+        part = ids.tokens[at : at + READ_TOKENS]
+        has_words[-2 - part[part < 0]] = True
+    all_tags = np.unique(ids.tags.rows)
+    learned = np.unique(ids.tags.rows[np.repeat(has_words, np.diff(ids.tags.starts))])
+    if len(learned) == len(all_tags):
+        return None
+    return (
+        f"{len(all_tags) - len(learned):,} of {len(all_tags):,} tags have documents without any word of the vocabulary:"
+        " their vectors are random and mean nothing"
     )
 
 

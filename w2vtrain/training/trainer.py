@@ -38,7 +38,7 @@ from w2vtrain.training.plan import Plan
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.state import Epoch, Progress, Saved, State
-from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
+from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded, wordless
 
 if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart
@@ -99,7 +99,8 @@ def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) ->
     events.kept(round(thinning.share * ids.words), thinning.share)  # an estimate: `vocabulary` may have other counts
     hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if inputs.raw else None
     lost = undecoded(ids.stats.invalid, ids.stats.token_count)
-    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, [thinning.warning, lost, hint])]:
+    others = thinning.warning, lost, hint, wordless(ids)
+    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, others)]:
         events.warning(sentence)
     return corpus, ids
 

@@ -18,6 +18,7 @@ from w2vtrain.training.plan import Plan
 from w2vtrain.training.trainer import train
 
 SMALL = {"vector_size": 12, "min_count": 1, "sample": 0, "threads": 1, "epochs": 3}
+WORDLESS = pytest.mark.filterwarnings("ignore:.* without any word of the vocabulary:UserWarning")
 TEXT = "a b c a\n\nb b c\nunknown\nc a b\n"
 
 
@@ -69,6 +70,7 @@ def test_other_objectives_learn_documents_too(rng, objective):
 Tagged = namedtuple("Tagged", "words tags")
 
 
+@WORDLESS
 @pytest.mark.parametrize("kind", [tuple, list, Tagged._make, w2vtrain.TaggedDocument._make])
 def test_all_kinds_of_documents_from_python_are_the_same(kind):
     pairs = [(["a", "b", "a b"], [0, "x"]), ([], ["empty"]), (["b", "a"], [0])]
@@ -85,6 +87,7 @@ def test_what_is_no_document_is_refused_with_its_number(bad):
         w2vtrain.train(w2vtrain.Documents([(["a", "b"], ["t"]), bad]), architecture="pv-dbow", **SMALL)
 
 
+@WORDLESS
 def test_lines_keep_their_numbers_whatever_words_are_left_out(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text(TEXT)
@@ -119,6 +122,7 @@ CELLS = ["a b\nc", "", "b\n\na", "c a"]
 """Texts of four documents, some of several lines."""
 
 
+@WORDLESS
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".arrow", "frame", "array"])
 def test_a_row_of_several_lines_is_one_document(tmp_path, suffix):
     pandas = pytest.importorskip("pandas")
@@ -260,6 +264,17 @@ def test_fit_writes_the_vectors_of_documents_and_of_words(w2vtrain_here, reviews
     model = w2vtrain.load_model(tmp_path / "m.safetensors")
     np.testing.assert_allclose(docs.matrix, model.dv.vectors, atol=1e-6)
     np.testing.assert_allclose(words.matrix, model.vectors(), atol=1e-6)
+
+
+def test_documents_without_words_are_counted(w2vtrain_here, tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    flags = [*FLAGS, "--min-count", "2", "-o", "docs.txt"]
+    code, _, said = w2vtrain_here(["fit", "text.txt", "--documents", *flags], tmp_path)
+    assert code == 0, said
+    assert "2 of 5 tags have documents without any word of the vocabulary: their vectors are random" in said
+    (tmp_path / "whole.txt").write_text("a b a\nb a\n")
+    code, _, said = w2vtrain_here(["fit", "whole.txt", "--documents", *flags, "--force"], tmp_path)
+    assert (code, "without any word" in said) == (0, False)
 
 
 def test_documents_choose_pv_dbow(w2vtrain_here, reviews, tmp_path):

@@ -340,6 +340,7 @@ def test_a_file_keeps_all_that_training_and_inference_need(tmp_path):
         model.load(tmp_path / "model")
 
 
+@pytest.mark.filterwarnings("ignore:1 of 301 tags have documents without any word:UserWarning")
 def test_models_of_words_and_of_fit(lines, tmp_path):
     Word2Vec(TEXTS, vector_size=8, min_count=1).save(tmp_path / "words")
     with pytest.raises(AttributeError, match="has no vectors of documents"):

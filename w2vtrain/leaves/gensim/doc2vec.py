@@ -329,7 +329,7 @@ class Doc2Vec(Word2Vec):
             The file to write; an existing file is replaced.
         doctag_vec, word_vec : bool
             Whether to write the vectors of tags, and those of words, which come first.
-        prefix : str, default "*dt_"
+        prefix : str, default ``"*dt_"``
             What to put before each tag.
         fvocab : str or path, optional
             A file for the words and their counts.

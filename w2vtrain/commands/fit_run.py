@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
@@ -157,9 +158,10 @@ def headline(settings: Settings, reason: str) -> str:
     threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
     epochs = f"{settings.epochs} epoch{'s' * (settings.epochs != 1)}"
     subwords = " with subwords" * settings.subwords
+    window = "" if architecture_class(settings.architecture).context() == "tags" else f" window {settings.window},"
     return (
         f"settings    {settings.architecture}{subwords}, {objective}, {settings.vector_size} dimensions,"
-        f" window {settings.window}, alpha {settings.alpha:g}, {epochs}, {threads}"
+        f"{window} alpha {settings.alpha:g}, {epochs}, {threads}"
     )
 
 

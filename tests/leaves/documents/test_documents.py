@@ -278,7 +278,10 @@ def test_documents_without_words_are_counted(w2vtrain_here, tmp_path):
 
 
 def test_documents_choose_pv_dbow(w2vtrain_here, reviews, tmp_path):
-    assert w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS], tmp_path)[0] == 0
+    code, _, said = w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS], tmp_path)
+    assert code == 0, said
+    assert "documents   40 documents with 40 tags" in said
+    assert "12 dimensions, alpha 0.05" in said  # and no window
     record = json.loads((tmp_path / "docs.txt.json").read_text())
     assert record["settings"]["architecture"] == "pv-dbow"
     assert record["record"]["origins"]["architecture"] == "--documents"

@@ -53,6 +53,15 @@ def test_a_run_is_not_resumed_with_another_input(w2vtrain, tmp_path, monkeypatch
     assert code == 0, said
 
 
+def test_a_corpus_that_changed_is_named_rather_than_the_held_out_text(w2vtrain, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        stopping_after(2, patch)
+        assert w2vtrain(*FIT, "--heldout", "held.txt")[0] == 75
+    (tmp_path / "text.txt").write_text((tmp_path / "text.txt").read_text(encoding="utf-8")[:-3000], encoding="utf-8")
+    code, said = w2vtrain("resume", "v.txt.run")
+    assert (code, "the corpus changed since the run began: " in said, "text.txt had" in said) == (65, True, True), said
+
+
 @pytest.mark.parametrize(("options", "name", "_"), CHANGES, ids=[name for _, name, _ in CHANGES])
 def test_an_input_is_never_overwritten(w2vtrain, tmp_path, options, name, _):
     before = (tmp_path / name).read_bytes()

@@ -62,14 +62,14 @@ class Fingerprint:
 
     def check(self, before: "Fingerprint") -> None:
         """Raise CorpusChanged if what a run has read differs from `before`; name what has changed."""
-        for name, checksum in self.others.items():
-            if before.others.get(name) != checksum:
-                raise CorpusChanged(f"{name} changed since the run began")
         if self.init_from and self.init_from.sha256 != (before.init_from.sha256 if before.init_from else None):
             raise CorpusChanged(f"{self.init_from.name}, which the run started from, changed since the run began")
         if (self.tokens, self.vocabulary) != (before.tokens, before.vocabulary):
             changed = "; ".join(_changes(before.files, self.files)) or "different words in the same files"
             raise CorpusChanged(f"the corpus changed since the run began: {changed}")
+        for name, checksum in self.others.items():  # last: the vocabulary decides the ids of the held-out text
+            if before.others.get(name) != checksum:
+                raise CorpusChanged(f"{name} changed since the run began")
 
 
 def _changes(before: list[FileRead], now: list[FileRead]) -> list[str]:

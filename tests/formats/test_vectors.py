@@ -21,7 +21,6 @@ from word_vectors import in_gensim
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.formats import vector_formats
-from w2vtrain.formats.describe import describe
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import rows as vector_rows
 from w2vtrain.formats.vector_formats import text
@@ -87,14 +86,6 @@ def test_a_word_with_a_space_in_a_binary_file_is_found_by_the_bytes_after_it(tmp
 def test_a_file_of_newlines_is_no_vocabulary(tmp_path):
     (tmp_path / "v.txt").write_text("\n\n")
     assert sniff(tmp_path / "v.txt").kind == "unknown"
-
-
-def test_lists_of_any_length_in_a_table_are_described_as_they_are_read(tmp_path):
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "v.parquet"
-    parquet.write_table(pa.table({"word": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 1.0]]}), path)
-    assert read_vectors(path).matrix.shape == (2, 2)
-    assert [describe(path)[name] for name in ("words", "dim")] == [2, 2]
 
 
 def test_an_empty_line_among_rows_is_named_although_it_makes_them_too_many(tmp_path):

@@ -23,6 +23,7 @@ from w2vtrain import doors
 from w2vtrain.config import Settings
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import CorpusChanged, DataError, InputMissing, Stopped, TokenError, UsageError, W2VError
+from w2vtrain.formats.describe import describe
 from w2vtrain.leaves.mpi.encoding import encode_together
 from w2vtrain.leaves.tables import columns
 from w2vtrain.leaves.tables.formats import FORMATS
@@ -600,3 +601,11 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, name):
     assert list(tmp_path.glob("v.bin.run/ckpt-*"))
     assert run([*start, "resume", "v.bin.run"]).returncode == 0
     assert (tmp_path / "v.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+def test_lists_of_any_length_in_a_table_are_described_as_they_are_read(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "v.parquet"
+    parquet.write_table(pa.table({"word": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 1.0]]}), path)
+    assert w2vtrain.read_vectors(path).matrix.shape == (2, 2)
+    assert [describe(path)[name] for name in ("words", "dim")] == [2, 2]

@@ -133,7 +133,7 @@ def every_objective() -> str:
             build_text = inspect.getdoc(cls.build) or ""
             if re.search(rf"\b({'|'.join(option_defaults(name))}):", build_text):  # it explains options
                 text += "".join(f"{paragraph}\n\n" for paragraph in paragraphs(build_text))
-        order = f" In the order of the text: {', '.join(unshuffled)}." if unshuffled else ""
+        order = f" With {' and '.join(unshuffled)}, the text is not shuffled by default." if unshuffled else ""
         text += f"*Default learning rates: {rates}.{order}*\n\n"
     return text
 

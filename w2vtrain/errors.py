@@ -30,7 +30,7 @@ EXIT_CODES = {
     ),
     76: ("training diverged", "A loss or a weight is NaN or infinite; the message names the learning rate."),
     78: ("invalid setting, or user code not named on the command line", "All invalid settings are named at once."),
-    130: ("interrupted", "A second Ctrl-C, or one outside of `fit`."),
+    130: ("interrupted", "A second Ctrl-C, one before the run folder is ready, or one outside of `fit` and `resume`."),
 }
 """The exit codes of all commands: a summary and a detail of each."""
 

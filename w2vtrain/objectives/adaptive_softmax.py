@@ -122,12 +122,12 @@ class AdaptiveSoftmax(AdaptiveScorer):
     Grave, Joulin, Cissé, Grangier & Jégou 2017, "Efficient softmax approximation for GPUs". The words are sorted by
     count and cut into a head and clusters. A softmax scores the words of the head and one row per cluster; each cluster
     has a softmax of its own over its words. A step computes a cluster only for the examples whose target is in it,
-    which are few. The matrix A_i projects h to fewer dimensions; the rarer the words, the fewer. All probabilities are
+    which are few. The matrix A_i projects h to fewer dimensions for rarer words. All probabilities are
     exact.
 
     With biases, every row ends with one, and so does every row of a projection. The paper's projections have none.
 
-    cutoffs: the number of words before each cluster, such as 2000,20000. If empty, the cutoffs with the lowest
+    cutoffs: the number of words before each cluster, such as 2000,20000. Empty chooses the cutoffs with the lowest
     estimated cost for the text's word counts; a small vocabulary may then have no clusters, which gives the plain
     softmax. factor: cluster i projects h to dimensions / factor^i, at least 1, where i is 1 for the first cluster. The
     paper uses 4, which gave a 7% higher perplexity than 2 on the Penn Treebank with 100 dimensions.

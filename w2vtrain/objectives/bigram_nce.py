@@ -29,9 +29,9 @@ class BigramNoiseContrastive(NamedTuple):
     follow the previous word p in the text, and the others from U, the frequencies of all words. With m = 0 this is
     `nce`.
 
-    The expected coefficient of v is N / (N + exp s_v) times P_data(v|h) - exp s_v; in nce, kU takes the place of N. If
-    exp s_v is far above kU(v), which is common for rare words, nce learns almost nothing about v. For a word that often
-    follows p, N(v|p) is about m·P(v|p), and the factor about m / (m + 1).
+    The expected coefficient of v is N / (N + exp s_v) times P_data(v|h) - exp s_v; in `nce`, kU takes the place of N.
+    If exp s_v is far above kU(v), which is common for rare words, nce learns almost nothing about v. For a word that
+    often follows p, N(v|p) is about m·P(v|p), so the factor N / (N + exp s_v) is about m / (m + 1).
 
     If no word follows p in the text, all k noise words are drawn from U. The context should contain the previous word,
     because the noise may depend only on what h depends on.

@@ -21,8 +21,8 @@ class BlockNoiseContrastive(SharedNoise):
     Zoph, Vaswani, May & Knight 2016, "Simple, fast noise-contrastive estimation for large RNN vocabularies";
     Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling". The loss is that of
     `nce` with Z fixed at 1, but all examples of a block share the same S draws from Q. The sum over them is weighted by
-    k/S, so the expected gradient is that of `nce` with k noise words per target. If Z(h) is 1, it tends to the
-    gradient of the softmax as k grows. A draw that hits a target is kept, as the theory requires.
+    k/S, so the expected gradient is that of `nce` with k noise words per target. If Z(h) is 1, the expected gradient
+    tends to that of the softmax as k grows. A draw that hits a target is kept, as the theory requires.
 
     The papers take k = S. A smaller k allows higher learning rates: where Z(h) is far above 1, the coefficients of the
     noise words add up to as much as k per example, and the examples of a block add up, too. On 6,000 lines of the Penn

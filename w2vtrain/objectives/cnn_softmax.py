@@ -40,7 +40,7 @@ class Forward(NamedTuple):
 
 
 class CnnSoftmax:
-    """L = -log P(w|h), s_v = o_v·h, o_v = W·highway(maxpool_t(ReLU(conv(letters of v)))) + M·c_v.
+    """L = -log P(w|h), s_v = o_v·h, o_v = W·highway(maxpool_t(ReLU(conv(letters of v)))) + M·u_v.
 
     Jozefowicz, Vinyals, Schuster, Shazeer & Wu 2016, "Exploring the limits of language modeling"; the network is that
     of Kim, Jernite, Sontag & Rush 2016, "Character-aware neural language models". Each highway layer computes
@@ -48,17 +48,17 @@ class CnnSoftmax:
 
     char_dim: dimensions of a letter, which is a byte of UTF-8. widths: widths of the filters in letters, separated by
     commas. filters: total number of filters, divided among the widths in proportion to them. highway: number of highway
-    layers. correction: dimensions of the correction vector c_v; 0 means none, so that words with the same spelling
-    share a row. net_rate: AdaGrad's learning rate for the shared parameters, as a multiple of the learning rate (its
-    accumulators are in `state`). samples: draws per block; 0 sums over all words.
+    layers. correction: dimensions of the correction vector u_v; 0 means none, and words with the same first 32 bytes
+    then share a row. net_rate: AdaGrad's learning rate for the shared parameters, as a multiple of the learning rate
+    (its accumulators are in `state`). samples: draws per block; 0 sums over all words.
 
     With samples m > 0, each block draws m words with replacement from the unigram distribution Q. S is the set of words
-    drawn, and the candidates of an example are its target w and the other words in S. The logarithm of the probability
-    that S contains the word, 1 - (1 - Q(v))^m, is subtracted from every candidate's score, including the target's. If
-    each word were in S independently with that probability, the softmax over the candidates would then be exactly
-    P(w | h, candidates) (Jean et al. 2015; TensorFlow's candidate sampling). The targets of other examples are
-    candidates only if drawn, because they follow the distribution of the text given h, not Q, and no correction for
-    that is known.
+    drawn, and the candidates of an example are its target w and the other words in S. S contains word v with
+    probability 1 - (1 - Q(v))^m; the logarithm of this probability is subtracted from every candidate's score,
+    including the target's. If each word were in S independently with that probability, the softmax over the candidates
+    would then be exactly P(w | h, candidates) (Jean et al. 2015; TensorFlow's candidate sampling). The targets of other
+    examples are candidates only if drawn, because they follow the distribution of the text given h, not Q, and no
+    correction for that is known.
 
     With biases, each word has its own bias, and the network computes the other columns of its row.
     """

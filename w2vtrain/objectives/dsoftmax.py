@@ -108,8 +108,8 @@ class DSoftmax(BandScorer):
     rare words, which have few examples to learn from, get short ones. Training and scoring get faster in proportion to
     the columns saved.
 
-    bands: TEXT:COLUMNS for each band, in percent, from the most frequent words to the rarest: the share of the text
-    that its words make up, and the share of h that they use. 100:100 is the softmax.
+    bands: TEXT:COLUMNS for each band, starting with the most frequent words. TEXT is the percentage of the text that
+    the band's words make up, and COLUMNS the percentage of h's columns that the band uses. 100:100 is the softmax.
     """
 
     engine, rowless = "blocks", True

@@ -67,8 +67,8 @@ class Hierarchical(NamedTuple):
 
     tree: "huffman"; "balanced"; "cluster", which clusters the word vectors of an earlier run (option `vectors`),
     similar to Mnih & Hinton 2008, who clustered mean hidden vectors; or the name of a file in which each line has a
-    word and its path, the turns 0 and 1 from the root. Use output vectors for this: in a language model, words with
-    similar output vectors follow similar contexts.
+    word and its path, the turns 0 and 1 from the root. For "cluster", use output vectors: in a language model, words
+    with similar output vectors follow similar contexts.
     """
 
     start: np.ndarray  # (V+1,) int64, as in Tree

@@ -22,12 +22,12 @@ class HierarchicalNegative(NamedTuple):
     """L = L_hs + L_neg, the losses of `hs` and `neg`: g_n = 1 - c_n - σ(o_n·h) of a node, g_v = label - σ(s_v).
 
     Mikolov, Sutskever, Chen, Corrado & Dean 2013, "Distributed representations of words and phrases and their
-    compositionality". Their program word2vec.c trains like this with -hs 1 -negative 5, and gensim with hs=1.
+    compositionality". Their program word2vec.c trains like this with -hs 1 -negative 5.
 
     Each inner node of the tree has an output row, and so has each word; the rows of the nodes come first. The input
-    rows change by the sum of both gradients, as in word2vec.c; gensim changes them after each of the two losses. P(w|h)
-    is computed from the tree alone, so the rows of the words affect perplexity only through the input rows that they
-    train.
+    rows change by the sum of both gradients, as in word2vec.c; gensim, with hs=1, changes them after each of the two
+    losses. P(w|h) is computed from the tree alone, so the rows of the words affect perplexity only through the input
+    rows that they train.
     """
 
     tree: Hierarchical  # the objective hs

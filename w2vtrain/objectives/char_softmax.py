@@ -83,7 +83,7 @@ class CharSoftmax(CharScorer):
     and did not help.
 
     cell: gru or lstm. units: the number of units. char_dim: dimensions of a letter. net_rate: AdaGrad's learning rate
-    for the network, as a multiple of the learning rate (its sums of squared gradients are in `state`).
+    for the network, as a multiple of the learning rate.
 
     P is normalized over all strings, so strings outside the vocabulary have some of the probability. `log_prob` does
     not correct for this; `log_probs` and the log Z of `scores` normalize exactly over the vocabulary, which takes one

@@ -1,8 +1,10 @@
 """benchmarks/graphs.py: a graph is made, and w2vtrain's row of the table is measured on it."""
 
 import graphs
+import pytest
 
 
+@pytest.mark.slow
 def test_classes_of_a_block_model_are_learned(tmp_path, monkeypatch, capfd):
     names = [str(tmp_path / "edges"), str(tmp_path / "labels")]
     for words in (

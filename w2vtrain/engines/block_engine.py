@@ -270,11 +270,15 @@ class BlockEngine(Engine):
         for examples in gather(tokens, first, last, self.keep, self.windows, self.architecture, stream, work):
             count += len(examples.targets)
             for at in range(0, len(examples.targets), s.block):
-                loss += self._step(examples, at, lr, thread)
+                loss += self.step(examples, at, lr, thread)
         return loss, count
 
-    def _step(self, examples: Examples, at: int, lr: float, thread: int) -> float:
-        """Train on the block of examples that begins at `at`, and return its summed loss."""
+    def step(self, examples: Examples, at: int, lr: float, thread: int, moved: Examples | None = None) -> float:
+        """Train on the block of examples that begins at `at`, and return its summed loss.
+
+        moved: the same examples with other contexts, if the objective should stay as it is, and only the input rows of
+        these contexts change.
+        """
         layer, work = self.layers[thread], self.work[thread]
         block = slice(at, at + self.schedule.block)
         targets = examples.targets[block]
@@ -282,8 +286,8 @@ class BlockEngine(Engine):
         layer.hidden(examples, at, H)
         work.previous = examples.previous[block]
         lr *= self.architecture.rate_scale(int(examples.sizes[block].max()))
-        loss, dH = self.objective.step(H, targets, lr, work)
-        layer.update(examples, at, dH, lr)
+        loss, dH = self.objective.step(H, targets, lr if moved is None else 0.0, work)
+        layer.update(examples if moved is None else moved, at, dH, lr)
         return float(loss)
 
     def decayed(self) -> list[tuple[np.ndarray, int]]:

@@ -159,20 +159,13 @@ def _infer_windows(
 def _infer_blocks(
     engine: BlockEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
 ) -> None:
-    layer, work, size = engine.layers[thread], engine.work[thread], engine.schedule.block
     first_row, sink = len(engine.problem.counts), np.int32(engine.input_rows - 1)
     for d in range(part.start, part.stop):
         span, seed = (int(starts[d]), int(starts[d + 1])), int(seeds[d])
         for epoch, lr in enumerate(rates.tolist() if span[0] < span[1] else ()):
-            work.begin(seed, epoch, 0)
-            stream = (seed, epoch, 0)
+            work, stream = engine.work[thread], (seed, epoch, 0)
+            work.begin(*stream)
             for examples in gather(tokens, *span, engine.keep, engine.windows, engine.architecture, stream, work):
                 moved = examples._replace(contexts=np.where(examples.contexts < first_row, sink, examples.contexts))
-                for at in range(0, len(examples.targets), size):
-                    block = slice(at, at + size)
-                    targets = examples.targets[block]
-                    H = work.array("hidden", (len(targets), engine.problem.width))
-                    layer.hidden(examples, at, H)
-                    work.previous = examples.previous[block]
-                    _, dH = engine.objective.step(H, targets, 0.0, work)
-                    layer.update(moved, at, dH, lr * engine.architecture.rate_scale(int(examples.sizes[block].max())))
+                for at in range(0, len(examples.targets), engine.schedule.block):
+                    engine.step(examples, at, lr, thread, moved)

@@ -22,20 +22,17 @@ from w2vtrain.probability.random_streams import mix, seed_stream
 
 
 @kernel()
-def seed_of(tokens, first, end, seed):
-    """Return a seed that depends on the words of tokens[first:end] and their order, and on `seed`."""
-    state = uint64(seed)
-    for i in range(first, end):
-        if tokens[i] >= 0:
-            state = mix(state + uint64(tokens[i]) + uint64(1))
-    return state >> uint64(1)
-
-
-@kernel()
 def seeds_of(tokens: np.ndarray, starts: np.ndarray, seed: int, out: np.ndarray) -> None:
-    """Write the seed of each document, tokens[starts[d] : starts[d + 1]], to out (D,) int64."""
+    """Write the seed of each document, tokens[starts[d] : starts[d + 1]], to out (D,) int64.
+
+    It depends on the words and their order, and on `seed`.
+    """
     for d in range(len(out)):
-        out[d] = int64(seed_of(tokens, starts[d], starts[d + 1], seed))
+        state = uint64(seed)
+        for i in range(starts[d], starts[d + 1]):
+            if tokens[i] >= 0:
+                state = mix(state + uint64(tokens[i]) + uint64(1))
+        out[d] = int64(state >> uint64(1))
 
 
 @kernel()

@@ -1,6 +1,6 @@
 """PV-DBOW, the distributed bag of words of a document: each of its tags predicts each of its words.
 
-Words around the target are not looked at, and have no vectors of their own.
+The words around the target are ignored, so words get no input vectors that are trained.
 """
 
 from w2vtrain.architectures.skipgram import SkipGram

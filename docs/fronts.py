@@ -15,7 +15,7 @@ import yardstick
 
 from w2vtrain.leaves.compare.comparison_tables import by_contender, cpu_seconds
 from w2vtrain.leaves.compare.contenders import without_budget
-from w2vtrain.leaves.compare.figures import new_figure, plain_numbers, save_figure
+from w2vtrain.leaves.figures import new_figure, plain_numbers, save_figure
 from w2vtrain.objectives import group_of, objective_class
 
 FOLDER = Path(__file__).parent

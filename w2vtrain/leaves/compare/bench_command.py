@@ -83,7 +83,7 @@ def run(
     options: systems, alphas, threads, epochs and negative as on the command line, and settings of a Job.
     """
     from w2vtrain.leaves.compare import tradeoff
-    from w2vtrain.leaves.compare.figures import check_picture
+    from w2vtrain.leaves.figures import check_picture
     from w2vtrain.system.json_text import json_text
 
     files = [file for file in (json_file, plot) if file]

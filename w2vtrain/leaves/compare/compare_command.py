@@ -80,7 +80,7 @@ def compare(
         from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports
         from w2vtrain.leaves.compare.comparison_tables import busy, plain, unreliable
         from w2vtrain.leaves.compare.contenders import contenders
-        from w2vtrain.leaves.compare.figures import INSTALL, can_draw
+        from w2vtrain.leaves.figures import INSTALL, can_draw
         from w2vtrain.training.inputs import corpus_of
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]

@@ -20,9 +20,9 @@ from w2vtrain.errors import ConfigError, Diverged, Relayed, W2VError, spelled
 from w2vtrain.leaves.compare import comparison_tables
 from w2vtrain.leaves.compare.comparison_picture import picture
 from w2vtrain.leaves.compare.contenders import Contender, without_budget
-from w2vtrain.leaves.compare.figures import can_draw
 from w2vtrain.leaves.compare.result import check_result
 from w2vtrain.leaves.compare.trial import Trial, child, kept_beside
+from w2vtrain.leaves.figures import can_draw
 from w2vtrain.system.children import ChildEnded, each, run_child
 from w2vtrain.system.files import atomic_write, write_json
 from w2vtrain.system.json_text import json_object, json_text

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from w2vtrain.leaves.compare.comparison_tables import Results, by_contender
-from w2vtrain.leaves.compare.figures import label_ends, new_figure, plain_numbers, save_figure
+from w2vtrain.leaves.figures import label_ends, new_figure, plain_numbers, save_figure
 
 
 def curves(results: Results) -> list[tuple[str, list[float], list[float]]]:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from w2vtrain.leaves.compare.figures import label_ends, new_figure, plain_numbers, save_figure
 from w2vtrain.leaves.compare.measure import Measurement, groups
 from w2vtrain.leaves.compare.systems import SETTING, Job, setting
+from w2vtrain.leaves.figures import label_ends, new_figure, plain_numbers, save_figure
 from w2vtrain.system.amounts import counted
 
 COLORS = {"w2vtrain": "#D55E00", "gensim": "#0072B2", "fasttext": "#000000"}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, UsageError, spelled
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vectors import read_vectors
-from w2vtrain.leaves.compare.figures import plain_numbers
+from w2vtrain.leaves.figures import plain_numbers
 from w2vtrain.leaves.pictures.figures import COLORS, chart_figure
 from w2vtrain.leaves.pictures.page import LIGHT, shortened
 from w2vtrain.probability.subsampling import keep_probabilities

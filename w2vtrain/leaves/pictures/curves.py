@@ -6,7 +6,7 @@ run_logs.py reads the runs.
 from collections.abc import Sequence
 from typing import Any
 
-from w2vtrain.leaves.compare.figures import plain_numbers
+from w2vtrain.leaves.figures import plain_numbers
 from w2vtrain.leaves.pictures.figures import chart_figure, look
 from w2vtrain.leaves.pictures.page import shortened
 from w2vtrain.leaves.pictures.run_logs import RunLog

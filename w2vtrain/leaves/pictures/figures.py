@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from w2vtrain.errors import ConfigError, UsageError
-from w2vtrain.leaves.compare.figures import INSTALL, new_figure
+from w2vtrain.leaves.figures import INSTALL, new_figure
 from w2vtrain.leaves.pictures.page import LIGHT
 from w2vtrain.system import terminal
 from w2vtrain.system.files import atomic_write, check_writable

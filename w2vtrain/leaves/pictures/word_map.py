@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.categories import spherical_kmeans
 from w2vtrain.embeddings.neighbors import Answers, nearest_rows, row_norms
 from w2vtrain.formats.transforms import unit_rows
-from w2vtrain.leaves.compare.figures import new_figure
+from w2vtrain.leaves.figures import new_figure
 from w2vtrain.leaves.pictures.figures import COLORS, DPI, POINT
 from w2vtrain.leaves.pictures.labels import ASCENT, Box, place
 from w2vtrain.leaves.pictures.page import LIGHT, shortened, visible

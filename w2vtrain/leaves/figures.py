@@ -1,4 +1,4 @@
-"""Create, label and write figures of Matplotlib, an optional package, and say what to do without it.
+"""For leaves that draw: create, label and write figures of Matplotlib, and say what to do without this package.
 
 The callers decide what is drawn.
 """

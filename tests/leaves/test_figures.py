@@ -7,7 +7,7 @@ import forked
 import pytest
 
 from w2vtrain.leaves.compare.comparison_picture import draw
-from w2vtrain.leaves.compare.figures import label_ends, new_figure, spread
+from w2vtrain.leaves.figures import label_ends, new_figure, spread
 
 
 def test_labels_are_spread_without_changing_their_order():

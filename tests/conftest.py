@@ -38,9 +38,7 @@ shell.leave = sys.exit
 objectives()
 LAYOUT = Layout(5, 16, 16)
 ARCHITECTURES = {
-    name: cls
-    for name, cls in architectures().items()
-    if cls.context() == "words" and not cls.build(LAYOUT, {}).learned()
+    name: cls for name, cls in architectures().items() if not cls.uses_tags() and not cls.build(LAYOUT, {}).learned()
 }
 
 SPARED = {

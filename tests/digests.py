@@ -51,7 +51,7 @@ def vectors(text: list[list[str]], heldout: list[list[str]]) -> Iterator[tuple[s
         parts = [model.input, model.output, *(model.arrays[name] for name in sorted(model.arrays))]
         return digest(b"".join(part.tobytes() for part in parts if part is not None))
 
-    of_words = sorted(name for name, cls in architectures().items() if cls.context() == "words")
+    of_words = sorted(name for name, cls in architectures().items() if not cls.uses_tags())
     for objective, architecture in product(sorted(objectives()), of_words):
         yield f"{architecture} {objective}", trained(objective=objective, architecture=architecture)
     yield "subwords", trained(subwords=True, bucket=1000)

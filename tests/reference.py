@@ -29,7 +29,7 @@ from w2vtrain.training.fingerprint import Fingerprint
 from w2vtrain.training.run_files import run_config
 from w2vtrain.training.state import Saved, State
 
-OF_WORDS = [name for name, cls in architectures().items() if cls.context() == "words"]
+OF_WORDS = [name for name, cls in architectures().items() if not cls.uses_tags()]
 """Architectures that need no documents."""
 DEMO = Path(__file__).parent.parent / "data/simplewiki.txt"
 COUNTS = np.array([90, 70, 40, 30, 20, 10, 9, 8, 7, 6, 5])

@@ -16,7 +16,7 @@ FORWARD = "forward(self, w_in, window, example, hidden)"
 LAYOUT = Layout(3, 8, 8)
 LIKE = "    @staticmethod\n    def like"
 BLEND = "    @staticmethod\n    def blend():\n        return {}\n\n"
-CONTEXT = "    @staticmethod\n    def context():\n        return '{}'\n\n"
+TAGS = "    @staticmethod\n    def uses_tags():\n        return True\n\n"
 VECTORS = "    def vectors(self, rows):\n        return 2 * rows\n\n"
 BROKEN = {
     "no class": (changed(SIDED, ("ARCHITECTURE = SidedSkipGram", "")), "the module has no ARCHITECTURE"),
@@ -37,12 +37,8 @@ BROKEN = {
         changed(SIDED, ("import Layout", "import Blend, Layout"), (LIKE, BLEND.format("Blend(1.5, 9)") + LIKE)),
         "returns Blend(share=1.5, words=9) from blend; it must be a Blend of share 0 to 1",
     ),
-    "no context": (
-        changed(SIDED, (LIKE, CONTEXT.format("nothing") + LIKE)),
-        "returns 'nothing' from context; choose words, tags, or words and tags",
-    ),
     "tags beside composed words": (
-        changed(SIDED, (LIKE, CONTEXT.format("tags") + VECTORS + LIKE)),
+        changed(SIDED, (LIKE, TAGS + VECTORS + LIKE)),
         "defines vectors, but the rows of tags follow one row per word; leave it out",
     ),
     "no Blend": (

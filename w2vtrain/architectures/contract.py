@@ -82,12 +82,17 @@ class Architecture(Protocol):
         return False
 
     @staticmethod
-    def context() -> str:
-        """Return what predicts a target: "words" around it, the "tags" of its document, or "words and tags".
+    def uses_words() -> bool:
+        """Return True if the words around a target predict it, so that words have input vectors that are trained."""
+        return True
 
-        With tags, each word has one input row, so that neither `input_rows` nor `vectors` may be overridden.
+    @staticmethod
+    def uses_tags() -> bool:
+        """Return True if the tags of its document predict a target.
+
+        Each word then has one input row, so that neither `input_rows` nor `vectors` may be overridden.
         """
-        return "words"
+        return False
 
     @staticmethod
     def like() -> str:
@@ -187,11 +192,7 @@ def verify(module: Any, subject: str) -> None:
     if cls.like() not in TUNED_ARCHITECTURES:
         choices = ", ".join(TUNED_ARCHITECTURES)
         raise breach(cls, subject, f"returns {shown(cls.like())} from like; choose one of {choices}")
-    if cls.context() not in ("words", "tags", "words and tags"):
-        raise breach(
-            cls, subject, f"returns {shown(cls.context())} from context; choose words, tags, or words and tags"
-        )
-    if cls.context() != "words" and composes(cls):
+    if cls.uses_tags() and composes(cls):
         raise breach(cls, subject, "defines vectors, but the rows of tags follow one row per word; leave it out")
     blend = cls.blend()
     if not isinstance(blend, Blend) or not 0 <= blend.share <= 1:

@@ -15,8 +15,12 @@ class PvDbow(SkipGram):
     __slots__ = ()
 
     @staticmethod
-    def context() -> str:
-        return "tags"
+    def uses_words() -> bool:
+        return False
+
+    @staticmethod
+    def uses_tags() -> bool:
+        return True
 
     @staticmethod
     def in_place() -> bool:

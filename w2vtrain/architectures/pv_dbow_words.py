@@ -13,8 +13,8 @@ class PvDbowWords(SkipGram):
     __slots__ = ()
 
     @staticmethod
-    def context() -> str:
-        return "words and tags"
+    def uses_tags() -> bool:
+        return True
 
 
 ARCHITECTURE = PvDbowWords

@@ -12,8 +12,8 @@ class PvDm(Cbow):
     __slots__ = ()
 
     @staticmethod
-    def context() -> str:
-        return "words and tags"
+    def uses_tags() -> bool:
+        return True
 
 
 ARCHITECTURE = PvDm

@@ -12,8 +12,8 @@ class PvDmSum(CbowSum):
     __slots__ = ()
 
     @staticmethod
-    def context() -> str:
-        return "words and tags"
+    def uses_tags() -> bool:
+        return True
 
 
 ARCHITECTURE = PvDmSum

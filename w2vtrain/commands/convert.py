@@ -178,7 +178,7 @@ def export(
     Named(**named).allow()
     config = run_config(folder)
     settings = settings_of(folder, config)
-    if architecture_class(settings.architecture).context() != "words":
+    if architecture_class(settings.architecture).uses_tags():
         raise UsageError(f"{run}: vectors of documents are written when the run ends: w2vtrain resume {run}")
     if export == "auto":
         export = chosen_for(config.request)

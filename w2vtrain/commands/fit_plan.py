@@ -284,7 +284,7 @@ def check_documents(request: FitRequest, settings: Settings) -> None:
         raise UsageError("export: has no effect on vectors of documents; leave it out, or use --save-word-vectors")
     if request.documents and request.vectors[0].form == FASTTEXT:
         raise UsageError(f"{request.output}: fastText's format has no vectors of documents; choose another")
-    if request.save_word_vectors and architecture_class(settings.architecture).context() == "tags":
+    if request.save_word_vectors and not architecture_class(settings.architecture).uses_words():
         raise UsageError(
             f"save-word-vectors: {settings.architecture} trains no vectors of words: use pv-dbow-words or pv-dm, or"
             " --save-output-vectors"

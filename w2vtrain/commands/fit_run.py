@@ -158,7 +158,7 @@ def headline(settings: Settings, reason: str) -> str:
     threads = f"{settings.threads} thread{'s' * (settings.threads != 1)} ({reason})"
     epochs = f"{settings.epochs} epoch{'s' * (settings.epochs != 1)}"
     subwords = " with subwords" * settings.subwords
-    window = "" if architecture_class(settings.architecture).context() == "tags" else f" window {settings.window},"
+    window = f" window {settings.window}," if architecture_class(settings.architecture).uses_words() else ""
     return (
         f"settings    {settings.architecture}{subwords}, {objective}, {settings.vector_size} dimensions,"
         f"{window} alpha {settings.alpha:g}, {epochs}, {threads}"

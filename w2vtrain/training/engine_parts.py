@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures import architecture_class
+from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout, composes
 from w2vtrain.config import WHOLE_SENTENCE, Settings
@@ -48,6 +48,19 @@ def check_architecture(settings: Settings) -> None:
         )
 
 
+def check_documents(settings: Settings, has_documents: bool) -> None:
+    """Raise ConfigError unless the architecture uses tags of documents exactly if the text has documents."""
+    name, uses_tags = settings.architecture, architecture_class(settings.architecture).uses_tags()
+    if uses_tags and not has_documents:
+        raise ConfigError(
+            f"architecture: {name} predicts words from vectors of their documents, and this text has none; --documents"
+            " (in Python, w2vtrain.Documents) learns these"
+        )
+    if has_documents and not uses_tags:
+        choices = ", ".join(name for name, cls in architectures().items() if cls.uses_tags())
+        raise ConfigError(f"architecture: {name} learns no vectors of documents; choose one of {choices}")
+
+
 def shrinks(settings: Settings) -> bool:
     """Return whether windows shrink by default."""
     return settings.window != WHOLE_SENTENCE and not architecture_class(settings.architecture).fixed_positions()
@@ -69,7 +82,7 @@ def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
     end, fixed = end_of(settings, vocabulary), architecture_class(settings.architecture).fixed_positions()
     size = window_size(settings)
     pads = 0 if end < 0 else size if fixed else 1
-    if architecture_class(settings.architecture).context() == "tags":
+    if not architecture_class(settings.architecture).uses_words():
         return Windows(1, False, left=False, right=False, end=end, pads=pads)
     left, right = settings.context != "right", settings.context != "left"
     return Windows(size, bool(settings.shrink_windows), left, right, end, pads)

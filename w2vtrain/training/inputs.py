@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
@@ -32,7 +31,7 @@ from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences, TokenLists
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training.engine_parts import window_size
+from w2vtrain.training.engine_parts import check_documents, window_size
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable
@@ -78,14 +77,11 @@ class Inputs:
         """
         if isinstance(self.sources, list) and not self.sources:
             raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
-        has_tags = self.encoded is not None and self.encoded.tags is not None
+        has_documents = self.encoded is not None and self.encoded.tags is not None
         if isinstance(self.sources, Generator):
             self.sources.check(self, settings)
-        elif architecture_class(settings.architecture).context() != "words" and not has_tags:
-            raise ConfigError(
-                f"architecture: {settings.architecture} learns vectors of documents: use --documents, or in Python"
-                " w2vtrain.Documents"
-            )
+            has_documents = self.sources.architecture is not None
+        check_documents(settings, has_documents)
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow, self.freeze)
@@ -116,10 +112,12 @@ class Generated(EncodedCorpus):
 class Generator(Protocol):
     """A source that makes the ids to train on itself. As any source, it can also be read as text.
 
-    rate_factor: what the default learning rate for text is multiplied with.
+    rate_factor: what the default learning rate for text is multiplied with; architecture: the default one of a source
+    of documents, None for others.
     """
 
     rate_factor: float
+    architecture: str | None
 
     def check(self, inputs: "Inputs", settings: Settings) -> None:
         """Raise ConfigError for other inputs, and for settings, that do not fit or have no effect."""

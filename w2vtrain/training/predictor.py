@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.model import Model
@@ -20,7 +19,7 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, ngram_vectors
 from w2vtrain.objectives import build, check_options, checked_options, objective_class
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
-from w2vtrain.training.engine_parts import architecture_of, check_architecture, problem_of, windows_of
+from w2vtrain.training.engine_parts import architecture_of, check_architecture, check_documents, problem_of, windows_of
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,7 @@ def _checked(settings: Settings, vocabulary: Vocabulary) -> Settings:
             f" {spelled('sentence_end', True)}"
         )
     check_architecture(settings)
-    if architecture_class(settings.architecture).context() != "words":
-        raise ConfigError(
-            f"architecture: {settings.architecture} predicts words from the vectors of their document, and new text has"
-            " none"
-        )
+    check_documents(settings, False)
     settings = replace(settings, options=checked_options(settings.objective, settings.options))
     check_options(settings, files=False)
     return settings

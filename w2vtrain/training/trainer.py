@@ -369,7 +369,7 @@ class Trainer:
         objective, blend = self.engine.objective, self.engine.architecture.blend()
         blends = objective.blends(self.settings.architecture) and not self.engine.subwords
         vectors = blend.preferred(blends, int(vocabulary.counts.sum()))
-        if self.engine.architecture.context() == "tags" and len(weights.output) == len(vocabulary):
+        if not self.engine.architecture.uses_words() and len(weights.output) == len(vocabulary):
             vectors = "out"  # words have no other vectors that were trained
         parameters, best_epoch = output_parameters(objective, weights), self.early_stopping.best_epoch()
         self.record.seconds["training"] = self.state.spent

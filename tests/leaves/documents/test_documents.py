@@ -220,7 +220,7 @@ def test_settings_that_do_not_fit_are_refused(settings, message):
 
 
 def test_architectures_of_documents_refuse_text_without():
-    with pytest.raises(ConfigError, match="pv-dm learns vectors of documents: use --documents, or in Python w2vtrain"):
+    with pytest.raises(ConfigError, match="pv-dm predicts words from vectors of their documents"):
         w2vtrain.train([["a", "b"]], architecture="pv-dm", **SMALL)
 
 
@@ -313,7 +313,7 @@ def test_tags_need_a_table_that_can_be_read_twice(w2vtrain_here, tmp_path):
         (["--documents", "--tag", "author"], 78, "the column of their text must be named, too"),
         (["--documents", "--heldout", "reviews.txt"], 78, "heldout: does not go with documents"),
         (["--documents", "--architecture", "cbow"], 78, "cbow learns no vectors of documents"),
-        (["--architecture", "pv-dm"], 78, "pv-dm learns vectors of documents: use --documents"),
+        (["--architecture", "pv-dm"], 78, "from vectors of their documents, and this text has none"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(w2vtrain_here, reviews, tmp_path, words, code, message):
@@ -329,7 +329,7 @@ def test_perplexity_of_new_text_is_refused(w2vtrain_here, reviews, tmp_path):
     assert w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *flags], tmp_path)[0] == 0
     code, _, said = w2vtrain_here(["perplexity", "m.safetensors", reviews], tmp_path)
     assert code == 65
-    assert "predicts words from the vectors of their document" in said
+    assert "predicts words from vectors of their documents, and this text has none" in said
 
 
 def test_a_stopped_run_says_that_its_documents_come_at_the_end(w2vtrain_here, reviews, tmp_path, monkeypatch):

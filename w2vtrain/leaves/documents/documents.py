@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.architectures import architecture_class, architectures
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError, TokenError, UsageError, label, shown
 from w2vtrain.formats.model_file import DOCUMENT_TAGS
@@ -91,7 +90,7 @@ class Documents:
     """
 
     errors = "strict"
-    rate_factor = 1.0
+    rate_factor, architecture = 1.0, "pv-dbow"
     phrases = None
 
     def __init__(self, documents: Any, tag: str | None = None) -> None:
@@ -123,12 +122,6 @@ class Documents:
 
     def check(self, inputs: Inputs, settings: Settings) -> None:
         """Raise ConfigError for what does not fit documents."""
-        if architecture_class(settings.architecture).context() == "words":
-            choices = [name for name, cls in architectures().items() if cls.context() != "words"]
-            raise ConfigError(
-                f"architecture: {settings.architecture} learns no vectors of documents; choose one of"
-                f" {', '.join(choices)}"
-            )
         for name, unfit in (
             ("subwords", settings.subwords), ("heldout", inputs.heldout), ("read_vocab", inputs.vocabulary),
             ("init_from", inputs.start),

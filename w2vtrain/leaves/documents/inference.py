@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.base import Engine
@@ -21,7 +20,7 @@ from w2vtrain.engines.block_engine import BlockEngine, gather
 from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import Matrices
-from w2vtrain.errors import ConfigError, NoKnownWords
+from w2vtrain.errors import NoKnownWords
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.leaves.documents.inference_kernel import infer_documents, seeds_of
 from w2vtrain.objectives import build
@@ -31,7 +30,14 @@ from w2vtrain.text.encoded import Tags, read
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, cut_sentences
-from w2vtrain.training.engine_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
+from w2vtrain.training.engine_parts import (
+    architecture_of,
+    check_documents,
+    make_engine,
+    problem_of,
+    schedule_of,
+    windows_of,
+)
 from w2vtrain.training.warm_start import WarmStart
 
 BATCH_DOCUMENTS = 64
@@ -50,8 +56,7 @@ class Inference:
         self.model, self.start = model, WarmStart.of(model)
         self.settings = validated(model.settings)
         self.vocabulary = Vocabulary(model.words, model.counts)
-        if architecture_class(self.settings.architecture).context() == "words":
-            raise ConfigError(f"architecture: {self.settings.architecture} learns no vectors of documents")
+        check_documents(self.settings, True)
         self._engine: Engine | None = None
         self._turn = threading.Lock()  # calls share the rows of the engine
 

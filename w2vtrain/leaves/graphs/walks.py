@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.errors import ConfigError, InvalidValue, label
@@ -173,7 +172,7 @@ class Walks:
     """
 
     errors = "strict"
-    rate_factor = RATE_FACTOR
+    rate_factor, architecture = RATE_FACTOR, None
     phrases: "PhraseTable | None" = None
 
     def __init__(
@@ -228,8 +227,6 @@ class Walks:
         if inputs.vocabulary or (inputs.grow and inputs.start and inputs.start.model):
             unused = ["read_vocab" if inputs.vocabulary else "grow_vocabulary"]
             raise ConfigError(f"{label(unused[0])}: the words are the nodes of the graph: leave it out")
-        if architecture_class(settings.architecture).context() != "words":
-            raise ConfigError(f"architecture: {settings.architecture} learns vectors of documents, and walks are none")
 
     def generated(self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None) -> WalkCorpus:
         """Return the corpus.

@@ -79,8 +79,7 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
             threads=threads_of(settings.threads)[0],
             progress=console.events().reading,
         )
-    for oddity in stats.oddities():
-        console.note_warning(f"{text.name}: {oddity}")
+    stats.report(text.name, console.note_warning)
     return vocabulary, stats
 
 

@@ -70,8 +70,7 @@ def read_text(
         counting.run(progress)
         words = counting.merged()
         lines = lines_of(counting, words)
-        for oddity in counting.stats(words, words.invalid).oddities():
-            warn(f"{source.name}: {oddity}")
+        counting.stats(words, words.invalid).report(source.name, warn)
         if not lines.words:
             raise no_tokens(source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
         return join_all(lines, source.phrases, folder, threads) if source.phrases else lines

@@ -22,7 +22,7 @@ from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import InputMissing, NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
@@ -70,6 +70,11 @@ class Inputs:
     grow: bool = False
     freeze: bool = False
     raw: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ConfigError for a vocabulary of sources that have words of their own."""
+        if self.vocabulary and isinstance(self.sources, Generator):
+            raise ConfigError(f"{label('read_vocab')}: this corpus has words of its own; leave it out")
 
     def check(self, settings: Settings) -> None:
         """Raise ConfigError if these effective settings do not fit what is read or what the run starts from, and
@@ -170,8 +175,10 @@ def corpus_of(sources: Sources, settings: Settings, whole_rows: bool = False) ->
     phrases of that table are joined. Raise InputMissing or DataError for the table, and UsageError for a column that is
     not named, or named where there is none.
     """
+    if isinstance(sources, Generator):
+        return sources  # type: ignore[return-value]
     source = _source_of(sources, settings, whole_rows)
-    if settings.phrases and not isinstance(source, Generator):
+    if settings.phrases:
         source = copy.copy(source)
         size = regular_size(settings.phrases)
         source.phrases = _table(settings.phrases, size, Path(settings.phrases).stat().st_mtime_ns)
@@ -182,8 +189,6 @@ def _source_of(sources: Sources, settings: Settings, whole_rows: bool) -> Source
     options = settings.tokenizer, settings.encoding_errors, settings.allow_nul
     if isinstance(sources, Frame):
         return leaf("frames").FrameColumn(sources, settings.column, *options, whole_rows)  # type: ignore[no-any-return]
-    if isinstance(sources, Generator):
-        return sources  # type: ignore[return-value]
     if isinstance(sources, Source | HasSource):
         if settings.column is not None:
             raise UsageError(f"{label('column')}: has no effect on lists of words; leave it out")
@@ -247,6 +252,5 @@ def heldout_text(
         threads=1,
         folder=folder,
     )
-    for oddity in ids.stats.oddities():
-        warn(f"{source.name}: {oddity}")
+    ids.stats.report(source.name, warn)
     return chunks_of(ids, settings), ids.words / max(1, ids.stats.token_count)

@@ -55,6 +55,13 @@ _OBJECTS = re.compile(rb'\s*\[\s*\{\s*"')
 _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)')
 
 
+def warnings_of(ids: EncodedCorpus, name: str, thinning: "Thinning", raw: bool) -> list[str]:
+    """Return all warnings about a corpus. name: of the corpus; raw: whether it may be raw text."""
+    lost = undecoded(ids.stats.invalid, ids.stats.token_count)
+    hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if raw and ids.sample else None
+    return [*suspicions(ids.sample, name), *filter(None, (thinning.warning, lost, hint, wordless(ids)))]
+
+
 def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     """Return warnings about a corpus, one sentence each, that say what the text looks like and what to do.
 

@@ -38,7 +38,7 @@ from w2vtrain.training.plan import Plan
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
 from w2vtrain.training.state import Epoch, Progress, Saved, State
-from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded, wordless
+from w2vtrain.training.suspicions import thinned, warnings_of
 
 if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart
@@ -97,10 +97,7 @@ def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) ->
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
     events.kept(round(thinning.share * ids.words), thinning.share)  # an estimate: `vocabulary` may have other counts
-    hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if inputs.raw else None
-    lost = undecoded(ids.stats.invalid, ids.stats.token_count)
-    others = thinning.warning, lost, hint, wordless(ids)
-    for sentence in [*suspicions(ids.sample, corpus.name), *filter(None, others)]:
+    for sentence in warnings_of(ids, corpus.name, thinning, inputs.raw):
         events.warning(sentence)
     return corpus, ids
 

@@ -125,7 +125,7 @@ def test_settings_without_effect_are_refused():
         with pytest.raises(ConfigError, match=f"{name}: has no effect on walks over a graph"):
             w2vtrain.train(walks, **SMALL, **{name: value})
     model = w2vtrain.train(walks, **SMALL)
-    with pytest.raises(ConfigError, match="vocabulary: the words are the nodes of the graph"):
+    with pytest.raises(ConfigError, match="vocabulary: this corpus has words of its own"):
         w2vtrain.train(walks, vocabulary=walks.generated(effective(Settings(**SMALL))).vocabulary, **SMALL)
     more = w2vtrain.continue_training(model, Walks(groups(5), walk_length=5), epochs=1, threads=1)
     assert set(model.words) < set(more.words)

@@ -11,7 +11,17 @@ from typing import Any
 
 from w2vtrain.errors import ConfigError
 
+CORPORA = {
+    "graph": "w2vtrain.leaves.graphs.arguments",
+    "documents": "w2vtrain.leaves.documents.arguments",
+}
+"""What makes the corpus of `fit` from its files, by the option that asks for it.
+
+Each module has `Arguments`, a dataclass with the fields that `commands.fit_request.FitRequest` gets, of which one has
+the name here, and `source_of`, which returns the `training.inputs.Generator` that a request asks for.
+"""
 LEAVES = {
+    **CORPORA,
     "tables": "w2vtrain.leaves.tables.source",
     "frames": "w2vtrain.leaves.tables.frames",
     "tables of vectors": "w2vtrain.leaves.tables.vectors",
@@ -23,8 +33,6 @@ LEAVES = {
     "objective checks": "w2vtrain.leaves.compare.objective_checks",
     "architecture checks": "w2vtrain.leaves.compare.architecture_checks",
     "comparisons": "w2vtrain.leaves.compare.comparison",
-    "graphs": "w2vtrain.leaves.graphs.walks",
-    "documents": "w2vtrain.leaves.documents.documents",
     "gensim": "w2vtrain.leaves.gensim.conversion",
 }
 TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
@@ -34,6 +42,11 @@ TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", 
 def is_there(name: str) -> bool:
     """Return whether this installation has a leaf. Import nothing of it."""
     return find_spec(LEAVES[name].rpartition(".")[0]) is not None
+
+
+def corpora() -> dict[str, Any]:
+    """Return the modules of CORPORA that this installation has."""
+    return {name: leaf(name) for name in CORPORA if is_there(name)}
 
 
 def leaf(name: str) -> Any:

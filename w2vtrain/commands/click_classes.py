@@ -19,10 +19,11 @@ from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
 INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
-GRAPHS, DOCUMENTS = "Graphs (with --graph)", "Documents (with --documents)"
 OWN = "Options"
 """The section of options that are declared without one, those of a single command."""
-SECTIONS = (OWN, INPUT, GRAPHS, DOCUMENTS, OUTPUTS, MODEL, WORDS, TRAINING, RUN, RANKS, MESSAGES)
+LEAVES = ""
+"""Where the sections are that leaves declare."""
+SECTIONS = (OWN, INPUT, LEAVES, OUTPUTS, MODEL, WORDS, TRAINING, RUN, RANKS, MESSAGES)
 """The sections of a help in their order."""
 FOR_FILES = ("info", "all", "map")
 """Commands of groups, to which a message refers if a file is named in place of a command."""
@@ -48,10 +49,10 @@ def sections(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[
     if len(options) < MIN_OPTIONS_FOR_SECTIONS:
         yield OWN, options
         return
-    listed: dict[str, list[click.Option]] = {title: [] for title in SECTIONS}
+    listed: dict[str, list[click.Option]] = {}
     for option in options:  # --help, which click declares, is eager
-        listed[getattr(option, "section", MESSAGES if option.is_eager else OWN)].append(option)
-    yield from ((title, options) for title, options in listed.items() if options)
+        listed.setdefault(getattr(option, "section", MESSAGES if option.is_eager else OWN), []).append(option)
+    yield from sorted(listed.items(), key=lambda listed: SECTIONS.index(listed[0] if listed[0] in SECTIONS else LEAVES))
 
 
 class FileName(StringParamType):

@@ -167,10 +167,8 @@ class Console:
             f" read in {duration(seconds)}"
         )
         cut = [f"{stats.cut:,} sentences split at --max-sentence"] if stats.cut else []
-        for oddity in [*stats.oddities(), *cut]:
-            self.say(f"            {oddity}")
-        if ids.tags:
-            self.say(f"documents   {len(ids.tags.starts) - 1:,} documents with {ids.tags.size:,} tags")
+        for fact in filter(None, [ids.about(), *stats.oddities(), *cut]):
+            self.say(f"            {fact}")
         share = ids.words / max(1, stats.token_count)
         self.say(f"vocabulary  {size:,} words, {share:.1%} of the text, which has {stats.types:,} distinct words")
         self.notice = threading.Timer(1.0, self.say, ["weights     initializing ..."])

@@ -17,16 +17,10 @@ from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
+from w2vtrain.text.counting import ODDITIES
 from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.one_process import Alone
 from w2vtrain.training.run_files import check_lockable
-
-ODD = {
-    "overlong": "tokens over 1,000 bytes would be skipped",
-    "invalid": "tokens of invalid UTF-8 would be repaired",
-    "nul": "NUL bytes would be treated as white space",
-    "grown": "files grew during reading",
-}
 
 
 def dry_run(request: FitRequest, as_json: bool) -> None:
@@ -64,10 +58,10 @@ def refuse(planned: FitPlan) -> list[str]:
 
 def show(planned: FitPlan, expected: Estimate) -> None:
     """Print an estimate."""
-    settings, request = planned.settings, planned.request
-    echo(headline(settings, planned.reason))
-    if request.graph:
-        show_graph(planned.inputs.sources, expected)
+    echo(headline(planned.settings, planned.reason))
+    if expected.about:
+        echo(f"corpus      {expected.about}")
+        echo(f"vocabulary  {expected.words:,} words")
     else:
         show_words(planned, expected)
     echo(
@@ -82,15 +76,6 @@ def show(planned: FitPlan, expected: Estimate) -> None:
     echo("time        try `--seconds 5`, and look at the words per second; nothing was written")
 
 
-def show_graph(walks: Any, expected: Estimate) -> None:
-    """Print what an epoch has. walks: the random walks over the graph."""
-    nodes, arcs = expected.words, len(walks.graph.arcs.targets)
-    echo(
-        f"graph       {nodes:,} nodes, {arcs:,} arcs; {walks.walks * nodes:,} walks and about {expected.tokens:,} words"
-        " per epoch"
-    )
-
-
 def show_words(planned: FitPlan, expected: Estimate) -> None:
     """Print the words of the text, and how many of them are chosen."""
     settings, request = planned.settings, planned.request
@@ -99,7 +84,7 @@ def show_words(planned: FitPlan, expected: Estimate) -> None:
     )
     for name, count in expected.oddities.items():
         if count:
-            echo(f"            {count:,} {ODD[name]}")
+            echo(f"            {count:,} {ODDITIES[name]}")
     echo("vocabulary  --min-count      words   of the text")
     for choice in expected.vocabularies:
         echo(f"            {choice['min_count']:>11,}  {choice['words']:>9,}  {choice['coverage']:>12.2%}")

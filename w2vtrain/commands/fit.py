@@ -89,8 +89,6 @@ def fit(
             values["output"] = _free_name()
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
-    if dry_run and values["documents"]:
-        raise click.UsageError("--dry-run measures the vectors of words: leave out --documents")
     if dry_run and values["distributed"]:
         raise click.UsageError("--dry-run measures one machine: leave out --distributed")
     flags = given(values, TRAINING)

@@ -113,7 +113,7 @@ def write_results(
             save_as(chosen.form, file, model, force, claim)
             return
         vectors = exported(model.input, model.output, export, share, file)
-        if request.documents and file == request.output:
+        if DOCUMENTS in model.arrays and file == request.output:
             chosen.write(*model.documents, owned, claim)
         elif kept:
             chosen.write(*kept.with_others(model.words, vectors), owned, claim)

@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder, i
 from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import Export
 from w2vtrain.config import Settings, option, resolve
-from w2vtrain.doors import leaf
+from w2vtrain.doors import corpora
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.subwords import Ngrams
@@ -31,7 +31,7 @@ from w2vtrain.system.machine import threads_of
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
-from w2vtrain.training.inputs import Inputs, Sources
+from w2vtrain.training.inputs import Generator, Inputs, Sources
 from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
@@ -82,12 +82,12 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     if request.read_vocab and origins["min_count"] == "default":
         asked = replace(asked, min_count=1)
         origins["min_count"] = "--read-vocab"
-    if request.documents and origins["architecture"] == "default":
-        asked = replace(asked, architecture="pv-dbow")
-        origins["architecture"] = "--documents"
-    known = request.origins or origins  # a run folder has those of its command
-    grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default" and not request.graph
     sources = sources_of(request)
+    if isinstance(sources, Generator) and sources.architecture and origins["architecture"] == "default":
+        asked = replace(asked, architecture=sources.architecture)
+        origins["architecture"] = "chosen automatically"
+    known = request.origins or origins  # a run folder has those of its command
+    grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
     inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
     objective_class(asked.objective)  # its error is raised alone, not by each of these checks
     _, planned, _ = check_all(
@@ -110,23 +110,16 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
 
 
 def sources_of(request: FitRequest) -> Sources:
-    """Return what is read: text, or with --graph, random walks over a graph, or with --documents, documents.
-
-    Raise UsageError for options that have no effect with or without these.
-    """
-    if request.documents:
-        if request.graph:
-            raise UsageError("documents: a graph has none; leave out --graph or --documents")
-        return leaf("documents").Documents(request.sources, request.tag)  # type: ignore[no-any-return]
-    for name in ("tag", "save_word_vectors"):
-        if getattr(request, name) is not None:
-            raise UsageError(f"{option(name)}: has no effect without --documents")
-    if request.graph and request.read_vocab:
-        raise UsageError("read-vocab: with --graph, the words are the nodes of the graph; leave out --read-vocab")
-    if not request.graph:
-        for name in request.how_to_walk:
-            raise UsageError(f"{option(name)}: has no effect without --graph")
-    return leaf("graphs").Walks(request.sources, **request.how_to_walk) if request.graph else request.sources
+    """Return what is read: text, or what a leaf makes of it. Raise UsageError for options that have no effect."""
+    known = corpora()
+    asked = [name for name in known if getattr(request, name)]
+    for name in known.keys() - asked:
+        for row in fields(known[name].Arguments):
+            if getattr(request, row.name) != row.default:
+                raise UsageError(f"{option(row.name)}: has no effect without --{name}")
+    if len(asked) > 1:
+        raise UsageError(f"{asked[0]}: does not go with --{asked[1]}; leave out one of them")
+    return known[asked[0]].source_of(request) if asked else request.sources
 
 
 def vocabulary_to_use(request: FitRequest, settings: Settings) -> Vocabulary | None:
@@ -216,8 +209,6 @@ def check_start(request: FitRequest, start: "WarmStart | None") -> None:
 
 def check_ranks(request: FitRequest, start: "WarmStart | None") -> None:
     """Raise UsageError or ConfigError for what several ranks cannot do: write to a stream, or add words to a model."""
-    if request.documents:
-        raise ConfigError("distributed: vectors of documents are trained by one process; leave out --distributed")
     if request.grow_vocabulary and start and start.model:
         raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
     for file in filter(is_stream, request.results):
@@ -277,14 +268,17 @@ def check_export(export: Export, settings: Settings) -> None:
 
 
 def check_documents(request: FitRequest, settings: Settings) -> None:
-    """Raise UsageError if a file cannot have the vectors of documents, vectors of words are not trained, or --export
+    """Raise UsageError if a file cannot have the vectors of documents, vectors of words are not trained, or an option
     has no effect.
     """
-    if request.documents and request.export != "auto" and not request.save_word_vectors:
+    architecture, has_words = architecture_class(settings.architecture), request.save_word_vectors is not None
+    if has_words and not architecture.uses_tags():
+        raise UsageError("save-word-vectors: has no effect without --documents")
+    if architecture.uses_tags() and request.export != "auto" and not has_words:
         raise UsageError("export: has no effect on vectors of documents; leave it out, or use --save-word-vectors")
-    if request.documents and request.vectors[0].form == FASTTEXT:
+    if architecture.uses_tags() and request.vectors[0].form == FASTTEXT:
         raise UsageError(f"{request.output}: fastText's format has no vectors of documents; choose another")
-    if request.save_word_vectors and not architecture_class(settings.architecture).uses_words():
+    if has_words and not architecture.uses_words():
         raise UsageError(
             f"save-word-vectors: {settings.architecture} trains no vectors of words: use pv-dbow-words or pv-dm, or"
             " --save-output-vectors"

@@ -1,29 +1,29 @@
 """The arguments of a `fit` command, with their options, and the files that follow from them: results, locks, folders.
 
-A field of FitRequest is the only place in which an argument is declared: its option, and what it affects. Nothing is
-opened or created here.
+A field of FitRequest, or of the `Arguments` of a leaf, is the only place in which an argument is declared: its option,
+and what it affects. Nothing is opened or created here.
 """
 
 import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from w2vtrain.commands.click_classes import DOCUMENTS, GRAPHS, INPUT, MESSAGES, OUTPUTS, RANKS, RUN
+from w2vtrain.commands.click_classes import INPUT, MESSAGES, OUTPUTS, RANKS, RUN
 from w2vtrain.commands.options import (
     OUTPUT,
-    WALKS,
     Declared,
     Export,
+    Role,
     Within,
     all_of,
     allow_changed_option,
+    argument,
     cache_option,
     config_option,
     declared,
@@ -33,6 +33,7 @@ from w2vtrain.commands.options import (
     format_option,
     quiet_option,
 )
+from w2vtrain.doors import corpora
 from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.parsers import MAX_SECONDS, MAX_WORDS, Real, Whole
 from w2vtrain.system.files import STDOUT
@@ -44,19 +45,16 @@ MAX_LOCK_NAME_BYTES = 200
 """Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
 
-class Role(Enum):
-    """What an argument affects, besides the settings."""
-
-    LEARNED = "what is learned"
-    FILE = "what is written: it names a file"
-    FORM = "what is written: it says how"
+Request = TypeVar("Request")
 
 
-def argument(option: Declared, affects: Role | None = None) -> Any:
-    """Return a field of FitRequest with its option."""
-    return field(default=option.default, metadata={"option": option, "affects": affects})
+def with_corpora(cls: type[Request]) -> type[Request]:
+    """Return a dataclass with the arguments of the leaves, too, that make a corpus of files: see doors.CORPORA."""
+    bases = (*(module.Arguments for module in reversed(corpora().values())), cls)
+    return dataclass(frozen=True)(type(cls.__name__, bases, {"__doc__": cls.__doc__, "__module__": cls.__module__}))
 
 
+@with_corpora
 @dataclass(frozen=True)
 class FitRequest:
     """The arguments of a `fit` command.
@@ -134,42 +132,13 @@ class FitRequest:
         ),
         Role.LEARNED,
     )  # fmt: skip
-    graph: bool = argument(
-        declared(
-            GRAPHS, "--graph", is_flag=True,
-            help="CORPUS is a graph: train on random walks over it, in which nodes are words. Each line has two nodes"
-            " and optionally a weight, separated by white space, commas or tabs. Every node has a vector. The"
-            " default learning rate is a quarter of that for text.",
-        ),
-        Role.LEARNED,
-    )  # fmt: skip
-    documents: bool = argument(
-        declared(
-            DOCUMENTS, "--documents", is_flag=True,
-            help="Learn a vector for each document: a line of CORPUS, or a row of a table. The output has the vectors"
-            " of documents, by line number. Default architecture: pv-dbow.",
-        ),
-        Role.LEARNED,
-    )  # fmt: skip
-    tag: str | None = argument(
-        declared(
-            DOCUMENTS, "--tag", metavar="COLUMN",
-            help="With --column: the column that names each row's document; rows of one name share a vector.",
-        ),
-        Role.LEARNED,
-    )  # fmt: skip
     save_word_vectors: str | None = argument(
         declared(
-            DOCUMENTS, "--save-word-vectors", metavar="FILE",
-            help="Also write the vectors of words, if they are trained.",
+            OUTPUTS, "--save-word-vectors", metavar="FILE",
+            help="With --documents: also write the vectors of words, if they are trained.",
         ),
         Role.FILE,
     )  # fmt: skip
-    directed: bool = argument(WALKS["directed"], Role.LEARNED)
-    walk_length: int | None = argument(WALKS["walk_length"], Role.LEARNED)
-    walks: int | None = argument(WALKS["walks"], Role.LEARNED)
-    p: float | None = argument(WALKS["p"], Role.LEARNED)
-    q: float | None = argument(WALKS["q"], Role.LEARNED)
     log_json: str | None = argument(
         declared(
             MESSAGES, "--log-json", metavar="FILE",
@@ -227,12 +196,6 @@ class FitRequest:
     )  # fmt: skip
     origins: dict[str, Any] = field(default_factory=dict)
     command: str = ""
-
-    @property
-    def how_to_walk(self) -> dict[str, Any]:
-        """The options of walks that were given."""
-        given = {name: getattr(self, name) for name in WALKS}
-        return {name: value for name, value in given.items() if value not in (None, False)}
 
     @property
     def record(self) -> str | None:

@@ -4,13 +4,14 @@ Options of one command are declared beside it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 from typing import Any, Literal, get_args
 
 import click
 
-from w2vtrain.commands.click_classes import GRAPHS, INPUT, MESSAGES, OUTPUTS, RUN, Command, Option
+from w2vtrain.commands.click_classes import INPUT, MESSAGES, OUTPUTS, RUN, Command, Option
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
@@ -74,6 +75,19 @@ def declared(section: str, *names: str, **attributes: Any) -> Declared:
     return Declared(names, default, {**attributes, "cls": Option, "section": section})
 
 
+class Role(Enum):
+    """What an argument of `fit` affects, besides the settings."""
+
+    LEARNED = "what is learned"
+    FILE = "what is written: it names a file"
+    FORM = "what is written: it says how"
+
+
+def argument(option: Declared, affects: Role | None = None) -> Any:
+    """Return a field of FitRequest with its option."""
+    return field(default=option.default, metadata={"option": option, "affects": affects})
+
+
 allow_changed_option = declared(
     RUN, "--allow-changed", is_flag=True, help="Start over if the corpus has changed since the run began."
 )
@@ -89,29 +103,6 @@ force_option = declared(
     OUTPUTS, "--force", is_flag=True,
     help="Overwrite output files; `fit` also discards an unfinished run with other settings.",
 )  # fmt: skip
-BIAS = Within(Real(1e-9, 1e9))
-WALKS = {
-    "directed": declared(
-        GRAPHS, "--directed", is_flag=True, help="Follow edges only from the first node to the second."
-    ),
-    "walk_length": declared(
-        GRAPHS, "--walk-length", type=COUNT, metavar="N",
-        help="Nodes per walk; a walk ends early at a node without outgoing edges.  [default: 80]",
-    ),
-    "walks": declared(
-        GRAPHS, "--walks", type=COUNT, metavar="N", help="Walks from each node per epoch.  [default: 10]"
-    ),
-    "p": declared(
-        GRAPHS, "--p", type=BIAS, metavar="X",
-        help="node2vec's p: divides the probability of a step back to the previous node.  [default: 1]",
-    ),
-    "q": declared(
-        GRAPHS, "--q", type=BIAS, metavar="X",
-        help="node2vec's q: divides the probability of a step to a node that the previous node has no edge to."
-        "  [default: 1]",
-    ),
-}  # fmt: skip
-"""The options of random walks over a graph, by the names that `graphs.walks.Walks` has for them."""
 OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"
     " .arrow, .feather, or .tsv for TensorBoard; with --format spacy or model2vec, a folder; - for stdout. After a"

@@ -62,6 +62,10 @@ class EncodedCorpus:
     sample: bytes = b""
     tags: Tags | None = None
 
+    def about(self) -> str:
+        """Return in a few words what the corpus has besides words, such as documents: nothing."""
+        return ""
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a model trained on the corpus keeps of it besides the vocabulary, by name: nothing."""
         return {}

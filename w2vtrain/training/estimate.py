@@ -5,21 +5,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.system.machine import available_memory, memory_in_use
-from w2vtrain.text.counting import CorpusStats, temporary
+from w2vtrain.text.counting import ODDITIES, temporary
 from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
-from w2vtrain.text.vocabulary import SENTENCE_END, Int64, Vocabulary
+from w2vtrain.text.vocabulary import SENTENCE_END, Int64
 from w2vtrain.training.inputs import Generator, corpus_of
 from w2vtrain.training.memory_and_disk import TEXT_NEEDS, Footprint, check_disk, engine_that_fits, keeps_best
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Run
-from w2vtrain.training.suspicions import punctuated, suspicions, thinned, undecoded
+from w2vtrain.training.suspicions import thinned, warnings_of
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Values of --min-count whose vocabulary is shown."""
@@ -33,7 +33,7 @@ class Estimate:
     vocabulary; reading: seconds that counting took; weights: bytes of all arrays, with the copies that the run keeps;
     free: bytes of memory that were free; peak: memory of the process in training, in bytes; checkpoints, encoded,
     results: bytes on disk, those of the run folder and of the encoded text at their peaks; warnings: what is
-    suspicious; vocabularies: see the function of this name.
+    suspicious; vocabularies: see the function of this name; about: what the corpus has besides words.
     """
 
     words: int
@@ -51,6 +51,7 @@ class Estimate:
     encoded: int = 0
     results: int = 0
     warnings: list[str] = field(default_factory=list)
+    about: str = ""
 
 
 def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], None]) -> Estimate:
@@ -63,26 +64,25 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     inputs, settings = plan.inputs, plan.settings
     temporary(inputs.folder).close()  # raises OutputError
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
-    counted = _generated(corpus.generated(settings)) if isinstance(corpus, Generator) else _read(plan, corpus, progress)
-    vocabulary, learned, stats = counted.vocabulary, counted.learned, counted.stats
+    if isinstance(corpus, Generator):
+        ids, counts = corpus.generated(settings, inputs.folder), np.zeros(0, np.int64)
+    else:
+        ids, counts = _counted(plan, corpus, progress)
+    vocabulary, learned, stats = ids.vocabulary, ids.words, ids.stats
     result = Estimate(
         len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
-        time.monotonic() - started,
-        {"overlong": stats.overlong, "invalid": stats.invalid, "nul": stats.nul, "grown": stats.grown},
-        available_memory(), vocabularies(counted.counts),
+        time.monotonic() - started, {name: getattr(stats, name) for name in ODDITIES}, available_memory(),
+        vocabularies(counts), about=ids.about(),
     )  # fmt: skip
-    thinning = thinned(vocabulary.counts, settings.sample).warning
-    hint = punctuated(vocabulary.words, vocabulary.counts) if inputs.raw else None
-    lost = undecoded(stats.invalid, stats.token_count)
-    result.warnings = [*suspicions(counted.sample, corpus.name), *filter(None, [thinning, lost, hint])]
+    result.warnings = warnings_of(ids, corpus.name, thinned(vocabulary.counts, settings.sample), inputs.raw)
     # Each word, and the end of each sentence.
-    entries = 0 if isinstance(corpus, Generator) else learned + stats.lines
+    entries = len(ids.tokens) if isinstance(corpus, Generator) else learned + stats.lines
     result.encoded = 4 * (stats.token_count + entries) if entries else 0
     folder = inputs.folder or Path(tempfile.gettempdir())
     check_disk([(folder, result.encoded)], TEXT_NEEDS)
 
     none, text_words = np.zeros(0, np.int32), np.zeros(0, np.int64)
-    text = Chunks(none, np.zeros(1, np.int64), text_words, vocabulary.counts, settings.max_sentence)
+    text = Chunks(none, np.zeros(1, np.int64), text_words, vocabulary.counts, settings.max_sentence, ids.tags)
     engine = engine_that_fits(plan, vocabulary, text)
     weights = engine.weights()
     footprint = Footprint.of(engine.state(), weights, vocabulary, keeps_best(settings, inputs.heldout))
@@ -99,21 +99,10 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     return result
 
 
-class _Counted(NamedTuple):
-    """What is known of a corpus. counts (n,): of all distinct words from which the vocabulary is chosen, if it is."""
-
-    vocabulary: Vocabulary
-    learned: int
-    stats: CorpusStats
-    counts: Int64
-    sample: bytes
-
-
-def _generated(corpus: EncodedCorpus) -> _Counted:
-    return _Counted(corpus.vocabulary, corpus.words, corpus.stats, np.zeros(0, np.int64), b"")
-
-
-def _read(plan: Plan, corpus: Source, progress: Callable[[int, int | None, int], None]) -> _Counted:
+def _counted(
+    plan: Plan, corpus: Source, progress: Callable[[int, int | None, int], None]
+) -> tuple[EncodedCorpus, Int64]:
+    """Return the corpus, without tokens, and the counts of all distinct words (n,)."""
     with read(corpus, threads=int(plan.settings.threads), progress=progress, encodes=False) as counted:
         counted.require_tokens()
         vocabulary = plan.inputs.words(counted, plan.settings)
@@ -121,7 +110,8 @@ def _read(plan: Plan, corpus: Source, progress: Callable[[int, int | None, int],
             vocabulary, _ = vocabulary.with_sentence_end(counted.lines)
         known = np.fromiter((word in vocabulary.index for word in counted.words), bool, len(counted.counts))
         learned = int(counted.counts[known].sum())
-        return _Counted(vocabulary, learned, counted.stats, counted.counts, counted.sample)
+        ids = EncodedCorpus(np.zeros(0, np.int32), vocabulary, learned, counted.stats, counted.sample)
+        return ids, counted.counts
 
 
 def vocabularies(counts: Int64) -> list[dict[str, Any]]:

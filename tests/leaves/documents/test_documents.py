@@ -280,11 +280,21 @@ def test_documents_without_words_are_counted(w2vtrain_here, tmp_path):
 def test_documents_choose_pv_dbow(w2vtrain_here, reviews, tmp_path):
     code, _, said = w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS], tmp_path)
     assert code == 0, said
-    assert "documents   40 documents with 40 tags" in said
+    assert "            40 documents with 40 tags\n" in said
     assert "12 dimensions, alpha 0.05" in said  # and no window
     record = json.loads((tmp_path / "docs.txt.json").read_text())
     assert record["settings"]["architecture"] == "pv-dbow"
-    assert record["record"]["origins"]["architecture"] == "--documents"
+    assert record["record"]["origins"]["architecture"] == "chosen automatically"
+
+
+def test_a_dry_run_counts_documents_and_writes_nothing(w2vtrain_here, reviews, tmp_path):
+    words = ["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS, "--dry-run"]
+    code, said, error = w2vtrain_here(words, tmp_path)
+    assert code == 0, error
+    assert "corpus      40 documents with 40 tags\nvocabulary  100 words\n" in said
+    expected = json.loads(w2vtrain_here([*words, "--json"], tmp_path)[1])
+    assert expected["weights"] >= (100 + 40 + 100) * 16 * 4  # rows of words and of documents, padded to 16 floats
+    assert [path.name for path in tmp_path.iterdir()] == ["reviews.txt"]
 
 
 def test_tags_need_a_table_that_can_be_read_twice(w2vtrain_here, tmp_path):
@@ -307,16 +317,18 @@ def test_tags_need_a_table_that_can_be_read_twice(w2vtrain_here, tmp_path):
     [
         (["--documents", "--export", "out"], 2, "export: has no effect on vectors of documents"),
         (["--documents", "--save-word-vectors", "w.txt"], 2, "pv-dbow trains no vectors of words"),
-        (["--documents", "--graph"], 2, "a graph has none"),
+        (["--documents", "--graph"], 2, "graph: does not go with --documents; leave out one"),
         (["--tag", "author"], 2, "tag: has no effect without --documents"),
         (["--save-word-vectors", "w.txt"], 2, "save-word-vectors: has no effect without --documents"),
         (["--documents", "--tag", "author"], 78, "the column of their text must be named, too"),
+        (["--documents", "--read-vocab", "vocabulary.txt"], 78, "this corpus has words of its own"),
         (["--documents", "--heldout", "reviews.txt"], 78, "heldout: does not go with documents"),
         (["--documents", "--architecture", "cbow"], 78, "cbow learns no vectors of documents"),
         (["--architecture", "pv-dm"], 78, "from vectors of their documents, and this text has none"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(w2vtrain_here, reviews, tmp_path, words, code, message):
+    (tmp_path / "vocabulary.txt").write_text("w1 2\nw2 1\n")
     got, out, said = w2vtrain_here(["fit", "reviews.txt", "-o", "docs.txt", *FLAGS, *words], tmp_path)
     assert (got, out) == (code, ""), said
     (line,) = [line for line in said.splitlines() if "error" in line]

@@ -8,7 +8,7 @@ from reference import begin, first_lines, newest_checkpoint
 from simulated import run_ranks
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import DataError, Diverged, Stopped, W2VError
+from w2vtrain.errors import ConfigError, DataError, Diverged, Stopped, W2VError
 from w2vtrain.leaves.mpi import agreement
 from w2vtrain.leaves.mpi import ranks as mpi
 from w2vtrain.training import checkpoint_file
@@ -270,3 +270,9 @@ def test_all_ranks_have_the_same_record_and_go_by_the_clock_of_rank_0(ranks, set
     first, second = ([epoch for rank, epoch in run.epochs if rank == own] for own in (0, 1))
     assert first == second
     assert first
+
+
+def test_documents_are_refused():
+    settings = effective(Settings(architecture="pv-dm"))
+    with pytest.raises(ConfigError, match="vectors of documents are trained by one process"):
+        run_ranks(2, lambda comm: mpi.Ranks(comm, None).agree(settings, "", {}, False))

@@ -51,6 +51,11 @@ class DocumentCorpus(EncodedCorpus):
 
     names: bytes = b""
 
+    def about(self) -> str:
+        """Return how many documents there are."""
+        assert self.tags
+        return f"{len(self.tags.starts) - 1:,} documents with {self.tags.size:,} tags"
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tags, as a model file has words."""
         return {DOCUMENT_TAGS: np.frombuffer(self.names, np.uint8)}
@@ -97,7 +102,8 @@ class Documents:
         sources, self.tag = sources_of(documents), tag
         self._given = _Words(sources.sentences) if isinstance(sources, Sentences) else None
         self._sources: Sources = Sentences(self._given) if self._given else sources
-        self._source: Source | None = self._sources if isinstance(self._sources, Sentences) else None
+        self._text: Source | None = self._sources if isinstance(self._sources, Sentences) else None
+        self._column: Source | None = None  # of tags
 
     @property
     def files(self) -> Sequence[File]:
@@ -114,62 +120,55 @@ class Documents:
         """The bytes of the files, if that is known."""
         return self._opened().size
 
-    def _opened(self, settings: Settings | None = None) -> Source:
-        """Return the text as a source, which settings may have to say how to read."""
-        if settings or self._source is None:
-            self._source = corpus_of(self._sources, settings or Settings(), whole_rows=True)
-        return self._source
+    def _opened(self) -> Source:
+        """Return the text as `check` opened it, or as default settings read it."""
+        if self._text is None:
+            self._text = corpus_of(self._sources, Settings(), whole_rows=True)
+        return self._text
 
     def check(self, inputs: Inputs, settings: Settings) -> None:
-        """Raise ConfigError for what does not fit documents."""
-        for name, unfit in (
-            ("subwords", settings.subwords), ("heldout", inputs.heldout), ("read_vocab", inputs.vocabulary),
-            ("init_from", inputs.start),
-        ):  # fmt: skip
-            if unfit:
+        """Open the text and the column of tags. Raise ConfigError for what does not fit documents."""
+        unfit = {"subwords": settings.subwords, "heldout": inputs.heldout, "init_from": inputs.start}
+        for name, value in unfit.items():
+            if value:
                 raise ConfigError(f"{label(name)}: does not go with documents; leave it out")
         if self.tag is not None and settings.column is None:
             raise ConfigError("tag: names a column of tables, so that the column of their text must be named, too")
-        self._opened(settings)
+        self._text = corpus_of(self._sources, settings, whole_rows=True)
         if self.tag is not None:
             if pipe := next((file for file in self.files if file.size is None), None):
                 raise UsageError(f"tag: {pipe.name} can be read only once, and tags are read after the text; save it")
-            self._column_of_tags(settings)
+            how = replace(settings, column=self.tag, tokenizer="whitespace", phrases=None)
+            self._column = corpus_of(self._sources, how, whole_rows=True)
 
     def generated(
         self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None
     ) -> DocumentCorpus:
         """Return the encoded documents, with their tags."""
-        source = self._opened(settings)
-        with read(source, threads=int(settings.threads), folder=folder, progress=progress) as counted:
+        with read(self._opened(), threads=int(settings.threads), folder=folder, progress=progress) as counted:
             words, lines = counted.vocabulary(settings.min_count, settings.max_vocab), counted.lines
             ids = counted.encode(
                 words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end, numbered=True
             )
-        names, tags = rows_of(self._tags(lines, settings), len(ids.vocabulary))
+        names, tags = rows_of(self._tags(lines), len(ids.vocabulary))
         if not names:
             raise DataError("no document has a tag, so that there is nothing to learn a vector for")
         encoded = encode_words(names, "tags of documents", spaces=True)  # now, not after training, if one is invalid
         return DocumentCorpus(**vars(ids) | {"tags": tags}, names=encoded)
 
-    def _tags(self, lines: int, settings: Settings) -> Iterable[Sequence[Any]]:
+    def _tags(self, lines: int) -> Iterable[Sequence[Any]]:
         """Return the tags of each document."""
         if self._given:
             return self._given.tags
-        if self.tag is None:
+        if self._column is None:
             return ([line + 1] for line in range(lines))
-        column = self._column_of_tags(settings)
+        column = self._column
         rows = b"".join(column.read()).split(b"\n")[:-1]
         if len(rows) != lines:
             raise DataError(f"{self.name}: column {shown(self.tag)} has {len(rows):,} rows, and the text {lines:,}")
         if getattr(column, "lists", False):  # a token per tag
             return (tags_of(column.words_of(row.split()), number) for number, row in enumerate(rows, 1))
         return (tags_of([row], number) for number, row in enumerate(rows, 1))
-
-    def _column_of_tags(self, settings: Settings) -> Source:
-        """Return the column of tags as a source. Raise DataError if there is none."""
-        column = replace(settings, column=self.tag, tokenizer="whitespace", phrases=None)
-        return corpus_of(self._sources, column, whole_rows=True)
 
     def read(self) -> Blocks:
         """Start a pass over the text."""

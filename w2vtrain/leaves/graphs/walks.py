@@ -106,6 +106,13 @@ class WalkCorpus(Generated):
     walker: Walker | None = None
     lengths: Floats | None = None
 
+    def about(self) -> str:
+        """Return the size of the graph, and what an epoch has."""
+        assert self.walker
+        arcs, walks = len(self.walker.arcs.targets), self.walker.rounds.walks
+        size = f"{len(self.vocabulary):,} nodes, {arcs:,} arcs"
+        return f"{size}; {walks:,} walks and about {self.words:,} words per epoch"
+
     def checksum(self) -> int:
         """Return the CRC-32 of the graph and of how it is walked."""
         assert self.walker
@@ -224,9 +231,8 @@ class Walks:
         """Raise ConfigError for settings that have no effect, or words other than the nodes; `min_count` drops none."""
         if unused := [name for name in WITHOUT_EFFECT if getattr(settings, name)]:
             raise ConfigError(f"{label(unused[0])}: has no effect on walks over a graph; leave it out")
-        if inputs.vocabulary or (inputs.grow and inputs.start and inputs.start.model):
-            unused = ["read_vocab" if inputs.vocabulary else "grow_vocabulary"]
-            raise ConfigError(f"{label(unused[0])}: the words are the nodes of the graph: leave it out")
+        if inputs.grow and inputs.start and inputs.start.model:
+            raise ConfigError(f"{label('grow_vocabulary')}: the words are the nodes of the graph; leave it out")
 
     def generated(self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None) -> WalkCorpus:
         """Return the corpus.

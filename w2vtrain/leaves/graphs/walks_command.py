@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from w2vtrain.commands.input_files import check_different
-from w2vtrain.commands.options import CODES, WALKS, all_of, command, given, quiet_option, setting_options
+from w2vtrain.commands.options import CODES, all_of, command, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
+from w2vtrain.leaves.graphs.arguments import WALKS
 from w2vtrain.system.compression import check_suffix, packed_write
 from w2vtrain.system.files import check_writable
 from w2vtrain.system.machine import threads_of

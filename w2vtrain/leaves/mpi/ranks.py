@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import ConfigError, Disconnected, OutputError, W2VError, reason
@@ -63,6 +64,8 @@ class Ranks(Alone):
 
     def agree(self, settings: Settings, reason: str, request: dict[str, Any], automatic: bool) -> tuple[Settings, str]:
         """If the number of threads was chosen automatically, ranks on the same cores divide these cores among them."""
+        if architecture_class(settings.architecture).uses_tags():
+            raise ConfigError("distributed: vectors of documents are trained by one process; leave out --distributed")
         with self._together():
             pass
         mine = {

@@ -1,0 +1,70 @@
+"""The arguments of `fit` and `walks` that concern graphs. Nothing is read here."""
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from w2vtrain.commands.options import COUNT, Role, Within, argument, declared
+from w2vtrain.parsers import Real
+
+if TYPE_CHECKING:
+    from w2vtrain.leaves.graphs.walks import Walks
+
+GRAPHS = "Graphs (with --graph)"
+BIAS = Within(Real(1e-9, 1e9))
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a `fit` command that concern graphs, by the names that `Walks` has for them."""
+
+    graph: bool = argument(
+        declared(
+            GRAPHS, "--graph", is_flag=True,
+            help="CORPUS is a graph: train on random walks over it, in which nodes are words. Each line has two nodes"
+            " and optionally a weight, separated by white space, commas or tabs. Every node has a vector. The"
+            " default learning rate is a quarter of that for text.",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    directed: bool = argument(
+        declared(GRAPHS, "--directed", is_flag=True, help="Follow edges only from the first node to the second."),
+        Role.LEARNED,
+    )
+    walk_length: int | None = argument(
+        declared(
+            GRAPHS, "--walk-length", type=COUNT, metavar="N",
+            help="Nodes per walk; a walk ends early at a node without outgoing edges.  [default: 80]",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    walks: int | None = argument(
+        declared(GRAPHS, "--walks", type=COUNT, metavar="N", help="Walks from each node per epoch.  [default: 10]"),
+        Role.LEARNED,
+    )
+    p: float | None = argument(
+        declared(
+            GRAPHS, "--p", type=BIAS, metavar="X",
+            help="node2vec's p: divides the probability of a step back to the previous node.  [default: 1]",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+    q: float | None = argument(
+        declared(
+            GRAPHS, "--q", type=BIAS, metavar="X",
+            help="node2vec's q: divides the probability of a step to a node that the previous node has no edge to."
+            "  [default: 1]",
+        ),
+        Role.LEARNED,
+    )  # fmt: skip
+
+
+WALKS = {row.name: row.metadata["option"] for row in fields(Arguments) if row.name != "graph"}
+"""The options of walks, by the names that `Walks` has for them."""
+
+
+def source_of(request: Any) -> "Walks":
+    """Return the walks that a request asks for."""
+    from w2vtrain.leaves.graphs.walks import Walks
+
+    asked = {name: getattr(request, name) for name in WALKS}
+    return Walks(request.sources, **{name: value for name, value in asked.items() if value is not None})

@@ -148,6 +148,19 @@ def test_a_row_of_several_lines_is_one_document(tmp_path, suffix):
         assert model.dv.index_to_key == ["ann_lee", "bob", "x_y", "row_4"]
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", "frame"])
+def test_tags_may_be_numbers(tmp_path, suffix):
+    pytest.importorskip("pyarrow")
+    table = pytest.importorskip("pandas").DataFrame({"text": ["a b", "b c", "c a"], "label": [7, 9, 7]})
+    corpus = table if suffix == "frame" else str(tmp_path / f"table{suffix}")
+    if suffix == ".jsonl":
+        table.to_json(corpus, orient="records", lines=True)
+    elif suffix == ".parquet":
+        table.to_parquet(corpus)
+    model = w2vtrain.train(w2vtrain.Documents(corpus, tag="label"), architecture="pv-dbow", column="text", **SMALL)
+    assert model.dv.index_to_key == ["7", "9"]
+
+
 def test_a_column_of_lists_has_several_tags_per_row(tmp_path):
     rows = [{"text": "a b", "tags": ["x y", "z"]}, {"text": "b c", "tags": []}, {"text": "c", "tags": ["z"]}]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -24,7 +24,8 @@ Row = TypeVar("Row")
 
 LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 TEXTS = ("string", "large_string", "binary", "large_binary", "string_view", "binary_view")
-"""Types of Arrow whose rows are lists, and text."""
+NUMBERS = ("integer", "floating")
+"""Types of Arrow whose rows are lists, text and numbers."""
 
 
 class Column(NamedTuple):
@@ -43,13 +44,16 @@ def pyarrow(needed_by: str) -> Any:
     return pyarrow
 
 
-def is_list(kind: Any) -> bool | None:
-    """Return whether a type of Arrow is that of lists of words (True) or of text (False), else None."""
+def is_list(kind: Any, whole_rows: bool = False) -> bool | None:
+    """Return whether a type of Arrow is that of lists of words (True) or of text (False), else None.
+
+    whole_rows: see `source.Tables`.
+    """
     if pyarrow("a table").types.is_dictionary(kind):
         return None if _is_any(kind.value_type, LISTS) else is_list(kind.value_type)
     if _is_any(kind, LISTS):
         return True if is_list(kind.value_type) is False else None
-    return False if _is_any(kind, TEXTS) else None
+    return False if _is_any(kind, (*TEXTS, *NUMBERS) if whole_rows else TEXTS) else None
 
 
 def batches(values: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[Row]]:
@@ -91,10 +95,11 @@ def first_part(names: Container[str], path: str) -> str:
     return path if path in names else path.partition(".")[0]
 
 
-def column_in(schema: Any, path: str, name: str) -> Column:
+def column_in(schema: Any, path: str, name: str, whole_rows: bool = False) -> Column:
     """Return the column that a path names, which may lead through structs, such as a.b.
 
-    Raise DataError if there is no such column, or if it has neither text nor lists of words.
+    whole_rows: see `source.Tables`. Raise DataError if there is no such column, or if it has neither text nor lists of
+    words.
     """
     kind, rest, keys = schema, path, list[str]()
     while True:
@@ -109,7 +114,7 @@ def column_in(schema: Any, path: str, name: str) -> Column:
             break
         if not pyarrow("a table").types.is_struct(kind):
             raise DataError(f"{name}: no column {shown(path)}: {shown(here)} has the type {kind}, without fields")
-    lists = is_list(kind)
+    lists = is_list(kind, whole_rows)
     if lists is None:
         raise DataError(
             f"{name}: column {shown(path)} has the type {_short(kind)}, and must have strings or lists of strings"
@@ -179,12 +184,12 @@ def _text(array: Array, whole_rows: bool = False) -> bytes:
 
 
 def as_bytes(array: Array) -> Array:
-    """Return an array of strings as large_binary, which is a view of most types."""
+    """Return an array of strings or numbers as large_binary, which is a view of most types of strings."""
     import pyarrow
 
     if pyarrow.types.is_dictionary(array.type):  # dictionary_decode() does not know the string_view of Polars
         return as_bytes(array.dictionary).take(array.indices)
-    if pyarrow.types.is_string_view(array.type):
+    if pyarrow.types.is_string_view(array.type) or _is_any(array.type, NUMBERS):
         array = array.cast(pyarrow.large_string())
     return array.cast(pyarrow.large_binary())
 

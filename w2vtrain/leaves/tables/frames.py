@@ -114,7 +114,7 @@ class FrameReader(TableReader):
             self._corpus.lists = False
             return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"), whole_rows)))
         pyarrow(name)
-        arrays = _arrays(_narrowed(data, column, name), column, name)
+        arrays = _arrays(_narrowed(data, column, name), column, name, whole_rows)
         first = next(arrays, None)
         lists = self._corpus.lists = first is not None and bool(is_list(first.type))
 
@@ -185,33 +185,34 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
     return data.select_columns([here]) if hasattr(data, "select_columns") else data
 
 
-def _arrays(data: Any, column: str, name: str) -> Iterator[Any]:
+def _arrays(data: Any, column: str, name: str, whole_rows: bool) -> Iterator[Any]:
     """Yield the chunks of a column as pyarrow's arrays. Raise DataError for another type."""
     arrow = pyarrow(name)
     if hasattr(data, "with_format") and hasattr(data, "iter"):
         for table in data.with_format("arrow").iter(batch_size=1000):
-            yield from _selected(table.to_batches(), column, name)
+            yield from _selected(table.to_batches(), column, name, whole_rows)
         return
     if not column:
-        yield from _chunks(arrow, data, name)
+        yield from _chunks(arrow, data, name, whole_rows)
         return
     if hasattr(data, "columns") and column in list(data.columns) and hasattr(data[column], "__arrow_c_stream__"):
-        yield from _chunks(arrow, data[column], name)  # other columns may have types that Arrow does not know
+        # Other columns may have types that Arrow does not know.
+        yield from _chunks(arrow, data[column], name, whole_rows)
     elif hasattr(data, "__arrow_c_stream__"):
-        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name)
+        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name, whole_rows)
     else:
-        yield from _selected([_converted(arrow.record_batch, data, name)], column, name)
+        yield from _selected([_converted(arrow.record_batch, data, name)], column, name, whole_rows)
 
 
-def _selected(batches: Any, column: str, name: str) -> Iterator[Any]:
+def _selected(batches: Any, column: str, name: str, whole_rows: bool) -> Iterator[Any]:
     for batch in batches:
-        yield selected(batch, column_in(batch.schema, column, name))
+        yield selected(batch, column_in(batch.schema, column, name, whole_rows))
 
 
-def _chunks(arrow: Any, data: Any, name: str) -> Iterator[Any]:
+def _chunks(arrow: Any, data: Any, name: str, whole_rows: bool) -> Iterator[Any]:
     convert = arrow.chunked_array if hasattr(data, "__arrow_c_stream__") else arrow.array
     array = _converted(convert, data, name)
-    if is_list(array.type) is None:
+    if is_list(array.type, whole_rows) is None:
         raise TokenError(f"{name}: values of the type {array.type}, and must be strings or lists of strings")
     yield from array.chunks if hasattr(array, "chunks") else [array]
 

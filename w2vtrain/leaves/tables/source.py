@@ -47,7 +47,7 @@ class Tables(Corpus):
     column: the name of the column, or its path through structs, such as a.b. A folder that `save_to_disk` of Hugging
     Face's `datasets` wrote has the files, in the order, that its state.json lists. sources, tokenizer, errors,
     allow_nul: those of `Corpus`; for a column of lists, they have no effect, and a tokenizer is refused. whole_rows:
-    whether each row of text is one line, in which newlines become spaces.
+    whether each row is one line: newlines in text become spaces, and numbers are text, too.
 
     Raise UsageError for files that are not tables, and DataError for a column that is missing or has another type.
     """
@@ -159,11 +159,16 @@ def _form(file: File) -> Format:
     return form
 
 
+def columns_of(corpus: Corpus, file: File) -> list[str]:
+    """Return the names of the columns of a table."""
+    return _form(file).names(file, Reader(corpus).raw)
+
+
 def column_needed(corpus: Corpus) -> None:
     """Raise UsageError, which lists the columns, if a file of the corpus is a table by its suffix."""
     for file in corpus.files:
         if (form := by_suffix(file.path)) and file.size is not None:
-            names = form.names(file, Reader(corpus).raw)
+            names = columns_of(corpus, file)
             rename = "" if form in (ARROW, PARQUET) else "; if the file is text, rename it"
             raise UsageError(
                 f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"

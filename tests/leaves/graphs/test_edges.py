@@ -57,6 +57,8 @@ def read(tmp_path, text, **options):
         "a,b,+20e-1\n \n#,\nb,c,1.\r\n",
         "a b 2\n b c",
         "c b\nb a .5\na b 1.5\n",
+        "# comment\nsource target weight\na b 2\nb c 1\n",
+        "Source\tTarget\tWeight\na\tb\t2\nb\tc\t1",
     ],
 )
 def test_lines_of_two_nodes_and_perhaps_a_weight_are_edges(tmp_path, text):
@@ -112,8 +114,9 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b x1\n", 1, "expected a number as the weight, got b'x1'"),
         ("a b 1e\n", 1, "expected a number as the weight"),
         ("a b .\n", 1, "expected a number as the weight"),
-        ("#\nsource,target,weight\na,b,1\n", 2, "this line is a header: put # before it"),
-        ("source\ttarget\na\tb\n", 1, "this line is a header: put # before it"),
+        ("#\nfrom,to\na,b\n", 2, "this line names columns: name them source, target and perhaps weight"),
+        ("target\tsource\na\tb\n", 1, "this line names columns"),
+        ("a b\nsource target weight\n", 2, "this line names columns"),
         ("%%MatrixMarket matrix coordinate real general\n% c\n3 3 1\n1 2 5\n", 3, "the sizes of a matrix: delete this"),
         ("a b\n" + "c" * 1001 + " d\n", 2, "the name of a node has more than 1,000 bytes"),
         (b"a b\nc \xff\n", 2, "is not UTF-8"),
@@ -133,6 +136,52 @@ def test_a_line_keeps_its_number_in_later_blocks(tmp_path):
     for size in (1, 7, 4000):
         with pytest.raises(DataError, match="edges:1001: the weight is -1"):
             read_edges(Corpus([str(path)], block_bytes=size))
+
+
+@pytest.mark.parametrize(
+    "columns", [["source", "target", "weight"], ["weight", "year", "target", "source"]], ids=["these", "more"]
+)
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".jsonl", ".parquet", ".feather"])
+def test_tables_have_edges_in_columns(tmp_path, suffix, numbers, columns):
+    """Columns may have any order, and names of nodes may look like numbers, comments or quoted cells."""
+    pytest.importorskip("pyarrow")
+    names = [1, 2, 3] if numbers else ["#a", "b, c", 'd "e"']
+    edges = [(names[0], names[1], 2.5), (names[1], names[2], 1), (names[0], names[1], 0.5)]
+    frame = pandas.DataFrame(edges, columns=["target", "source", "weight"]).assign(year=7)[columns]
+    path = str(tmp_path / f"edges{suffix}")
+    if suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif suffix in (".parquet", ".feather"):
+        getattr(frame, f"to_{suffix[1:]}")(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    named = [["_".join(str(name).split()) for name in (b, a)] + [weight] for a, b, weight in edges]
+    assert steps(Walks(path, directed=True).graph) == pytest.approx(expected(named, True), abs=1e-6)
+    frame.drop(columns="weight").to_json(tmp_path / "more.jsonl", orient="records", lines=True)
+    graph = Walks([path, tmp_path / "more.jsonl"]).graph
+    assert steps(graph) == pytest.approx(expected([*named, *([a, b, 1] for a, b, _ in named)]), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "user,item,rating\na,b,1\n", "a.csv: an edge has the columns source and target, and perhaps weight;"),
+        ("a.csv", "user,item,rating\na,b,1\n", "the columns are: 'user', 'item', 'rating'"),
+        ("a.tsv", "from\tto\na\tb\n", "the columns are: 'from', 'to'"),
+        ("a.jsonl", '{"a": 1, "source": 2}\n', "the columns are: 'a', 'source'"),
+        ("a.jsonl", '{"source": "a", "target": null}\n', "a.jsonl:1: column 'target': null"),
+        ("a.jsonl", '{"source": "a", "target": true}\n', "a.jsonl:1: column 'target' is True, and must be a string"),
+        ("a.jsonl", '{"source": "a", "target": "b", "weight": -1}\n', "a.jsonl:1: the weight is -1"),
+        ("a.csv", "x,target,source,weight\n1,a,b,1\n1,a,c,\n", "a.csv:3: expected two nodes and perhaps a weight"),
+        ("a.csv", "source,target\na,b\nc\n", "a.csv:3: expected two nodes and perhaps a weight"),
+    ],
+)
+def test_tables_without_edges_are_refused(tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as caught:
+        Walks(tmp_path / name).graph  # noqa: B018
+    assert said in str(caught.value)
 
 
 def test_what_is_no_graph_is_refused(tmp_path):

@@ -113,11 +113,13 @@ def test_the_default_learning_rate_is_a_quarter_of_that_for_text(folder, w2vtrai
         (["edges.tsv", "--graph", "--max-vocab", 5], 78, "max-vocab: has no effect on walks over a graph"),
         (["edges.tsv", "--graph", "--read-vocab", "words.txt"], 78, "this corpus has words of its own"),
         (["none.tsv", "--graph"], 66, "none.tsv"),
+        (["bad.csv", "--graph"], 65, "bad.csv: an edge has the columns source and target, and perhaps weight; the"),
         (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be positive"),
     ],
 )
 def test_mistakes_are_refused_with_what_to_do(folder, w2vtrain_here, words, code, said):
     (folder / "bad.tsv").write_text("a\tb\na\tc\t-1\n")
+    (folder / "bad.csv").write_text("user,item,rating\na,b,1\n")
     (folder / "words.txt").write_text("a 2\nb 1\n")
     found, _, error = w2vtrain_here(["fit", *words, "-o", "nodes.txt", *SMALL], folder)
     assert found == code, error

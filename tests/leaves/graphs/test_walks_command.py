@@ -35,6 +35,17 @@ def test_a_walk_ends_at_a_sink_with_directed(edges, w2vtrain_here):
     assert sorted((edges / "walks.txt").read_text().splitlines()) == ["New_York a b c", "a b c", "b c", "c"]
 
 
+def test_tables_have_the_same_walks(edges, w2vtrain_here):
+    (edges / "plain").write_text("a b 2\nb c 1\n")
+    (edges / "table.csv").write_text("source,target,weight\na,b,2\nb,c,1\n")
+    (edges / "table.jsonl").write_text(
+        '{"weight": 2, "target": "b", "source": "a"}\n{"weight": 1.0, "target": "c", "source": "b"}\n'
+    )
+    for name in ("plain", "table.csv", "table.jsonl"):
+        assert w2vtrain_here(["walks", name, "-q", "-o", f"{name}.txt"], edges)[0] == 0
+    assert len({(edges / f"{name}.txt").read_text() for name in ("plain", "table.csv", "table.jsonl")}) == 1
+
+
 def test_the_seed_decides_and_threads_do_not(edges, w2vtrain_here):
     def walks(*more):
         assert w2vtrain_here(["walks", "edges.tsv", "-q", "-o", "w.gz", "--force", *more], edges)[0] == 0

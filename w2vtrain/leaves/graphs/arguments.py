@@ -21,8 +21,8 @@ class Arguments:
         declared(
             GRAPHS, "--graph", is_flag=True,
             help="CORPUS is a graph: train on random walks over it, in which nodes are words. Each line has two nodes"
-            " and optionally a weight, separated by white space, commas or tabs. Every node has a vector. The"
-            " default learning rate is a quarter of that for text.",
+            " and optionally a weight, separated by white space, commas or tabs; tables have the columns source, target"
+            " and optionally weight. Every node has a vector. The default learning rate is a quarter of that for text.",
         ),
         Role.LEARNED,
     )  # fmt: skip

@@ -1,27 +1,37 @@
-"""Read lists of edges: lines of two nodes and perhaps a weight, separated by white space, commas or tabs.
+"""Read lists of edges: lines of two nodes and perhaps a weight, separated by white space, commas or tabs; or tables.
 
-Files may be compressed, as text may be. The names of nodes are numbered as the words of a text are.
+Files may be compressed, as text may be. The names of nodes are numbered as the words of a text are. The columns of a
+table are joined to lines of text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.config import Settings
+from w2vtrain.doors import TABLES, leaf
 from w2vtrain.engines.chunks import read_only
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, UsageError
 from w2vtrain.leaves.graphs.graph import BAD_WEIGHT, Graph
 from w2vtrain.leaves.graphs.graph_kernels import split_edges
+from w2vtrain.leaves.graphs.objects import COLUMNS, columns_of_edges
+from w2vtrain.system.compression import unpacked
 from w2vtrain.text import word_table
 from w2vtrain.text.source import MAX_TOKEN_BYTES, File
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.training.inputs import corpus_of
 
 COMMENTS = (b"#", b"%")
 """What lines begin with that are no edges, in the files of SNAP and KONECT."""
 MATRIX_MARKET = b"%%MatrixMarket"
 """How files of that format begin. Their first line that is no comment has sizes, and would pass for an edge."""
-HEADERS = ({b"source", b"target"}, {b"from", b"to"}, {b"src", b"dst"})
-HEADER = "this line is a header: put # before it"
+HEADERS = ({"source", "target"}, {"from", "to"}, {"src", "dst"})
+HEADER = "this line names columns: name them source, target and perhaps weight, in this order, or put # before it"
+MAYBE_PLAIN = (".csv", ".tsv")
+"""Suffixes of tables that may also be lines of edges, without the names of columns."""
+BATCH_ROWS = 1 << 12
 SEPARATORS = {b"\t": "tabs", b",": "commas", b" ": "white space"}
 """What separates fields: the first of these that is in the first edge of a file, or white space."""
 
@@ -29,25 +39,19 @@ SEPARATORS = {b"\t": "tabs", b",": "commas", b" ": "white space"}
 def read_edges(corpus: Corpus, directed: bool = False) -> Graph:
     """Return the graph whose edges are the lines of text files. Nodes are numbered in the order of the text.
 
-    With tabs or commas, names may have spaces, which become underscores. Empty lines, and those that begin with # or %,
-    are skipped. An edge without a weight has the weight 1. Raise DataError, with the file and the line, for a line that
-    is no edge, and the errors of reading.
+    With tabs or commas, names may have spaces, which become underscores. Empty lines, those that begin with # or %, and
+    a first line `source target weight` are skipped. An edge without a weight has the weight 1. Files may also be tables
+    with these columns. Raise DataError, with the file and the line, for a line that is no edge, and the errors of
+    reading.
     """
     table, state = word_table.empty(), np.zeros(word_table.STATES, np.int64)
     sources, targets, weights = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]
     for file in corpus.files:
-        line, separator = 1, b""
-        for block in whole_lines(corpus, file):
-            if not separator and (start := first_edge(block)):
-                number, edge = start
-                separator = separator_of(edge)
-                if is_header(fields_of(edge, separator)):
-                    raise DataError(f"{file.name}:{line + number}: {HEADER}")
-                if block.startswith(MATRIX_MARKET):
-                    raise DataError(f"{file.name}:{line + number}: the sizes of a matrix: delete this line, and line 1")
+        line, separator, blocks = edges_in(corpus, file)
+        for block in blocks:
             lines, nodes = block.count(b"\n"), np.empty(len(block), np.uint8)
             given = np.zeros(lines)
-            count, size, bad = split_edges(np.frombuffer(block, np.uint8), ord(separator or b" "), nodes, given)
+            count, size, bad = split_edges(np.frombuffer(block, np.uint8), ord(separator), nodes, given)
             if bad >= 0:
                 wrong = block.split(b"\n")[bad]
                 raise DataError(f"{file.name}:{line + bad}: {problem(wrong, separator)}")
@@ -71,10 +75,55 @@ def joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
     return weights
 
 
-def whole_lines(corpus: Corpus, file: File) -> Iterator[bytes]:
-    """Yield the text of a file of a corpus in blocks of whole lines."""
+def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, Iterator[bytes]]:
+    """Return the edges of a file as text: the number of the first line, what separates fields, and whole lines."""
+    suffix, line = unpacked(file.path)[0].suffix.lower(), 1
+    if suffix in TABLES and suffix not in MAYBE_PLAIN:
+        return line, b"\t", rows_of(corpus, file)
+    is_table, text = suffix in TABLES and file.size is not None, corpus.part([file], corpus.block_bytes)
+    blocks = whole_lines(text.read())
+    for block in blocks:
+        if start := first_edge(block):
+            number, edge = start
+            separator = separator_of(edge)
+            if block.startswith(MATRIX_MARKET):
+                raise DataError(f"{file.name}:{line + number}: the sizes of a matrix: delete this line, and line 1")
+            names = header_in(fields_of(edge, separator), is_table)
+            if not names:
+                return line, separator, chain([block], blocks)
+            line += number + 1
+            is_plain = names in (COLUMNS, COLUMNS[:2])
+            if is_table and not (is_plain and all(b'"' not in block for block in text.read())):
+                return line, b"\t", rows_of(corpus, file)
+            if not is_plain:
+                raise DataError(f"{file.name}:{line - 1}: {HEADER}")
+            rest = block.split(b"\n", number + 1)[-1]
+            return line, separator, chain([rest] if rest else [], blocks)
+        line += block.count(b"\n")
+    return line, b" ", blocks
+
+
+def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
+    """Yield the edges of a table as lines: the cells of their columns, separated by tabs."""
+    if file.size is None:
+        raise UsageError(f"{file.name}: a table of edges is read once for each column: save it")
+    columns = columns_of_edges(leaf("tables").columns_of(corpus, file), file.path)
+    tables = [corpus_of([file.path], Settings(column=name), whole_rows=True) for name in columns]
+    rows = zip(*(cells_of(table.read()) for table in tables), strict=True)
+    while batch := list(islice(rows, BATCH_ROWS)):  # a line of text that begins with # would be a comment
+        yield b"".join(b" " + b"\t".join(row) + b"\n" for row in batch)
+
+
+def cells_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the cells of a column, without tabs."""
+    for block in whole_lines(blocks):
+        yield from block.replace(b"\t", b" ").split(b"\n")[:-1]
+
+
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield text in blocks of whole lines."""
     rest = b""
-    for block in corpus.part([file], corpus.block_bytes).read():
+    for block in blocks:
         lines, newline, rest = (rest + block).rpartition(b"\n")
         yield lines + newline
     if rest:
@@ -97,25 +146,38 @@ def fields_of(line: bytes, separator: bytes) -> list[bytes]:
     return line.split() if separator == b" " else [b"_".join(field.split()) for field in line.split(separator)]
 
 
-def is_header(fields: list[bytes]) -> bool:
-    """Return whether the fields of a line are the names of columns."""
-    return {field.lower() for field in fields[:2]} in HEADERS
+def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
+    """Return the names of columns that the first line of a file has; none if it is an edge.
+
+    is_table: whether any line without a number as its third field has names.
+    """
+    names = tuple(field.decode(errors="replace").lower() for field in fields)
+    plain = {name.strip('"') for name in names}
+    has_names = {*COLUMNS[:2]} <= plain or {*names[:2]} in HEADERS
+    return names if has_names or (is_table and len(names) > 2 and not is_number(fields[2])) else ()
+
+
+def is_number(field: bytes) -> bool:
+    """Return whether a field is a number."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def problem(line: bytes, separator: bytes) -> str:
     """Return what is wrong with a line that is no edge."""
     fields = fields_of(line, separator)
-    if is_header(fields):
+    if header_in(fields, False):
         return HEADER
     if not 2 <= len(fields) <= 3 or not all(fields):
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:
         return f"the name of a node has more than {MAX_TOKEN_BYTES:,} bytes: shorten it"
-    try:
-        weight = float(fields[2])
-    except ValueError:
+    if not is_number(fields[2]):
         return f"expected a number as the weight, got {fields[2][:80]!r}"
-    return f"the weight is {weight:g}: {BAD_WEIGHT}"
+    return f"the weight is {float(fields[2]):g}: {BAD_WEIGHT}"
 
 
 def names_in(table: word_table.WordTable, corpus: Corpus) -> list[str]:
@@ -123,8 +185,9 @@ def names_in(table: word_table.WordTable, corpus: Corpus) -> list[str]:
     for number in table.not_utf8():
         (name,) = table.words(np.array([number]))
         for file in corpus.files:
-            for line, text in enumerate(b"".join(whole_lines(corpus, file)).split(b"\n"), 1):
-                if name in fields_of(text, separator_of(text)):
+            first, separator, blocks = edges_in(corpus, file)
+            for line, text in enumerate(b"".join(blocks).split(b"\n"), first):
+                if name in fields_of(text, separator):
                     raise DataError(f"{file.name}:{line}: the node {name[:80]!r} is not UTF-8: convert the file")
         raise DataError(f"{corpus.name}: the node {name[:80]!r} is not UTF-8: convert the file")
     return [name.decode() for name in table.words(np.arange(table.types))]

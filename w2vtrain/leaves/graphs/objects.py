@@ -25,6 +25,17 @@ def is_graph(data: object) -> bool:
     )
 
 
+def columns_of_edges(given: Sequence[Any], name: str) -> list[str]:
+    """Return the columns of edges among those of a table. Raise DataError, with the name of the table, without any."""
+    named = [column for column in COLUMNS if column in given]
+    if named[:2] != [*COLUMNS[:2]]:
+        raise DataError(
+            f"{name}: an edge has the columns source and target, and perhaps weight; the columns are:"
+            f" {', '.join(map(shown, given))}"
+        )
+    return named
+
+
 def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = None) -> Graph:
     """Return the graph that an object of another package is.
 
@@ -82,13 +93,9 @@ def _of_networkx(graph: Any) -> Graph:
 
 def _of_frame(frame: Any, directed: bool) -> Graph:
     given = list(frame.columns)
-    named = [name for name in COLUMNS if name in given]
-    columns = named or given
-    if not 2 <= len(columns) <= 3 or (named and named[:2] != [*COLUMNS[:2]]):
-        raise DataError(
-            f"a frame with the columns {shown(given)}: an edge has the columns source and target, and perhaps weight"
-        )
-    first, second, *rest = columns
+    first, second, *rest = (
+        given if not {*COLUMNS} & {*given} and 2 <= len(given) <= 3 else columns_of_edges(given, "a frame")
+    )
     names, places = np.unique(np.concatenate([_nodes(frame, first), _nodes(frame, second)]), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
     return Graph.of(names.tolist(), ends[0], ends[1], _weights(frame[rest[0]]) if rest else None, directed)

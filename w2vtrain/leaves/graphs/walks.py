@@ -146,10 +146,11 @@ class Walks:
     Parameters
     ----------
     graph : str, path, list of these, sparse matrix, graph of networkx or igraph, or frame
-        Files of edges: each line has two nodes and optionally a weight, separated by white space, commas or tabs; the
-        weights of parallel edges are added. Or a matrix of scipy.sparse, where entry (i, j) is the weight of the arc
-        from node i to node j; a graph of networkx or igraph (edge attribute `weight`); or a data frame with the columns
-        source, target and optionally weight.
+        Files of edges: each line has two nodes and optionally a weight, separated by white space, commas or tabs; or
+        tables (CSV, TSV, JSON lines, Parquet, Arrow) with the columns source, target and optionally weight. The weights
+        of parallel edges are added. Or a matrix of scipy.sparse, where entry (i, j) is the weight of the arc
+        from node i to node j; a graph of networkx or igraph (edge attribute `weight`); or a data frame with the same
+        columns.
     walk_length : int, default 80
         Nodes per walk. A walk ends early at a node without outgoing edges.
     walks : int, default 10

@@ -33,8 +33,8 @@ def walks(
     """Print random walks over the graph of EDGES, one per line.
 
     EDGES are files, or - for stdin, with lines of two nodes and optionally a weight, separated by white space, commas
-    or tabs, or tables with the columns source, target and optionally weight. The walks are those of node2vec, or of DeepWalk if p and q are 1. `fit --graph` trains on walks without
-    storing any.
+    or tabs; or tables with the columns source, target and optionally weight. The walks are those of node2vec, or of
+    DeepWalk if p and q are 1. `fit --graph` trains on walks without storing any.
 
     \b
     Examples:

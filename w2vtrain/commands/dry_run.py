@@ -59,11 +59,11 @@ def refuse(planned: FitPlan) -> list[str]:
 def show(planned: FitPlan, expected: Estimate) -> None:
     """Print an estimate."""
     echo(headline(planned.settings, planned.reason))
-    if expected.about:
-        echo(f"corpus      {expected.about}")
-        echo(f"vocabulary  {expected.words:,} words")
-    else:
+    if expected.vocabularies:
         show_words(planned, expected)
+    else:
+        echo(f"corpus      {expected.about or f'{expected.tokens:,} words'}")
+        echo(f"vocabulary  {expected.words:,} words")
     echo(
         f"memory      weights {size_text(expected.weights)}; the process needs about {size_text(expected.peak)} at"
         f" most; {size_text(expected.free)} are free"

@@ -113,9 +113,9 @@ def sources_of(request: FitRequest) -> Sources:
     """Return what is read: text, or what a leaf makes of it. Raise UsageError for options that have no effect."""
     known = corpora()
     asked = [name for name in known if getattr(request, name)]
-    for name in known.keys() - asked:
-        for row in fields(known[name].Arguments):
-            if getattr(request, row.name) != row.default:
+    for name, module in known.items():
+        for row in fields(module.Arguments):
+            if name not in asked and getattr(request, row.name) != row.default:
                 raise UsageError(f"{option(row.name)}: has no effect without --{name}")
     if len(asked) > 1:
         raise UsageError(f"{asked[0]}: does not go with --{asked[1]}; leave out one of them")

@@ -1,6 +1,9 @@
 """Vectors are taken along: the programs that read each format find our words and values, and we read their arrays."""
 
+import io
 import json
+import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from w2vtrain import errors, read_vectors, write_vectors
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.precision import mean_cosine
+from w2vtrain.formats.vector_formats import arrays
 from w2vtrain.leaves.export.spacy import hash64
 
 WORDS = ["the", "königlich", "of", "</s>", "x"]
@@ -375,6 +379,44 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
     ):  # fmt: skip
         with pytest.raises(errors.DataError, match=message):
             read_vectors(tmp_path / name)
+
+
+@pytest.mark.parametrize("damage", ["cut", "short member", "lzma"])
+def test_a_damaged_archive_is_one_line_with_the_code_of_invalid_data(tmp_path, w2vtrain_here, damage):
+    def member(array):
+        np.save(file := io.BytesIO(), array)
+        return file.getvalue()
+
+    with zipfile.ZipFile(tmp_path / "v.npz", "w", zipfile.ZIP_LZMA if damage == "lzma" else zipfile.ZIP_STORED) as packed:
+        packed.writestr("words.npy", member(np.frombuffer(b"a\nb", np.uint8)))
+        packed.writestr("vectors.npy", member(np.random.default_rng(1).normal(size=(2, 500))))
+        if damage == "short member":  # the directory promises what the header does, which is more than there is
+            info, values = packed.getinfo("vectors.npy"), member(np.ones((2, 5000)))
+            packed.fp.seek(info.header_offset + len(info.FileHeader()))
+            packed.fp.write(values[:2000])
+            info.file_size = info.compress_size = len(values)
+    data = bytearray((tmp_path / "v.npz").read_bytes())
+    if damage == "lzma":
+        data[2000] ^= 255
+    (tmp_path / "v.npz").write_bytes(data[:-50] if damage == "cut" else data)
+    code, _, said = w2vtrain_here(["convert", "v.npz", "-o", "v.txt"], tmp_path)
+    assert (code, said.count("\n")) == (65, 1)
+    assert said.endswith(": it is cut off\n" if damage == "short member" else "): is the copy incomplete?\n")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_that_is_truncated_while_it_is_read_is_cut_off(tmp_path, monkeypatch, order):
+    np.save(tmp_path / "v.npy", np.ones((100_000, 2), np.float32, order=order))  # more than is buffered
+    lines = arrays._lines
+
+    def truncating(path, beside, most):
+        os.truncate(path, 1000)
+        return lines(path, beside, most)
+
+    (tmp_path / "v.words.txt").write_text("".join(f"w{i}\n" for i in range(100_000)))
+    monkeypatch.setattr(arrays, "_lines", truncating)
+    with pytest.raises(errors.TruncatedFile, match=r"v\.npy: the file ends inside .*: it is cut off"):
+        read_vectors(tmp_path / "v.npy")
 
 
 def test_words_of_every_type_of_strings_are_read(tmp_path):

@@ -12,7 +12,9 @@ Nothing is unpickled, and no memory is taken before the sizes in headers have be
 """
 
 import io
+import lzma
 import math
+import struct
 import warnings
 import zipfile
 import zlib
@@ -27,7 +29,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, TruncatedFile
+from w2vtrain.errors import DataError, InputMissing, TruncatedFile, W2VError
 from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import row_slices, write_values
 from w2vtrain.formats.transforms import LazyRows
@@ -47,7 +49,9 @@ HEADER_ERRORS = (
 """What NumPy raises for a damaged header."""
 MEMBERS = ("words", "vectors", "counts", "scales")
 MAX_MEMBERS = 1000
-ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
+ARCHIVE_ERRORS = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, NotImplementedError, RuntimeError, ValueError, OSError,
+)  # fmt: skip
 """What a damaged archive raises."""
 
 
@@ -100,9 +104,12 @@ class Header(NamedTuple):
             raise DataError(f"{where}: an array of {dtype}, expected floating-point numbers{hint}")
         return shape[0], shape[1]
 
-    def values(self, file: IO[bytes]) -> NDArray[Any]:
-        """Return the values that follow in a file, which has all of them."""
-        return np.frombuffer(file.read(self.size), self.dtype).reshape(self.shape, order="F" if self.fortran else "C")
+    def values(self, file: IO[bytes], where: str | Path) -> NDArray[Any]:
+        """Return the values that follow in a file. Raise TruncatedFile if some are missing."""
+        data = file.read(self.size)
+        if len(data) < self.size:
+            raise TruncatedFile(f"{where}: the file ends inside the array: it is cut off")
+        return np.frombuffer(data, self.dtype).reshape(self.shape, order="F" if self.fortran else "C")
 
     def rows(
         self, words: Sequence[bytes], file: IO[bytes], where: str | Path, scales: NDArray[np.float32] | None = None
@@ -112,7 +119,7 @@ class Header(NamedTuple):
         One block is in memory at a time, or the whole matrix if its columns follow each other. Raise TruncatedFile if
         rows are missing.
         """
-        whole = self.values(file) if self.fortran else None
+        whole = self.values(file, where) if self.fortran else None
         for rows in row_slices(len(words), self.shape[1]):
             if whole is not None:
                 block = whole[rows]
@@ -302,8 +309,13 @@ def _opened(path: str | Path) -> Iterator["_Archive"]:
         try:
             with zipfile.ZipFile(file) as archive:
                 yield _Archive(archive, path)
+        except W2VError:
+            raise
+        except EOFError as error:  # without a message
+            raise TruncatedFile(f"{path}: the file ends inside an array: it is cut off") from error
         except ARCHIVE_ERRORS as error:
-            raise DataError(f"{path} is not a valid NumPy archive: {' '.join(str(error).split())[:100]}") from error
+            why = " ".join(str(error).split())[:100]
+            raise DataError(f"{path} is not a valid NumPy archive ({why}): is the copy incomplete?") from error
 
 
 class _Archive:
@@ -340,7 +352,7 @@ class _Archive:
     def array(self, name: str) -> NDArray[Any]:
         """Return an array."""
         member, header = self.open(name)
-        return header.values(member)
+        return header.values(member, self._path)
 
 
 CODE = {

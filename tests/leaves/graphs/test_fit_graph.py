@@ -113,7 +113,7 @@ def test_the_default_learning_rate_is_a_quarter_of_that_for_text(folder, w2vtrai
         (["edges.tsv", "--graph", "--max-vocab", 5], 78, "max-vocab: has no effect on walks over a graph"),
         (["edges.tsv", "--graph", "--read-vocab", "edges.tsv"], 2, "the words are the nodes of the graph"),
         (["none.tsv", "--graph"], 66, "none.tsv"),
-        (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be positive"),
+        (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be from"),
     ],
 )
 def test_mistakes_are_refused_with_what_to_do(folder, w2vtrain_here, words, code, said):

@@ -3,6 +3,7 @@
 Files may be compressed, as text may be. The names of nodes are numbered as the words of a text are.
 """
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,8 +30,8 @@ SEPARATORS = {b"\t": "tabs", b",": "commas", b" ": "white space"}
 def read_edges(corpus: Corpus, directed: bool = False) -> Graph:
     """Return the graph whose edges are the lines of text files. Nodes are numbered in the order of the text.
 
-    With tabs or commas, names may have spaces, which become underscores. Empty lines, and those that begin with # or %,
-    are skipped. An edge without a weight has the weight 1. Raise DataError, with the file and the line, for a line that
+    With tabs or commas, names may have spaces, which become underscores, and fields may be in quotes, as in CSV. Empty
+    lines, and those that begin with # or %, are skipped. An edge without a weight has the weight 1. Raise DataError, with the file and the line, for a line that
     is no edge, and the errors of reading.
     """
     table, state = word_table.empty(), np.zeros(word_table.STATES, np.int64)
@@ -94,7 +95,10 @@ def separator_of(edge: bytes) -> bytes:
 
 def fields_of(line: bytes, separator: bytes) -> list[bytes]:
     """Return the fields of a line, as `split_edges` finds them."""
-    return line.split() if separator == b" " else [b"_".join(field.split()) for field in line.split(separator)]
+    if separator == b" ":
+        return line.split()
+    cells = re.findall(rb'(?:^|%b)(?: *"((?:[^"]|"")*)"[ \r]*(?=%b|$)|([^%b]*))' % ((separator,) * 3), line)
+    return [b"_".join((quoted.replace(b'""', b'"') or plain).split()) for quoted, plain in cells]
 
 
 def is_header(fields: list[bytes]) -> bool:
@@ -112,7 +116,7 @@ def problem(line: bytes, separator: bytes) -> str:
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:
         return f"the name of a node has more than {MAX_TOKEN_BYTES:,} bytes: shorten it"
     try:
-        weight = float(fields[2])
+        weight = float(fields[2].replace(b"_", b"?"))  # which Python would skip
     except ValueError:
         return f"expected a number as the weight, got {fields[2][:80]!r}"
     return f"the weight is {weight:g}: {BAD_WEIGHT}"

@@ -387,7 +387,8 @@ def test_a_damaged_archive_is_one_line_with_the_code_of_invalid_data(tmp_path, w
         np.save(file := io.BytesIO(), array)
         return file.getvalue()
 
-    with zipfile.ZipFile(tmp_path / "v.npz", "w", zipfile.ZIP_LZMA if damage == "lzma" else zipfile.ZIP_STORED) as packed:
+    method = zipfile.ZIP_LZMA if damage == "lzma" else zipfile.ZIP_STORED
+    with zipfile.ZipFile(tmp_path / "v.npz", "w", method) as packed:
         packed.writestr("words.npy", member(np.frombuffer(b"a\nb", np.uint8)))
         packed.writestr("vectors.npy", member(np.random.default_rng(1).normal(size=(2, 500))))
         if damage == "short member":  # the directory promises what the header does, which is more than there is

@@ -49,9 +49,7 @@ HEADER_ERRORS = (
 """What NumPy raises for a damaged header."""
 MEMBERS = ("words", "vectors", "counts", "scales")
 MAX_MEMBERS = 1000
-ARCHIVE_ERRORS = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, NotImplementedError, RuntimeError, ValueError, OSError,
-)  # fmt: skip
+ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, ValueError, OSError)
 """What a damaged archive raises."""
 
 

@@ -31,8 +31,8 @@ def read_edges(corpus: Corpus, directed: bool = False) -> Graph:
     """Return the graph whose edges are the lines of text files. Nodes are numbered in the order of the text.
 
     With tabs or commas, names may have spaces, which become underscores, and fields may be in quotes, as in CSV. Empty
-    lines, and those that begin with # or %, are skipped. An edge without a weight has the weight 1. Raise DataError, with the file and the line, for a line that
-    is no edge, and the errors of reading.
+    lines, and those that begin with # or %, are skipped. An edge without a weight has the weight 1. Raise DataError,
+    with the file and the line, for a line that is no edge, and the errors of reading.
     """
     table, state = word_table.empty(), np.zeros(word_table.STATES, np.int64)
     sources, targets, weights = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]

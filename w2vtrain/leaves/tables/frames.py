@@ -127,6 +127,10 @@ class FrameReader(TableReader):
 
         return Opened(lists, pieces())
 
+    def _place(self, file: File, byte: int) -> str:
+        """Return the row of a byte of the text."""
+        return f"in row {self._row(file, byte) - 1:,} (from 0)"
+
     def __next__(self) -> bytes:
         block = super().__next__()
         self.bytes_read = self.text_bytes

@@ -4,6 +4,7 @@ A column of strings is text, of which every row ends a line: the tokenizer, and 
 files. A column of lists of strings has a sentence per row, whose words are used as they are, as in token_lists.py.
 """
 
+import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -137,6 +138,23 @@ class TableReader(Reader):
 
     def _open(self, file: File) -> Opened:
         return self._corpus.open(file, self.raw)
+
+    def _place(self, file: File, byte: int) -> str:
+        """Return the row of a byte of the text; in a range of a file, counted from there."""
+        if file.size is None:  # a pipe, which cannot be read again
+            return super()._place(file, byte)
+        return f"in row {self._row(file, byte):,}{f' after byte {file.first:,}' if file.first else ''}"
+
+    def _row(self, file: File, byte: int) -> int:
+        """Return the number of the row, from 1, that has a byte of the text. The column is read again."""
+        again, row, left = copy.copy(self), 1, byte - file.first
+        again._corpus = copy.copy(self._corpus)
+        again._corpus.whole_rows = True  # of as many bytes
+        for text, _ in again._open(file).pieces:
+            if left < len(text):
+                return row + text.count(b"\n", 0, left)
+            row, left = row + text.count(b"\n"), left - len(text)
+        return row
 
     def _counted(self, pieces: Iterator[Piece], file: File, before: int) -> Iterator[bytes]:
         """Yield the text, and note how much of the file was read, for formats that do not read it in order."""

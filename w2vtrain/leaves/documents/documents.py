@@ -176,7 +176,7 @@ class Documents:
     def _column_of_tags(self, settings: Settings) -> Source:
         """Return the column of tags as a source. Raise DataError if there is none."""
         column = replace(settings, column=self.tag, tokenizer="whitespace", phrases=None)
-        return corpus_of(self._sources, column, whole_rows=True)
+        return corpus_of(self._sources, column, whole_rows=True, integers=True)
 
     def read(self) -> Blocks:
         """Start a pass over the text."""

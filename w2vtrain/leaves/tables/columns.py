@@ -43,13 +43,16 @@ def pyarrow(needed_by: str) -> Any:
     return pyarrow
 
 
-def is_list(kind: Any) -> bool | None:
-    """Return whether a type of Arrow is that of lists of words (True) or of text (False), else None."""
+def is_list(kind: Any, integers: bool = False) -> bool | None:
+    """Return whether a type of Arrow is that of lists of words (True) or of text (False), else None.
+
+    integers: whether these are text.
+    """
     if pyarrow("a table").types.is_dictionary(kind):
-        return None if _is_any(kind.value_type, LISTS) else is_list(kind.value_type)
+        return None if _is_any(kind.value_type, LISTS) else is_list(kind.value_type, integers)
     if _is_any(kind, LISTS):
-        return True if is_list(kind.value_type) is False else None
-    return False if _is_any(kind, TEXTS) else None
+        return True if is_list(kind.value_type, integers) is False else None
+    return False if _is_any(kind, (*TEXTS, "integer") if integers else TEXTS) else None
 
 
 def batches(values: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[Row]]:
@@ -91,10 +94,11 @@ def first_part(names: Container[str], path: str) -> str:
     return path if path in names else path.partition(".")[0]
 
 
-def column_in(schema: Any, path: str, name: str) -> Column:
+def column_in(schema: Any, path: str, name: str, integers: bool = False) -> Column:
     """Return the column that a path names, which may lead through structs, such as a.b.
 
-    Raise DataError if there is no such column, or if it has neither text nor lists of words.
+    integers: whether these are text. Raise DataError if there is no such column, or if it has neither text nor lists of
+    words.
     """
     kind, rest, keys = schema, path, list[str]()
     while True:
@@ -109,10 +113,11 @@ def column_in(schema: Any, path: str, name: str) -> Column:
             break
         if not pyarrow("a table").types.is_struct(kind):
             raise DataError(f"{name}: no column {shown(path)}: {shown(here)} has the type {kind}, without fields")
-    lists = is_list(kind)
+    lists = is_list(kind, integers)
     if lists is None:
         raise DataError(
             f"{name}: column {shown(path)} has the type {_short(kind)}, and must have strings or lists of strings"
+            f"{', or integers' * integers}"
         )
     return Column(keys, lists)
 
@@ -179,12 +184,12 @@ def _text(array: Array, whole_rows: bool = False) -> bytes:
 
 
 def as_bytes(array: Array) -> Array:
-    """Return an array of strings as large_binary, which is a view of most types."""
+    """Return an array of strings as large_binary, which is a view of most types, or one of integers."""
     import pyarrow
 
     if pyarrow.types.is_dictionary(array.type):  # dictionary_decode() does not know the string_view of Polars
         return as_bytes(array.dictionary).take(array.indices)
-    if pyarrow.types.is_string_view(array.type):
+    if pyarrow.types.is_string_view(array.type) or pyarrow.types.is_integer(array.type):
         array = array.cast(pyarrow.large_string())
     return array.cast(pyarrow.large_binary())
 

@@ -80,9 +80,10 @@ class FrameColumn(Tables):
     """A column of a data frame in Python, which is read through Arrow's interface, without a copy where possible."""
 
     def __init__(
-        self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool, whole_rows: bool
-    ) -> None:
-        super().__init__(["-"], column or "", tokenizer, errors, allow_nul, whole_rows)
+        self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool, whole_rows: bool,
+        integers: bool,
+    ) -> None:  # fmt: skip
+        super().__init__(["-"], column or "", tokenizer, errors, allow_nul, whole_rows, integers)
         if not column and _is_column(frame.data):
             frame, self.column = Frame(frame.data.source), frame.data.column_name
         self.files, self.frame = (), frame
@@ -109,14 +110,14 @@ class FrameReader(TableReader):
 
     def _open(self, file: File) -> Opened:
         name, column, data = self._corpus.name, self._corpus.column, self._corpus.frame.data
-        whole_rows = self._corpus.whole_rows
+        whole_rows, integers = self._corpus.whole_rows, self._corpus.integers
         if (texts := _texts(data, column, name)) is not None:
             self._corpus.lists = False
             return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"), whole_rows)))
         pyarrow(name)
-        arrays = _arrays(_narrowed(data, column, name), column, name)
+        arrays = _arrays(_narrowed(data, column, name), column, name, integers)
         first = next(arrays, None)
-        lists = self._corpus.lists = first is not None and bool(is_list(first.type))
+        lists = self._corpus.lists = first is not None and bool(is_list(first.type, integers))
 
         def pieces() -> Iterator[Piece]:
             row = 0
@@ -189,33 +190,34 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
     return data.select_columns([here]) if hasattr(data, "select_columns") else data
 
 
-def _arrays(data: Any, column: str, name: str) -> Iterator[Any]:
+def _arrays(data: Any, column: str, name: str, integers: bool) -> Iterator[Any]:
     """Yield the chunks of a column as pyarrow's arrays. Raise DataError for another type."""
     arrow = pyarrow(name)
     if hasattr(data, "with_format") and hasattr(data, "iter"):
         for table in data.with_format("arrow").iter(batch_size=1000):
-            yield from _selected(table.to_batches(), column, name)
+            yield from _selected(table.to_batches(), column, name, integers)
         return
     if not column:
-        yield from _chunks(arrow, data, name)
+        yield from _chunks(arrow, data, name, integers)
         return
     if hasattr(data, "columns") and column in list(data.columns) and hasattr(data[column], "__arrow_c_stream__"):
-        yield from _chunks(arrow, data[column], name)  # other columns may have types that Arrow does not know
+        # Other columns may have types that Arrow does not know.
+        yield from _chunks(arrow, data[column], name, integers)
     elif hasattr(data, "__arrow_c_stream__"):
-        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name)
+        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name, integers)
     else:
-        yield from _selected([_converted(arrow.record_batch, data, name)], column, name)
+        yield from _selected([_converted(arrow.record_batch, data, name)], column, name, integers)
 
 
-def _selected(batches: Any, column: str, name: str) -> Iterator[Any]:
+def _selected(batches: Any, column: str, name: str, integers: bool) -> Iterator[Any]:
     for batch in batches:
-        yield selected(batch, column_in(batch.schema, column, name))
+        yield selected(batch, column_in(batch.schema, column, name, integers))
 
 
-def _chunks(arrow: Any, data: Any, name: str) -> Iterator[Any]:
+def _chunks(arrow: Any, data: Any, name: str, integers: bool) -> Iterator[Any]:
     convert = arrow.chunked_array if hasattr(data, "__arrow_c_stream__") else arrow.array
     array = _converted(convert, data, name)
-    if is_list(array.type) is None:
+    if is_list(array.type, integers) is None:
         raise TokenError(f"{name}: values of the type {array.type}, and must be strings or lists of strings")
     yield from array.chunks if hasattr(array, "chunks") else [array]
 

@@ -48,17 +48,17 @@ class Tables(Corpus):
     column: the name of the column, or its path through structs, such as a.b. A folder that `save_to_disk` of Hugging
     Face's `datasets` wrote has the files, in the order, that its state.json lists. sources, tokenizer, errors,
     allow_nul: those of `Corpus`; for a column of lists, they have no effect, and a tokenizer is refused. whole_rows:
-    whether each row of text is one line, in which newlines become spaces.
+    whether each row of text is one line, in which newlines become spaces. integers: whether these are text, too.
 
     Raise UsageError for files that are not tables, and DataError for a column that is missing or has another type.
     """
 
     def __init__(
         self, sources: Sequence[str], column: str, tokenizer: str = "whitespace", errors: str = "replace",
-        allow_nul: bool = False, whole_rows: bool = False,
+        allow_nul: bool = False, whole_rows: bool = False, integers: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(sources, tokenizer, errors=errors, allow_nul=allow_nul)
-        self.column, self.whole_rows = column, whole_rows
+        self.column, self.whole_rows, self.integers = column, whole_rows, integers
         self.lists: bool | None = None  # whether the rows are lists of words; None until it is known
         for file in self.files:
             if file.size is not None and self.lists is None:
@@ -85,7 +85,7 @@ class Tables(Corpus):
 
     def open(self, file: File, raw: Raw | None = None) -> Opened:
         """Start to read a file. raw: reads its bytes. Raise the errors of the class."""
-        opened = _form(file).open(file, self.column, raw or Reader(self).raw, self.whole_rows)
+        opened = _form(file).open(file, self.column, raw or Reader(self).raw, self.whole_rows, self.integers)
         if opened.lists and self.tokenizer != "whitespace":
             raise UsageError(
                 f"{file.path}: the rows of column {shown(self.column)} are lists of words, which no tokenizer splits:"

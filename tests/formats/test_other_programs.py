@@ -116,7 +116,7 @@ def test_counts_of_tables_may_be_floats_and_all_or_none_are_null(tmp_path):
 
 @quiet
 @pytest.mark.parametrize("name", ["v.parquet", "v.arrow"])
-def test_tables_have_typed_columns_and_known_counts(tmp_path, name):
+def test_tables_have_typed_columns_and_known_counts(tmp_path, monkeypatch, name):
     pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet
 
@@ -126,6 +126,7 @@ def test_tables_have_typed_columns_and_known_counts(tmp_path, name):
         "string", "int64", "fixed_size_list<element: halffloat not null>[6]",
     ]  # fmt: skip
     assert table["word"].to_pylist() == WORDS
+    monkeypatch.delattr("pyarrow.compute", raising=False)  # as in a process that has not imported it
     found = read_vectors(tmp_path / name, limit=3)
     assert (found.words, found.counts.tolist()) == (WORDS[:3], [9, 5, 4])
     write_vectors(tmp_path / name, WORDS, MATRIX, force=True)
@@ -150,6 +151,28 @@ def test_repair_leaves_out_the_rows_of_a_table_that_have_a_null(tmp_path, size):
             "row 1: a value is not a finite number: left out", "row 3: a value is not a finite number: left out",
             "row 4: the word is empty: left out",
         ]  # fmt: skip
+
+
+@quiet
+@pytest.mark.parametrize("name", ["v.parquet", "v.arrow"])
+def test_repair_leaves_out_the_rows_of_a_table_that_are_too_long_or_too_short(tmp_path, w2vtrain_here, name):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    vectors = pa.array([[1], [1, 2], [], [3, 4], [5, 6, 7], [8, 9], [8, 8]], pa.list_(pa.float32()))
+    table = pa.table({"word": list("abcdefg"), "vector": vectors, "count": range(7)})
+    (parquet.write_table if name == "v.parquet" else feather.write_feather)(table, tmp_path / name)
+    code, _, said = w2vtrain_here(["convert", name, "-o", "v.txt"], tmp_path)
+    assert code == 65
+    assert f"{name}, row 1: a vector of 1 values, expected 2; `w2vtrain convert --repair` writes a clean copy" in said
+    code, _, said = w2vtrain_here(["convert", name, "-o", "v.txt", "--repair"], tmp_path)
+    assert said.splitlines() == [
+        f"{name}, row 1: a vector of 1 values, expected 2: left out",
+        f"{name}, row 3: a vector of 0 values, expected 2: left out",
+        f"{name}, row 5: a vector of 3 values, expected 2: left out",
+        "v.txt: 4 vectors of 2 dimensions, 3 rows left out",
+    ]
+    assert read_vectors(tmp_path / "v.txt").words == list("bdfg")
 
 
 @quiet

@@ -19,7 +19,7 @@ import warnings
 import zipfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
@@ -35,7 +35,7 @@ from w2vtrain.formats.safetensors import row_slices, write_values
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import WORD_LIST
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, NOT_FINITE, Collector
 from w2vtrain.system.compression import MAX_EXPANSION
 from w2vtrain.system.reading import justified, open_input, read_lines, regular_size
 
@@ -159,11 +159,12 @@ def whole_numbers(counts: NDArray[Any], path: str | Path, first: int = 0) -> NDA
 
 def collected(
     path: str | Path, sniffed: Sniff, shape: tuple[int, int], rows: Iterable[Rows], lenient: bool, limit: int | None,
-    counts: NDArray[np.int64] | None = None,
+    counts: NDArray[np.int64] | None = None, why: Callable[[int], str] = lambda _: NOT_FINITE,
 ) -> Vectors:  # fmt: skip
     """Return checked rows as Vectors, as `vectors.read_vectors` describes.
 
-    shape: (V, d), which the caller has compared with the size of the file.
+    shape: (V, d), which the caller has compared with the size of the file; why: what is wrong with a row whose values
+    are not finite, by its number from 0.
     """
     collector = Collector(str(path), shape[1], shape[0], lenient, limit, sniffed.size)
     start = 0
@@ -171,7 +172,8 @@ def collected(
         count = collector.missing(len(block))
         if not count:
             break
-        collector.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i + 1:,}")  # type: ignore[misc]
+        place, reason = (lambda i, at=start: f", row {at + i + 1:,}"), (lambda i, at=start: why(at + i))
+        collector.add(list(words[:count]), block[:count], place, reason)
         start += count
     kept, matrix = collector.result()
     if not kept:

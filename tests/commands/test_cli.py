@@ -758,11 +758,21 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(trained):
     words.wait(300)
 
 
-@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
-def test_dev_stdout_may_be_a_pipe(trained):
-    words = ["convert", trained / "vectors.txt", "-o", "/dev/stdout", "--format", "text"]
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc/self/fd")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_may_have_the_name_of_a_file_and_gets_none_beside_it(trained, corpus, tmp_path, name):
+    words = ["convert", trained / "vectors.txt", "-o", name]
     run = subprocess.run([*COMMAND, *words], capture_output=True, check=False)
     assert (run.returncode, run.stdout) == (0, (trained / "vectors.txt").read_bytes())
+    run = subprocess.run([*COMMAND, *words, "--format", "npy"], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert f"{name}: npy writes more than one file, which a stream cannot hold" in run.stderr
+    with (tmp_path / "vectors.txt").open("wb") as file:
+        words = ["fit", corpus, "-o", name, "--force", "-q", *SMALL]
+        assert subprocess.run([*COMMAND, *words], stdout=file, check=False).returncode == 0
+    assert len(read_vectors(tmp_path / "vectors.txt").words) > 1
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors.txt"]
+    assert not list(Path(name).parent.glob("*.json"))
 
 
 # help

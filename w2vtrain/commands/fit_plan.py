@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit_outputs import results_bytes
-from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder, is_stream
+from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder
 from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import Export
 from w2vtrain.config import Settings, option, resolve
@@ -26,7 +26,7 @@ from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, among
+from w2vtrain.system.files import STDOUT, among, is_stream
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary

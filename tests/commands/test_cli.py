@@ -858,7 +858,7 @@ def test_every_entry_point_prints_the_same_help():
 
 
 def test_a_message_is_one_line_of_bounded_length():
-    assert one_line("what,\nwhere") == "what, where"
+    assert one_line("a\r\nb\u2028\x1b\t") == "a\\x0d\\x0ab\\u2028\\x1b\t"
     assert len(one_line("x" * 100_000)) < 2100
 
 

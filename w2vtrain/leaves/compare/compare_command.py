@@ -114,6 +114,8 @@ def compare(
 
 def _budgeted(flags: dict[str, Any], config: str | None, at_once: int) -> Settings:
     """Return the settings: --seconds ends training unless --epochs does, and `at_once` runs share the cores."""
+    from w2vtrain.training.plan import check_origins
+
     settings, origins = resolve(flags, config=config)
     if settings.seconds is not None and origins["epochs"] == "default":
         settings = replace(settings, epochs=1_000_000)

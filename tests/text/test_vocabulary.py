@@ -162,6 +162,6 @@ def test_a_first_word_that_looks_like_compressed_data_is_read(tmp_path):
     assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]
 
 
-def test_an_empty_pipe_is_an_error_that_says_what_resuming_needs():
-    assert "piped in again" in str(no_tokens("standard input", 0, 0))
-    assert "piped" not in str(no_tokens("corpus.txt", 0, 0))
+def test_an_empty_pipe_is_an_error_that_says_what_to_do():
+    assert "pipe the text into the command" in str(no_tokens("standard input", 0, 0))
+    assert "pipe" not in str(no_tokens("corpus.txt", 0, 0))

@@ -184,6 +184,11 @@ def without_effect(settings: Settings) -> dict[str, str]:
         reasons["block"] = (
             f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
         )
+    if architecture_class(settings.architecture).context() == "tags":
+        reasons |= {
+            name: f"{option(name)}: has no effect on {settings.architecture}, whose documents predict all their words"
+            for name in ("window", "shrink_windows", "context")
+        }
     if not settings.subwords:
         reasons |= {name: f"{name}: has no effect without --subwords" for name in Ngrams._fields}
     return reasons

@@ -156,6 +156,15 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
             raise UsageError(f"{file}: {place} {source}, whose files are the corpus; choose another folder")
 
 
+def check_texts(outputs: Sequence[str], sources: Sequence[str], inputs: Sequence[str], force: bool) -> None:
+    """Raise UsageError or OutputError for an output that cannot be written, or not with its suffix's compression."""
+    check_different(outputs, inputs)
+    check_outside(outputs, sources)
+    for file in outputs:
+        check_suffix(file)
+        check_writable(file, force)
+
+
 def refuse_stdin_twice(*paths: str) -> None:
     """Raise UsageError if standard input is named twice."""
     if paths.count(STDOUT) > 1:

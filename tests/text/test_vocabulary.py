@@ -157,6 +157,11 @@ def test_the_longest_words_of_a_corpus_can_be_saved_and_loaded(tmp_path):
     assert pairs(Vocabulary.load(tmp_path / "v")) == pairs(vocabulary)
 
 
+def test_a_word_with_a_space_cannot_be_saved(tmp_path):
+    with pytest.raises(DataError, match=r"'new york' contains white space.*replace its spaces in the text, as in new_"):
+        Vocabulary(["new york", "b"], np.array([2, 1])).save(tmp_path / "v")
+
+
 def test_a_first_word_that_looks_like_compressed_data_is_read(tmp_path):
     (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
     assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]

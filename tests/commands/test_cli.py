@@ -618,6 +618,18 @@ def test_bad_settings_exit_with_78(fails, corpus, tmp_path):
     config = tmp_path / "config.toml"
     config.write_text("epocs = 3")
     assert "did you mean 'epochs'" in fails(78, "fit", corpus, "-o", output, "--config", config)
+    for text, part in (
+        ("[options]\nnegative = -3", "option negative of objective neg: -3"),
+        ("[options]\nfoo = 3", "it has: negative, ns_exponent"),
+        ('objective = "nosuch"', "choose one of"),
+        ('architecture = "nosuch"', "choose one of"),
+    ):
+        config.write_text(text)
+        for command in (["fit", corpus, "-o", output], ["compare", corpus, "-o", tmp_path / "c", "--heldout", corpus]):
+            if command[0] == "fit" or "objective = " not in text:  # compare has --objectives
+                said = fails(78, *command, "--config", config)
+                assert f"{config}: " in said
+                assert part in said
     assert "min-count" in fails(78, "vocab", corpus, "--min-count", "0")
 
 

@@ -17,16 +17,10 @@ from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
+from w2vtrain.text.counting import ODDITIES
 from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.one_process import Alone
 from w2vtrain.training.run_files import check_lockable
-
-ODD = {
-    "overlong": "tokens over 1,000 bytes would be skipped",
-    "invalid": "tokens of invalid UTF-8 would be repaired",
-    "nul": "NUL bytes would be treated as white space",
-    "grown": "files grew during reading",
-}
 
 
 def dry_run(request: FitRequest, as_json: bool) -> None:
@@ -99,7 +93,7 @@ def show_words(planned: FitPlan, expected: Estimate) -> None:
     )
     for name, count in expected.oddities.items():
         if count:
-            echo(f"            {count:,} {ODD[name]}")
+            echo(f"            {count:,} {ODDITIES[name]}")
     echo("vocabulary  --min-count      words   of the text")
     for choice in expected.vocabularies:
         echo(f"            {choice['min_count']:>11,}  {choice['words']:>9,}  {choice['coverage']:>12.2%}")

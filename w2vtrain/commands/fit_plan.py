@@ -33,7 +33,7 @@ from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs, Sources
 from w2vtrain.training.one_process import Alone
-from w2vtrain.training.plan import Plan
+from w2vtrain.training.plan import Plan, check_origins
 from w2vtrain.training.run import Run
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default" and not request.graph
     sources = sources_of(request)
     inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
-    objective_class(asked.objective)  # its error is raised alone, not by each of these checks
+    check_origins(asked, origins, str(request.init_from))  # its errors are raised alone, not by each of these checks
     _, planned, _ = check_all(
         partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
     )
@@ -184,6 +184,11 @@ def without_effect(settings: Settings) -> dict[str, str]:
         reasons["block"] = (
             f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
         )
+    if architecture_class(settings.architecture).context() == "tags":
+        reasons |= {
+            name: f"{option(name)}: has no effect on {settings.architecture}, whose documents predict all their words"
+            for name in ("window", "shrink_windows", "context")
+        }
     if not settings.subwords:
         reasons |= {name: f"{name}: has no effect without --subwords" for name in Ngrams._fields}
     return reasons

@@ -28,11 +28,14 @@ from numba.core.serialize import dumps
 from numba.core.typed_passes import NativeLowering
 from numba.extending import overload_method, register_jitable
 
-from w2vtrain.errors import reason
+from w2vtrain.errors import ConfigError, reason
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.trust import open_trusted, trust
 
 log = logging.getLogger(__name__)
+
+if numba.config.DISABLE_JIT:
+    raise ConfigError("NUMBA_DISABLE_JIT: w2vtrain needs Numba's compiler: unset this environment variable")
 
 PACKAGE = Path(__file__).parents[1]
 COMPILED = ("kernels", "text", "probability", "objectives", "architectures", "engines")

@@ -29,6 +29,15 @@ TINY_TABLE = 1 << 10, 1 << 14
 """Words, and bytes of words, for which the table of a tiny source has room at first."""
 
 
+ODDITIES = {
+    "overlong": "tokens over 1,000 bytes skipped",
+    "invalid": "tokens of invalid UTF-8 repaired",
+    "nul": "NUL bytes treated as white space",
+    "grown": "files grew during reading: read up to their initial size",
+}
+"""What was skipped, replaced or not read, by the field of CorpusStats that counts it."""
+
+
 @dataclass(frozen=True)
 class CorpusStats:
     """Statistics of a corpus. `sentences` and `cut` are 0 if the corpus was counted but not encoded."""
@@ -49,13 +58,7 @@ class CorpusStats:
 
     def oddities(self) -> list[str]:
         """Return what was skipped, replaced or not read, in a few words for each kind."""
-        counts = {
-            "tokens over 1,000 bytes skipped": self.overlong,
-            "tokens of invalid UTF-8 repaired": self.invalid,
-            "NUL bytes treated as white space": self.nul,
-            "files grew during reading: read up to their initial size": self.grown,
-        }
-        return [f"{count:,} {what}" for what, count in counts.items() if count]
+        return [f"{count:,} {what}" for name, what in ODDITIES.items() if (count := getattr(self, name))]
 
     def to_json(self) -> dict[str, int]:
         """Return the statistics by their names in files."""

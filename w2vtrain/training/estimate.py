@@ -11,7 +11,7 @@ import numpy as np
 
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.system.machine import available_memory, memory_in_use
-from w2vtrain.text.counting import CorpusStats, temporary
+from w2vtrain.text.counting import ODDITIES, CorpusStats, temporary
 from w2vtrain.text.encoded import EncodedCorpus, read
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import SENTENCE_END, Int64, Vocabulary
@@ -68,8 +68,7 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     result = Estimate(
         len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
         time.monotonic() - started,
-        {"overlong": stats.overlong, "invalid": stats.invalid, "nul": stats.nul, "grown": stats.grown},
-        available_memory(), vocabularies(counted.counts),
+        {name: getattr(stats, name) for name in ODDITIES}, available_memory(), vocabularies(counted.counts),
     )  # fmt: skip
     thinning = thinned(vocabulary.counts, settings.sample).warning
     hint = punctuated(vocabulary.words, vocabulary.counts) if inputs.raw else None

@@ -216,6 +216,10 @@ MUTANTS = (
     ),
     # engines
     Mutant(
+        "weight-of-shared-noise", "engines/window_kernel.py", "rate = lr * float32(size)", "rate = lr",
+        "engines/test_tags.py",
+    ),
+    Mutant(
         "last-context-word", "engines/window_kernel.py", "min(length - 1, position + reach)",
         "min(length - 2, position + reach)",
         "engines/test_window_engine.py::test_gather_context_copies_the_words_within_reach_on_each_side",

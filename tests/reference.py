@@ -242,12 +242,12 @@ def candidates_of(objective, sentence, position, rng):
     return list(zip(*(array[:m].tolist() for array in arrays), strict=True))
 
 
-def drawn(sentences, keep, windows, stream, objective=None):
+def drawn(sentences, keep, windows, stream, objective=None, step=1):
     """Return what the package draws for one chunk, by running the functions of its kernels as plain Python.
 
     stream: (seed, epoch, chunk). For each sentence, return a tuple: the words that subsampling keeps, between sentence
-    ends if there are any; the reach of each target's window; and the candidates of each target, none without an
-    objective. As in the window engine, the candidates of the next target are drawn before the reach of this one.
+    ends if there are any; the reach of each target's window; and the candidates of every `step`-th target, none without
+    an objective. As in the window engine, the candidates of the next target are drawn before the reach of this one.
     """
     rng, found = np.zeros(2, np.uint64), []
     seed_stream(rng, *stream)
@@ -259,7 +259,7 @@ def drawn(sentences, keep, windows, stream, objective=None):
         _, n = read_sentence(np.array(words, np.int32), 0, len(words), keep, Windows(), rng, kept)
         padded, reaches, candidates = [windows.end] * windows.pads + kept[:n].tolist() + ended, [], []
         for position in range(windows.pads, len(padded) + 1):
-            if objective is not None and position < len(padded):
+            if objective is not None and position < len(padded) and (position - windows.pads) % step == 0:
                 candidates.append(candidates_of(objective, padded, position, rng))
             if position > windows.pads:
                 reaches.append(reach_of(windows, rng))
@@ -278,6 +278,21 @@ def train(architecture, objective, sentences, keep, windows, rows, output, lr, s
         for (_, context, left, _), found in zip(contexts(words, windows, reaches), candidates, strict=True):
             part = learn_window(architecture, objective, (context + own, left), found, rows, output, lr, bias)
             loss, count = loss + part[0], count + part[1]
+    return loss, count
+
+
+def train_groups(architecture, objective, sentences, keep, windows, rows, output, lr, stream, tags, size=4):
+    """Train as `train` on tags alone, where `size` consecutive targets share the noise words of the first."""
+    loss = count = 0
+    sentences_drawn = drawn(sentences, keep, windows, stream, objective.objective, step=size)
+    for (words, _, candidates), own in zip(sentences_drawn, tags, strict=True):
+        for k, found in enumerate(candidates):
+            targets = words[windows.pads :][size * k : size * (k + 1)]
+            noise = [one for one in found[1:] if one[0] not in targets]
+            for chosen, times in ([(word, 1.0, 0.0) for word in targets], 1), (noise, len(targets)):
+                part, _ = learn_window(architecture, objective, (own, 0), chosen, rows, output, times * lr)
+                loss += times * part
+            count += len(targets) * len(own)
     return loss, count
 
 

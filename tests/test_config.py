@@ -94,10 +94,12 @@ def test_all_problems_are_reported_at_once():
         ("window = ", "not TOML"),
         ("[objective]\nnaem = 'hs'", "did you mean 'name'"),
         ("window = 'x'", "whole number"),
+        ("windw = 3\nwindow = 'x'\nepochs = 0", "did you mean 'window'.*window: expected.*epochs: expected"),
+        ("alpha = 0.1\nmin_alpha = 0.2", "min_alpha: 0.2 is more than alpha, 0.1"),
     ],
 )
 def test_invalid_settings_files_are_refused(tmp_path, text, message):
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=rf"settings\.toml: .*{message}"):
         resolve({}, {}, toml(tmp_path, text))
 
 
@@ -118,7 +120,7 @@ def test_a_key_of_hundreds_of_parts_is_refused_before_it_is_parsed(tmp_path):
 def test_many_unknown_settings_give_a_short_message(tmp_path):
     names = [f"windo{number}" for number in range(50_000)]
     for refuse in (
-        lambda: read_toml(toml(tmp_path, "\n".join(f"{name} = 1" for name in names))),
+        lambda: resolve({}, {}, toml(tmp_path, "\n".join(f"{name} = 1" for name in names))),
         lambda: validated(dict.fromkeys(names, 1)),
         lambda: validated({"x" * 100_000: 1}),
     ):

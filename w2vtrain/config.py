@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from w2vtrain.errors import ConfigError, label, shown, spelled
@@ -223,7 +224,7 @@ def resolve(
             options = {}  # they belong to the objective that is replaced
         options |= layer.pop("options", {})
         values |= layer
-    places = {name: f"{source}: " for name, source in origins.items() if source == str(config)}
+    places = {name: f"{source}: " for name, source in origins.items() if source not in ("default", "command line")}
     return validated({**values, "options": options}, places), origins
 
 
@@ -243,8 +244,8 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
 def read_toml(path: str | Path) -> dict[str, Any]:
     """Return the settings in a TOML file. `[objective]` may be a table with a name and a table of options.
 
-    Raise ConfigError if the file is not TOML, is too large or has unknown settings, and InputMissing if it cannot be
-    read.
+    Raise ConfigError if the file is not TOML or is too large, and InputMissing if it cannot be read. The names and
+    values of settings are checked with those of other sources.
     """
     from w2vtrain.system.reading import read_small  # not needed for --help
 
@@ -266,8 +267,6 @@ def read_toml(path: str | Path) -> dict[str, Any]:
             data["objective"] = objective["name"]
         else:
             del data["objective"]
-    if unknown := [name for name in data if name not in NAMES]:
-        raise ConfigError(f"{path}: {_unknown(unknown, NAMES)}")
     return {**data, "options": _table(path, data)}
 
 
@@ -324,7 +323,7 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
     return values, spelled, problems
 
 
-def validated(values: Mapping[str, Any], places: Mapping[str, str] | None = None) -> Settings:
+def validated(values: Mapping[str, Any], places: Mapping[str, str] = MappingProxyType({})) -> Settings:
     """Return settings with every value converted and checked; ConfigError names all problems.
 
     places: what to write before the message about a setting.
@@ -332,39 +331,42 @@ def validated(values: Mapping[str, Any], places: Mapping[str, str] | None = None
     values, _, problems = canonical(values)
     good: dict[str, Any] = {}
     if unknown := [name for name in values if name not in ROWS]:
-        problems.insert(0, _unknown(unknown, NAMES))
+        problems.insert(0, places.get(unknown[0], "") + _unknown(unknown, NAMES))
     for name, value in values.items():
         try:
             if name in ROWS:
                 is_unset = value is None and FIELDS[name].default is None
                 good[name] = None if is_unset else ROWS[name].parser.parse(value)
         except ValueError as error:
-            problems.append(f"{(places or {}).get(name, '')}{label(name)}: {error}, got {shown(value)}")
+            problems.append(f"{places.get(name, '')}{label(name)}: {error}, got {shown(value)}")
     settings = Settings(**good)
-    if problems := [*problems, *broken_rules(settings)]:
+    if problems := [*problems, *broken_rules(settings, places)]:
         raise ConfigError("; ".join(problems))
     return settings
 
 
-def broken_rules(settings: Settings) -> list[str]:
-    """Return a message for each broken rule between settings. The single values must have been checked already."""
+def broken_rules(settings: Settings, places: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return a message for each broken rule between settings. The single values must have been checked already.
+
+    places: what to write before the message about a setting.
+    """
     alpha, low = settings.alpha, settings.min_alpha
     rules = (
-        (settings.minn > settings.maxn, f"{label('minn')}: {settings.minn} is more than maxn, {settings.maxn}"),
-        (alpha == 0, "alpha: 0 would learn nothing"),
-        (settings.seconds == 0, "seconds: 0 would learn nothing"),
-        (0 < settings.sample < 1e-12, f"sample: {settings.sample:g} would keep no words; 0 keeps all"),
+        ("minn", settings.minn > settings.maxn, f"{settings.minn} is more than maxn, {settings.maxn}"),
+        ("alpha", alpha == 0, "0 would learn nothing"),
+        ("seconds", settings.seconds == 0, "0 would learn nothing"),
+        ("sample", 0 < settings.sample < 1e-12, f"{settings.sample:g} would keep no words; 0 keeps all"),
         (
-            settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
-            f"{label('shrink_windows')}: draws window sizes from 1 to {spelled('window')}, but"
-            f" {spelled('window', WHOLE_SENTENCE)} has no size; leave it out",
+            "shrink_windows", settings.window == WHOLE_SENTENCE and settings.shrink_windows is True,
+            f"draws window sizes from 1 to {spelled('window')}, but {spelled('window', WHOLE_SENTENCE)} has no size;"
+            " leave it out",
         ),
         (
-            alpha is not None and low is not None and low > alpha,
-            f"{label('min_alpha')}: {low} is more than alpha, {alpha}",
+            "min_alpha", alpha is not None and low is not None and low > alpha,
+            f"{low} is more than alpha, {alpha}",
         ),
-    )
-    return [message for is_broken, message in rules if is_broken]
+    )  # fmt: skip
+    return [f"{places.get(name, '')}{label(name)}: {message}" for name, is_broken, message in rules if is_broken]
 
 
 def check_patience(settings: Settings, heldout: bool) -> None:

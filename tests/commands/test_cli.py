@@ -618,6 +618,18 @@ def test_bad_settings_exit_with_78(fails, corpus, tmp_path):
     config = tmp_path / "config.toml"
     config.write_text("epocs = 3")
     assert "did you mean 'epochs'" in fails(78, "fit", corpus, "-o", output, "--config", config)
+    for text, part in (
+        ("[options]\nnegative = -3", "option negative of objective neg: -3"),
+        ("[options]\nfoo = 3", "it has: negative, ns_exponent"),
+        ('objective = "nosuch"', "choose one of"),
+        ('architecture = "nosuch"', "choose one of"),
+    ):
+        config.write_text(text)
+        for command in (["fit", corpus, "-o", output], ["compare", corpus, "-o", tmp_path / "c", "--heldout", corpus]):
+            if command[0] == "fit" or "objective = " not in text:  # compare has --objectives
+                said = fails(78, *command, "--config", config)
+                assert f"{config}: " in said
+                assert part in said
     assert "min-count" in fails(78, "vocab", corpus, "--min-count", "0")
 
 
@@ -758,11 +770,21 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(trained):
     words.wait(300)
 
 
-@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
-def test_dev_stdout_may_be_a_pipe(trained):
-    words = ["convert", trained / "vectors.txt", "-o", "/dev/stdout", "--format", "text"]
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc/self/fd")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_may_have_the_name_of_a_file_and_gets_none_beside_it(trained, corpus, tmp_path, name):
+    words = ["convert", trained / "vectors.txt", "-o", name]
     run = subprocess.run([*COMMAND, *words], capture_output=True, check=False)
     assert (run.returncode, run.stdout) == (0, (trained / "vectors.txt").read_bytes())
+    run = subprocess.run([*COMMAND, *words, "--format", "npy"], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert f"{name}: npy writes more than one file, which a stream cannot hold" in run.stderr
+    with (tmp_path / "vectors.txt").open("wb") as file:
+        words = ["fit", corpus, "-o", name, "--force", "-q", *SMALL]
+        assert subprocess.run([*COMMAND, *words], stdout=file, check=False).returncode == 0
+    assert len(read_vectors(tmp_path / "vectors.txt").words) > 1
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors.txt"]
+    assert not list(Path(name).parent.glob("*.json"))
 
 
 # help
@@ -848,7 +870,7 @@ def test_every_entry_point_prints_the_same_help():
 
 
 def test_a_message_is_one_line_of_bounded_length():
-    assert one_line("what,\nwhere") == "what, where"
+    assert one_line("a\r\nb\u2028\x1b\t") == "a\\x0d\\x0ab\\u2028\\x1b\t"
     assert len(one_line("x" * 100_000)) < 2100
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,6 +164,25 @@ def test_a_run_resumes_only_with_the_model_that_it_began_with(folder, w2vtrain_h
     assert code == 65
     assert "first.model, which the run started from, changed since the run began; restore it, or use" in said
     assert w2vtrain_here([*words, "--allow-changed"], folder)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"window": 0}, "window: expected a whole number"),
+        ({"options": {"negative": -3}}, "option negative of objective neg: -3 is not"),
+        ({"architecture": "nosuch"}, "architecture 'nosuch': choose one of"),
+    ],
+)
+def test_invalid_settings_of_a_model_are_reported_with_its_name(folder, w2vtrain_here, settings, message):
+    model = load_model(folder / "first.model")
+    save_model(folder / "bad.model", replace(model, settings=model.settings | settings))
+    fit = ["fit", "second.txt", "-o", "x.vec", "--init-from", "bad.model", "--print-config"]
+    for command in (["perplexity", "bad.model", "second.txt"], fit):
+        code, _, said = w2vtrain_here(command, folder)
+        assert (code, len(said.splitlines())) == (65, 1)
+        assert "bad.model: its settings: " in said
+        assert message in said
 
 
 def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):

@@ -33,6 +33,11 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["-t", "1e-4"], "use --sample"),
         (["--binary", "1"], "--format binary"),
         (["--cbow-mean", "0"], "cbow-sum"),
+        (["-e", "3"], "write --encoding-errors or --epochs or --export"),
+        (["--grow"], "write --grow-vocabulary"),
+        (["-vector", "9"], "write --vector-size"),
+        (["--mincount", "3"], "write --min-count"),
+        (["--window-size", "3"], "use --window"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )

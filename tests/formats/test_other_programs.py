@@ -1,6 +1,9 @@
 """Vectors are taken along: the programs that read each format find our words and values, and we read their arrays."""
 
+import io
 import json
+import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from w2vtrain import errors, read_vectors, write_vectors
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.precision import mean_cosine
+from w2vtrain.formats.vector_formats import arrays
 from w2vtrain.leaves.export.spacy import hash64
 
 WORDS = ["the", "königlich", "of", "</s>", "x"]
@@ -112,7 +116,7 @@ def test_counts_of_tables_may_be_floats_and_all_or_none_are_null(tmp_path):
 
 @quiet
 @pytest.mark.parametrize("name", ["v.parquet", "v.arrow"])
-def test_tables_have_typed_columns_and_known_counts(tmp_path, name):
+def test_tables_have_typed_columns_and_known_counts(tmp_path, monkeypatch, name):
     pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet
 
@@ -122,6 +126,7 @@ def test_tables_have_typed_columns_and_known_counts(tmp_path, name):
         "string", "int64", "fixed_size_list<element: halffloat not null>[6]",
     ]  # fmt: skip
     assert table["word"].to_pylist() == WORDS
+    monkeypatch.delattr("pyarrow.compute", raising=False)  # as in a process that has not imported it
     found = read_vectors(tmp_path / name, limit=3)
     assert (found.words, found.counts.tolist()) == (WORDS[:3], [9, 5, 4])
     write_vectors(tmp_path / name, WORDS, MATRIX, force=True)
@@ -146,6 +151,28 @@ def test_repair_leaves_out_the_rows_of_a_table_that_have_a_null(tmp_path, size):
             "row 1: a value is not a finite number: left out", "row 3: a value is not a finite number: left out",
             "row 4: the word is empty: left out",
         ]  # fmt: skip
+
+
+@quiet
+@pytest.mark.parametrize("name", ["v.parquet", "v.arrow"])
+def test_repair_leaves_out_the_rows_of_a_table_that_are_too_long_or_too_short(tmp_path, w2vtrain_here, name):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    vectors = pa.array([[1], [1, 2], [], [3, 4], [5, 6, 7], [8, 9], [8, 8]], pa.list_(pa.float32()))
+    table = pa.table({"word": list("abcdefg"), "vector": vectors, "count": range(7)})
+    (parquet.write_table if name == "v.parquet" else feather.write_feather)(table, tmp_path / name)
+    code, _, said = w2vtrain_here(["convert", name, "-o", "v.txt"], tmp_path)
+    assert code == 65
+    assert f"{name}, row 1: a vector of 1 values, expected 2; `w2vtrain convert --repair` writes a clean copy" in said
+    code, _, said = w2vtrain_here(["convert", name, "-o", "v.txt", "--repair"], tmp_path)
+    assert said.splitlines() == [
+        f"{name}, row 1: a vector of 1 values, expected 2: left out",
+        f"{name}, row 3: a vector of 0 values, expected 2: left out",
+        f"{name}, row 5: a vector of 3 values, expected 2: left out",
+        "v.txt: 4 vectors of 2 dimensions, 3 rows left out",
+    ]
+    assert read_vectors(tmp_path / "v.txt").words == list("bdfg")
 
 
 @quiet
@@ -375,6 +402,45 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
     ):  # fmt: skip
         with pytest.raises(errors.DataError, match=message):
             read_vectors(tmp_path / name)
+
+
+@pytest.mark.parametrize("damage", ["cut", "short member", "lzma"])
+def test_a_damaged_archive_is_one_line_with_the_code_of_invalid_data(tmp_path, w2vtrain_here, damage):
+    def member(array):
+        np.save(file := io.BytesIO(), array)
+        return file.getvalue()
+
+    method = zipfile.ZIP_LZMA if damage == "lzma" else zipfile.ZIP_STORED
+    with zipfile.ZipFile(tmp_path / "v.npz", "w", method) as packed:
+        packed.writestr("words.npy", member(np.frombuffer(b"a\nb", np.uint8)))
+        packed.writestr("vectors.npy", member(np.random.default_rng(1).normal(size=(2, 500))))
+        if damage == "short member":  # the directory promises what the header does, which is more than there is
+            info, values = packed.getinfo("vectors.npy"), member(np.ones((2, 5000)))
+            packed.fp.seek(info.header_offset + len(info.FileHeader()))
+            packed.fp.write(values[:2000])
+            info.file_size = info.compress_size = len(values)
+    data = bytearray((tmp_path / "v.npz").read_bytes())
+    if damage == "lzma":
+        data[2000] ^= 255
+    (tmp_path / "v.npz").write_bytes(data[:-50] if damage == "cut" else data)
+    code, _, said = w2vtrain_here(["convert", "v.npz", "-o", "v.txt"], tmp_path)
+    assert (code, said.count("\n")) == (65, 1)
+    assert said.endswith(": it is cut off\n" if damage == "short member" else "): is the copy incomplete?\n")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_that_is_truncated_while_it_is_read_is_cut_off(tmp_path, monkeypatch, order):
+    np.save(tmp_path / "v.npy", np.ones((100_000, 2), np.float32, order=order))  # more than is buffered
+    lines = arrays._lines
+
+    def truncating(path, beside, most):
+        os.truncate(path, 1000)
+        return lines(path, beside, most)
+
+    (tmp_path / "v.words.txt").write_text("".join(f"w{i}\n" for i in range(100_000)))
+    monkeypatch.setattr(arrays, "_lines", truncating)
+    with pytest.raises(errors.TruncatedFile, match=r"v\.npy: the file ends inside .*: it is cut off"):
+        read_vectors(tmp_path / "v.npy")
 
 
 def test_words_of_every_type_of_strings_are_read(tmp_path):

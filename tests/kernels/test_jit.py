@@ -1,5 +1,6 @@
 """Properties of compiled code that engines rely on: no reference counting, vector code, a cache that is never stale."""
 
+import errno
 import os
 import re
 import shutil
@@ -180,6 +181,25 @@ def test_kernels_run_without_a_cache_if_no_folder_is_writable(monkeypatch):
         assert one() == 1
     finally:
         jit.cache_folder.cache_clear()
+
+
+@pytest.mark.parametrize("call", ["mkstemp", "replace"])
+def test_a_kernel_runs_if_its_machine_code_cannot_be_stored(tmp_path, monkeypatch, caplog, call):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(jit.tempfile if call == "mkstemp" else Path, call, fail)
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
+
+    @jit.kernel()
+    def one(number):
+        return number + 1
+
+    assert (one(1), one(2.5)) == (2, 3.5)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path}: ignoring this cache of compiled code: {os.strerror(errno.ENOSPC)}"
+    ]
+    assert not list(tmp_path.iterdir())
 
 
 def said_by(cache, *words):

@@ -117,10 +117,10 @@ def test_a_model_without_the_log_z_of_its_options_is_refused(tmp_path):
     log_z = model.arrays["log_z"]
     for arrays in ({}, {"log_z": log_z[:63]}, {"log_z": log_z.astype(np.float64)}, {"log_z": log_z[None]}):
         rest = {name: array for name, array in model.arrays.items() if name != "log_z"}
-        with pytest.raises(DataError, match="the model's arrays do not match"):
+        with pytest.raises(DataError, match="its arrays do not match"):
             model_predictor(replace(model, arrays={**rest, **arrays}))
     plain = {**model.settings, "options": {**model.settings["options"], "z_table": 0}}
-    with pytest.raises(DataError, match="the model's arrays do not match"):
+    with pytest.raises(DataError, match="its arrays do not match"):
         model_predictor(replace(model, settings=plain))
 
 

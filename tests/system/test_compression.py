@@ -172,6 +172,13 @@ def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind
             assert len(told) == 1
 
 
+@pytest.mark.parametrize("data", [frame(b"a b\n", 32), stream(b"a b\n", 1 << 32)], ids=["zstd", "xz"])
+def test_a_window_of_4_gib_is_refused_with_what_to_do(tmp_path, data):
+    for read in READERS.values():
+        with pytest.raises(DataError, match=r"file: the (xz|zstd) data need more than 2 GiB of memory.*: decompress"):
+            read(put(tmp_path, data))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_is_repeated_before_damage_is_found(tmp_path, kind):
     """The end of a short file is damaged, and much of its text has been returned before it is read."""

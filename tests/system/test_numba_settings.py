@@ -1,5 +1,6 @@
 """Files of the working folder that change a process by being there: the settings of Numba, and modules of Python."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,14 @@ def test_child_processes_read_neither_settings_nor_modules_in_the_working_folder
     command = [sys.executable, "-P", "-m", "w2vtrain", "warmup", "--objective", "neg", "--objective", "hs"]
     assert len(in_folder(command, folder).splitlines()) == 3
     assert (folder / "mine").read_text() == "data"
+
+
+def test_a_variable_that_turns_the_compiler_off_is_reported(tmp_path):
+    (tmp_path / "text").write_text("a b c d\n" * 99)
+    command, environment = [sys.executable, "-m", "w2vtrain", *FIT], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert (done.returncode, len(done.stderr.splitlines())) == (78, 1)
+    assert "NUMBA_DISABLE_JIT: w2vtrain needs Numba's compiler: unset" in done.stderr
 
 
 @pytest.mark.parametrize("order", ["first", "last"])

@@ -112,6 +112,7 @@ def test_error_messages_usage_errors_and_tracebacks_are_escaped():
         assert "\\x1b" in shown
         assert piped(*arguments, code=code)[1].splitlines()[-1].startswith(b"w2vtrain: error: ")
     assert b"\\x1b]0;title" in piped("info", EVIL[0], code=66)[1], "a log is read on a terminal later"
+    assert b"error: two\\x0alines cannot be opened" in piped("info", "two\nlines", code=66)[1]
 
 
 @linux
@@ -297,4 +298,4 @@ def test_a_logged_warning_is_printed_on_one_line(monkeypatch, capsys):
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert end.value.code == 0
-        assert capsys.readouterr() == ("", "w2vtrain: warning: two lines of text\n")
+        assert capsys.readouterr() == ("", "w2vtrain: warning: two\\x0alines of text\n")

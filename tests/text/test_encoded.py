@@ -16,10 +16,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from w2vtrain.errors import DataError, OutputError, WriteError
+from w2vtrain.errors import DataError, OutputError, WriteError, shell_spelling
 from w2vtrain.text import counting, encoded, text_files, word_table
 from w2vtrain.text.counting import CorpusStats
-from w2vtrain.text.encoded import EncodedCorpus, count, encode, read
+from w2vtrain.text.encoded import EncodedCorpus, count, encode, naming, read
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -259,6 +259,14 @@ def test_a_full_disk_raises_a_write_error(tmp_path, limit):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("folder", "way"), [(Path(tempfile.gettempdir()), "the environment variable TMPDIR"), (Path("x"), "--cache-dir")]
+)
+def test_a_full_disk_is_answered_with_what_changes_the_folder(folder, way):
+    with shell_spelling(), pytest.raises(WriteError, match=f"^{folder}: full; use {way} to"), naming(folder):
+        raise WriteError("full")
 
 
 def test_a_missing_folder_raises_an_output_error(tmp_path):

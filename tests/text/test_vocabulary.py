@@ -157,11 +157,16 @@ def test_the_longest_words_of_a_corpus_can_be_saved_and_loaded(tmp_path):
     assert pairs(Vocabulary.load(tmp_path / "v")) == pairs(vocabulary)
 
 
+def test_a_word_with_a_space_cannot_be_saved(tmp_path):
+    with pytest.raises(DataError, match=r"'new york' contains white space.*replace its spaces in the text, as in new_"):
+        Vocabulary(["new york", "b"], np.array([2, 1])).save(tmp_path / "v")
+
+
 def test_a_first_word_that_looks_like_compressed_data_is_read(tmp_path):
     (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
     assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]
 
 
-def test_an_empty_pipe_is_an_error_that_says_what_resuming_needs():
-    assert "piped in again" in str(no_tokens("standard input", 0, 0))
-    assert "piped" not in str(no_tokens("corpus.txt", 0, 0))
+def test_an_empty_pipe_is_an_error_that_says_what_to_do():
+    assert "pipe the text into the command" in str(no_tokens("standard input", 0, 0))
+    assert "pipe" not in str(no_tokens("corpus.txt", 0, 0))

@@ -444,6 +444,14 @@ def test_fields_of_the_wrong_type_are_refused_with_a_one_line_error(w2vtrain, st
         assert code == 0 or len([line for line in said.splitlines() if "error" in line]) == 1
 
 
+@pytest.mark.parametrize("settings", [{"options": {"negative": -3}}, {"objective": "nosuch"}, {"window": 0}])
+def test_invalid_settings_are_reported_with_the_folder(w2vtrain, stopped, settings):
+    rewrite(stopped, settings=settings)
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert code == 65
+    assert f"v.bin.run: its {CONFIG} is damaged: " in said
+
+
 @pytest.mark.skipif(os.name != "posix", reason="this system has no umask")
 def test_a_run_can_be_resumed_with_any_umask(w2vtrain, stopped):
     before = os.umask(0)

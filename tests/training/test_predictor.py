@@ -260,7 +260,7 @@ def test_model_predictor_follows_the_models_settings():
     ],
 )
 def test_model_that_does_not_fit_its_settings_is_refused(changes):
-    with pytest.raises(DataError, match="the model's"):
+    with pytest.raises(DataError, match="the model: its "):
         model_predictor(language_model(**changes))
 
 
@@ -277,7 +277,7 @@ def test_options_of_a_model_pass_the_same_checks_as_settings(name):
             objectives.check_options(effective(asked), files=False)
         with pytest.raises(DataError) as refused:
             model_predictor(language_model(settings={"objective": name, "options": {option: value}}))
-        assert str(refused.value) == f"the model's settings: {caught.value}"
+        assert str(refused.value) == f"the model: its settings: {caught.value}"
 
 
 def test_options_missing_from_a_model_have_their_defaults():
@@ -288,7 +288,7 @@ def test_options_missing_from_a_model_have_their_defaults():
 
 
 def test_model_without_the_sentence_end_word_is_refused():
-    with pytest.raises(DataError, match="the model's settings: sentence_end: </s> is not among the model's words"):
+    with pytest.raises(DataError, match="the model: its settings: sentence_end: </s> is not among the model's words"):
         model_predictor(language_model(words=["a", "c", "b"]))
 
 

@@ -178,6 +178,14 @@ def test_text_with_separate_words_gets_no_warning(text):
     assert suspicions(text.encode()) == []
 
 
+@pytest.mark.parametrize("text", [CHINESE, CHINESE * 9, THAI * 3])
+def test_text_without_spaces_is_to_be_segmented_before_other_advice(text, tmp_path, w2vtrain_here):
+    (tmp_path / "t.txt").write_text(text, encoding="utf-8")
+    for words in (["vocab", "t.txt", "--min-count", "20"], ["fit", "t.txt", "-o", "v.txt", "--min-count", "20"]):
+        code, _, said = w2vtrain_here(words, tmp_path)
+        assert (code, "segment it first" in said, "--min-count" in said) == (65, True, False)
+
+
 def test_the_demo_corpus_gets_no_warning():
     assert suspicions(WIKI.read_bytes()[:SAMPLE_BYTES]) == []
 

@@ -9,7 +9,8 @@ from w2vtrain.architectures.skipgram import SkipGram
 class PvDbow(SkipGram):
     """h = d_t, the input row of one tag t of the document; -dL/dd_t = -dL/dh.
 
-    Le & Mikolov 2014, "Distributed representations of sentences and documents".
+    Le & Mikolov 2014, "Distributed representations of sentences and documents". With negative sampling, four
+    consecutive words share their noise words.
     """
 
     __slots__ = ()

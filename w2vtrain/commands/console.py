@@ -237,9 +237,13 @@ class Console:
             place = f"after epoch {state.epoch}, with which time or patience ran out"
         self.say(f"resumed     from a checkpoint {place}")
 
-    def _scoring(self, done: int, total: int) -> None:
+    def stage(self, name: str, done: int, total: int) -> None:
+        """Report how much of a stage is done, such as "scoring"."""
         if not self.quiet and self.shown.due():
-            self._draw("scoring", "scoring", done, total, [], f"scoring {done / total:.0%}")
+            self._draw(name, name, done, total, [], f"{name} {done / total:.0%}")
+
+    def _scoring(self, done: int, total: int) -> None:
+        self.stage("scoring", done, total)
 
     def summary(self, model: Model, vectors: str, outputs: list[str], writing: float) -> None:
         """Report what was done, how long each phase took and where the results are. vectors: which were written."""

@@ -64,8 +64,9 @@ def convert(
     `fit --save-model` wrote. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
 
     --repair takes the last values of a line of text as the vector and joins what precedes them with "_"; invalid UTF-8
-    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, and rows with values that are not
-    finite numbers. It reports the first 10 invalid rows, by line or row, and counts the others.
+    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, rows with too few values (of tables,
+    also with too many), and rows with values that are not finite numbers. It reports the first 10 invalid rows, by line
+    or row, and counts the others.
     """
     with imports():
         from w2vtrain.formats.precision import mean_cosine

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from w2vtrain.commands.fit_request import FitRequest, is_stream, lock_path
+from w2vtrain.commands.fit_request import FitRequest, lock_path
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.base import Weights
 from w2vtrain.errors import OutputError
@@ -18,7 +18,7 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import DOCUMENTS, choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
-from w2vtrain.system.files import STDOUT, answering, check_writable, sweep, write_json
+from w2vtrain.system.files import STDOUT, answering, check_writable, is_stream, sweep, write_json
 from w2vtrain.system.locks import Lock
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit_outputs import results_bytes
-from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder, is_stream
+from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder
 from w2vtrain.commands.input_files import check_different, check_outside
 from w2vtrain.commands.options import Export
 from w2vtrain.config import Settings, option, resolve
@@ -26,14 +26,14 @@ from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, among
+from w2vtrain.system.files import STDOUT, among, is_stream
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Generator, Inputs, Sources
 from w2vtrain.training.one_process import Alone
-from w2vtrain.training.plan import Plan
+from w2vtrain.training.plan import Plan, check_origins
 from w2vtrain.training.run import Run
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     known = request.origins or origins  # a run folder has those of its command
     grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
     inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
-    objective_class(asked.objective)  # its error is raised alone, not by each of these checks
+    check_origins(asked, origins, str(request.init_from))  # its errors are raised alone, not by each of these checks
     _, planned, _ = check_all(
         partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
     )
@@ -177,6 +177,11 @@ def without_effect(settings: Settings) -> dict[str, str]:
         reasons["block"] = (
             f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
         )
+    if not architecture_class(settings.architecture).uses_words():
+        reasons |= {
+            name: f"{option(name)}: has no effect on {settings.architecture}, whose documents predict all their words"
+            for name in ("window", "shrink_windows", "context")
+        }
     if not settings.subwords:
         reasons |= {name: f"{name}: has no effect without --subwords" for name in Ngrams._fields}
     return reasons

@@ -36,7 +36,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.doors import corpora
 from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.parsers import MAX_SECONDS, MAX_WORDS, Real, Whole
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import is_stream
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Output
@@ -269,15 +269,6 @@ def encoding_folder(cache_dir: str | None, output: str) -> Path | None:
     if cache_dir:
         return Path(cache_dir)
     return None if is_stream(output) else Path(output).resolve().parent
-
-
-def is_stream(output: str) -> bool:
-    """Return whether an output is standard output, a pipe or a device, which can have no files beside it."""
-    path = Path(output)
-    try:
-        return output == STDOUT or (path.exists() and not path.is_file() and not path.is_dir())
-    except OSError:  # the name is too long, which `check_writable` reports
-        return False
 
 
 def lock_path(output: str) -> Path:

@@ -9,8 +9,9 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +20,11 @@ import click
 
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
-from w2vtrain.system.files import STDOUT, among
+from w2vtrain.system.compression import check_suffix
+from w2vtrain.system.files import STDOUT, among, check_writable
 
 if TYPE_CHECKING:
+    from w2vtrain.embeddings.model import Model
     from w2vtrain.formats.vectors import Vectors
 
 COPIED_BYTES = 1 << 20
@@ -101,6 +104,22 @@ def vectors_in(file: str) -> Vectors:
         return read_vectors(path)
 
 
+def model_in(file: str, named: Mapping[str, str | None]) -> Model:
+    """Return the model of a file, or of stdin for `-`, and let its code run if --objective or --architecture names it.
+
+    named: their values. Raise CodeNotAllowed for other code, and the errors of `load_model` and `with_vectors`.
+    """
+    with imports():
+        from w2vtrain.embeddings.model import load_model
+        from w2vtrain.user_code import Named, require
+    with with_vectors(file) as path:
+        permission, model = Named(**named), load_model(path)
+    permission.allow()
+    settings = permission.in_place_of(model.settings)
+    require(*(str(settings.get(kind)) for kind in ("objective", "architecture")))
+    return replace(model, settings=settings, name="standard input" if file == STDOUT else file)
+
+
 def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
     """Yield what `read` returns from standard input, until its end; InputMissing if it cannot be read."""
     try:
@@ -135,6 +154,15 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
         if file != STDOUT and would_read(source, file):
             place = "is inside" if os.path.isdir(source) else "matches"  # noqa: PTH112 - any length
             raise UsageError(f"{file}: {place} {source}, whose files are the corpus; choose another folder")
+
+
+def check_texts(outputs: Sequence[str], sources: Sequence[str], inputs: Sequence[str], force: bool) -> None:
+    """Raise UsageError or OutputError for an output that cannot be written, or not with its suffix's compression."""
+    check_different(outputs, inputs)
+    check_outside(outputs, sources)
+    for file in outputs:
+        check_suffix(file)
+        check_writable(file, force)
 
 
 def refuse_stdin_twice(*paths: str) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from w2vtrain.commands.console import Log
-from w2vtrain.commands.fit_request import FitRequest, is_stream
+from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.commands.shell import explained
 from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
-from w2vtrain.system.files import STDOUT, answering, atomic_write
+from w2vtrain.system.files import STDOUT, answering, atomic_write, is_stream
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.run import Run

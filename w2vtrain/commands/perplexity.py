@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.input_files import refuse_stdin_twice, with_vectors
+from w2vtrain.commands.input_files import model_in, refuse_stdin_twice
 from w2vtrain.commands.options import CODES, code_options, command, given, json_option, setting_options
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.config import resolve
@@ -31,19 +31,13 @@ def perplexity(
     """
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.embeddings.model import load_model
         from w2vtrain.training.perplexity import perplexity as score_text
         from w2vtrain.training.scoring_units import Watch
-        from w2vtrain.user_code import Named, require
     refuse_stdin_twice(model, *heldout)
     settings, _ = resolve(given(flags, ("threads", "phrases")))
-    with with_vectors(model) as path:
-        permission, loaded = Named(**flags), load_model(path)
+    loaded = model_in(model, flags)
     if column is not None:
         loaded = replace(loaded, settings={**loaded.settings, "column": column})
-    permission.allow()
-    loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
-    require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
     with closing(Console(quiet)) as console:
         threads, watch = threads_of(settings.threads)[0], Watch(console.events().scoring)
         score, _, coverage = score_text(loaded, heldout, threads, watch, settings.phrases, console.note_warning)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from w2vtrain.commands.fit_request import encoding_folder
-from w2vtrain.commands.input_files import check_different, check_outside
+from w2vtrain.commands.input_files import check_texts
 from w2vtrain.commands.options import (
     CODES,
     COUNTING,
@@ -22,8 +22,7 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.config import Settings, resolve
 from w2vtrain.parsers import Real, Whole
 from w2vtrain.system.amounts import duration
-from w2vtrain.system.compression import check_suffix, packed_write
-from w2vtrain.system.files import check_writable
+from w2vtrain.system.compression import packed_write
 from w2vtrain.system.machine import threads_of
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, COUNTING))
     text = corpus_of(corpus, settings)
-    _check([output], corpus, [file.path for file in text.files], force)
+    check_texts([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     vocabulary, stats = counted(text, settings, console)
     vocabulary.save(output, force)
@@ -56,15 +55,6 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
         f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"
     )
-
-
-def _check(outputs: list[str], corpus: tuple[str, ...], inputs: list[str], force: bool) -> None:
-    """Raise UsageError or OutputError for an output that cannot be written, or not with its suffix's compression."""
-    check_different(outputs, inputs)
-    check_outside(outputs, corpus)
-    for file in outputs:
-        check_suffix(file)
-        check_writable(file, force)
 
 
 def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vocabulary, CorpusStats]":
@@ -140,7 +130,7 @@ def phrases(
         raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
     scoring, text = Scoring(**how), corpus_of(corpus, settings)
     outputs = [file for file in (output, save_table) if file]
-    _check(outputs, corpus, [*(file.path for file in text.files), *filter(None, [settings.phrases])], force)
+    check_texts(outputs, corpus, [*(file.path for file in text.files), *filter(None, [settings.phrases])], force)
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
     folder = encoding_folder(cache_dir, outputs[0])
     with closing(console):

@@ -109,8 +109,8 @@ def asked_before(run: Path, config: "Config") -> FitRequest:
 
     File names are relative to the folder that the run was started in.
     """
-    from w2vtrain.architectures import architecture_class
     from w2vtrain.system.json_text import typed
+    from w2vtrain.training.plan import check_origins
     from w2vtrain.training.run_files import CONFIG, REMEDY
 
     damaged = f"{run}: its {CONFIG} is damaged"
@@ -118,7 +118,7 @@ def asked_before(run: Path, config: "Config") -> FitRequest:
         raise DataError(f"{run}: is part of a comparison: repeat the `compare` command, which continues it")
     try:
         settings = validated(config.settings)
-        architecture_class(settings.architecture)  # raises ConfigError if there is none
+        check_origins(settings, dict.fromkeys(FIELDS, "settings"))
         given = {**config.request, "flags": vars(settings), "config": None, "print_config": False}
     except CodeNotAllowed:
         raise

@@ -119,7 +119,7 @@ def explained(error: BaseException) -> tuple[int, str]:
         case click.ClickException():
             context = getattr(error, "ctx", None)
             hint = f"; see {context.command_path} --help" if context else ""
-            return error.exit_code, error.format_message().rstrip(".") + hint
+            return error.exit_code, " ".join(error.format_message().splitlines()).rstrip(".") + hint
         case KeyboardInterrupt():
             return outcome(error)
         case click.exceptions.Abort():
@@ -135,4 +135,5 @@ def explained(error: BaseException) -> tuple[int, str]:
             return 71, f"operating system error: {error}"
         case RuntimeError() if "start new thread" in str(error):
             return 71, f"operating system error: {error}; try fewer --threads"
-    return 70, f"internal error: {type(error).__name__}: {error}; run again with --debug for a traceback"
+    why = " ".join(str(error).splitlines())
+    return 70, f"internal error: {type(error).__name__}: {why}; run again with --debug for a traceback"

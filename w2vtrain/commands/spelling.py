@@ -26,7 +26,19 @@ def answer(name: str, known: set[str]) -> str | None:
     ours = f"--{bare.replace('_', '-')}"
     if len(bare) > 1 and ours in known and name != ours:
         return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
-    return hint_for(bare) if "--min-count" in known and ours not in known else None
+    if ours in known:
+        return None
+    if "--min-count" in known and (hint := hint_for(bare)):
+        return hint
+    if not name.startswith("--") and name[:2] in known:  # the value of a short option follows it
+        return None
+    longer = sorted(option for option in known if _letters(option).startswith(_letters(ours)))
+    return f"write {' or '.join(longer)}" if longer else None
+
+
+def _letters(option: str) -> str:
+    """Return the name of an option as those who do not remember its spelling write it."""
+    return option.replace("-", "").lower() if option.startswith("--") else ""
 
 
 def missing_output(last: str, ctx: click.Context | None = None) -> click.UsageError:

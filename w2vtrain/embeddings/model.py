@@ -49,6 +49,8 @@ class Model(ModelParts):
     record : dict
         Facts about the run: versions, corpus, loss of each epoch, scores. JSON has no NaN: a NaN in `settings` or
         `record` is None after saving and loading.
+    name : str
+        The name in messages: that of the file that the model was read from.
 
     wv : KeyedVectors
         The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors.
@@ -103,11 +105,11 @@ class Model(ModelParts):
         """The tags of documents and their vectors (T, d). Raise DataError if the model has none, or is damaged."""
         rows, letters = self.arrays.get(DOCUMENTS), self.arrays.get(DOCUMENT_TAGS)
         if rows is None or letters is None:
-            raise DataError("the model has no vectors of documents: train it with --documents or w2vtrain.Documents")
-        tags = decode_words(letters.tobytes(), "the model's tags of documents")
+            raise DataError(f"{self.name} has no vectors of documents: train it with --documents or w2vtrain.Documents")
+        tags = decode_words(letters.tobytes(), f"{self.name}: tags of documents")
         if rows.shape != (len(tags), self.input.shape[1]) or rows.dtype != np.float32:
             raise DataError(
-                f"the model is damaged: it has {len(tags):,} tags and documents of shape {rows.shape}, {rows.dtype}"
+                f"{self.name} is damaged: it has {len(tags):,} tags and documents of shape {rows.shape}, {rows.dtype}"
             )
         return tags, rows
 

@@ -12,7 +12,7 @@ import numpy as np
 from w2vtrain.engines.base import Array, Engine, Role
 from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.row_cache import TARGETS_PER_CACHE, RowCache, make_row_cache
-from w2vtrain.engines.window_kernel import PLANNED_WORDS, Matrices, train_chunks, words_at_once
+from w2vtrain.engines.window_kernel import PLANNED_WORDS, TARGETS_AT_ONCE, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.formats.subwords import Subwords
 from w2vtrain.kernels.rows import (
@@ -87,7 +87,7 @@ def make_scratch(
     input_rows, output_rows = len(w_in) - threads * len(hot.inputs), len(w_out) - threads * (len(hot.outputs) + 1)
     hot_inputs, inputs = replicate(w_in, input_rows, hot.inputs, thread, threads)
     hot_outputs, outputs = replicate(w_out, output_rows, hot.outputs, thread, threads)
-    width, contexts = extent.candidates + ROW, 2 * extent.window + extent.tags + ROW
+    width, contexts = extent.candidates + TARGETS_AT_ONCE + ROW, 2 * extent.window + extent.tags + ROW
     context = apart_zeros((contexts,), np.int32)
     # The words of these targets, and of a window before and after them.
     slots = TARGETS_PER_CACHE + 2 * (extent.window + 1) + 1

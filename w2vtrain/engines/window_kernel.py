@@ -47,6 +47,10 @@ WORDS_AT_ONCE = 20
 similar rows if words are repeated, updates from old values overshoot: on sentences of 800 words, training diverged at
 the default rate."""
 
+TARGETS_AT_ONCE = 4
+"""Consecutive words of a document that share noise words, so that pv-dbow trains 1.8 times as fast. A classifier of
+reviews is then as accurate as with 1, within the standard error; with 8, it is less accurate."""
+
 DECAY_STRIPES = 16
 """Each chunk decays every 16th row, 16 times as much: over 16 chunks, the same effect at 1/16 of the memory traffic."""
 
@@ -236,9 +240,24 @@ def train_chunks(
     return loss, examples
 
 
-@inline
 def train_sentence(architecture, objective, matrices, length, windows, document, lr, scratch):
-    """Train on every window of the sentence in scratch. Return (summed loss, number of examples)."""
+    """Train on the sentence in scratch. Return (summed loss, number of examples)."""
+    train = _trainer_of_sentences(architecture, objective)
+    return train(architecture, objective, matrices, length, windows, document, lr, scratch)
+
+
+@overload(train_sentence, jit_options=FORCED)
+def _train_sentence(architecture, objective, matrices, length, windows, document, lr, scratch):
+    return _trainer_of_sentences(architecture.instance_class, objective.instance_class)
+
+
+def _trainer_of_sentences(architecture, objective):
+    return train_groups if not architecture.uses_words() and objective.shares_noise() else train_windows
+
+
+@inline
+def train_windows(architecture, objective, matrices, length, windows, document, lr, scratch):
+    """Train on every window of a sentence."""
     sentence, context = scratch.sentence, scratch.context
     loss, examples, hot = 0.0, 0, scratch.hot_inputs
     trained = Matrices(scratch.trained, matrices.output)
@@ -256,6 +275,64 @@ def train_sentence(architecture, objective, matrices, length, windows, document,
             loss += train_window(architecture, objective, trained, Window(context, n, left), candidates, lr, scratch)
             examples += examples_of(architecture, n)
     return loss, examples
+
+
+@inline
+def train_groups(architecture, objective, matrices, length, windows, document, lr, scratch):
+    """Train the tags of a document on the words of a sentence, TARGETS_AT_ONCE at a time, which share noise words.
+
+    Each noise word then counts once for each of these targets.
+    """
+    loss, n = 0.0, append_tags(windows, document, scratch.context, int64(0))
+    locate(scratch.cache, scratch.hot_inputs, scratch.context, n, scratch.places)
+    window, rows = Window(scratch.context, n, int64(0)), Window(scratch.places, n, int64(0))
+    lr = float32(lr * architecture.rate_scale(n))
+    k, m_next = 0, next_group(objective, matrices.output, scratch, 0, length, windows.pads)
+    for first in range(windows.pads, length, TARGETS_AT_ONCE):
+        size, m, last = min(TARGETS_AT_ONCE, length - first), m_next, k
+        k = 1 - last
+        m_next = next_group(objective, matrices.output, scratch, k, length, first + TARGETS_AT_ONCE)
+        words, labels, shifts = scratch.rows[last], scratch.labels[last], scratch.shifts[last]
+        targets, noise = Candidates(words, labels, shifts, size), Candidates(words[size:], labels[size:], shifts, m)
+        for example in range(n):
+            own = window_of_example(architecture, window, example)
+            architecture.forward(matrices.input, rows, example, scratch.hidden)
+            loss += train_candidates(objective, matrices.output, own, targets, lr, scratch, scratch.hidden)
+            architecture.backward(matrices.input, rows, example, scratch.gradient, float32(1))
+            if m > 0:
+                rate = lr * float32(size)
+                loss += size * train_candidates(objective, matrices.output, own, noise, rate, scratch, scratch.hidden)
+                architecture.backward(matrices.input, rows, example, scratch.gradient, float32(1))
+    return loss, n * max(int64(0), length - windows.pads)
+
+
+@inline
+def next_group(objective, w_out, scratch, k, length, first):
+    """Write the targets from position `first` on, then the noise words of the first, and prefetch the rows of both.
+
+    Noise words that are one of the targets are left out. Return the number of the others, 0 past the sentence's end.
+    """
+    size = min(TARGETS_AT_ONCE, length - first)
+    if size <= 0:
+        return int64(0)
+    sentence, rows, labels = scratch.sentence, scratch.rows[k], scratch.labels[k]
+    own = size - 1  # where the first target is written, and then the last one
+    m = own + objective.candidates(sentence, first, scratch.rng, rows[own:], labels[own:], scratch.shifts[k])
+    _, far = objective.prefetched(rows[own:], m - own)
+    for j in range(size):
+        rows[j], labels[j] = sentence[first + j], float32(1)
+        prefetch(w_out, replica_of(scratch.hot_outputs, rows[j]))
+    end = size
+    for j in range(size, m):
+        is_target = False
+        for i in range(size):
+            is_target |= rows[i] == rows[j]
+        if not is_target:
+            rows[end] = rows[j]
+            if j - own < far:
+                prefetch(w_out, replica_of(scratch.hot_outputs, rows[j]))
+            end += 1
+    return int64(end - size)
 
 
 @inline

@@ -264,7 +264,8 @@ def read_parts(path: str | Path) -> ModelParts:
     # fastText's probability of a turn is that of code 1, ours of code 0.
     output = -model.output[:-1] if model.arguments.loss == HS else model.output
     record = {"vectors": "in", NAME: model.arguments._asdict()}
-    return ModelParts(model.words, model.counts, model.vectors(), output, arrays, model.settings(), record)
+    matrices = model.vectors(), output
+    return ModelParts(model.words, model.counts, *matrices, arrays, model.settings(), record, str(path))
 
 
 def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim: Claim | None = None) -> None:

@@ -56,15 +56,17 @@ class ModelParts:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+    name: str = "the model"
 
-    def _exported(self, export: str = "auto", where: str | Path = "model") -> NDArray[np.float32] | LazyRows:
+    def _exported(self, export: str = "auto") -> NDArray[np.float32] | LazyRows:
         """Return the vectors of words that an --export names, without a copy. The errors are those of `exported`."""
-        return exported(self.input, self.output, *choose_vectors(self.record, export), where)
+        return exported(self.input, self.output, *choose_vectors(self.record, export), self.name)
 
-    def _ngrams(self, export: str = "auto", where: str | Path = "the model") -> NgramVectors | None:
+    def _ngrams(self, export: str = "auto") -> NgramVectors | None:
         """Return the vectors of n-grams, unless `_exported` returns others than those that n-grams compose."""
         given = choose_vectors(self.record, export)[0]
-        return ngram_vectors(self.settings, self.arrays, *self.input.shape, where=where) if given == "in" else None
+        is_composed = given == "in"
+        return ngram_vectors(self.settings, self.arrays, *self.input.shape, where=self.name) if is_composed else None
 
 
 def read_model(path: str | Path, vectors_only: bool = False) -> ModelParts:
@@ -81,7 +83,7 @@ def read_model(path: str | Path, vectors_only: bool = False) -> ModelParts:
         has_output = not vectors_only or choose_vectors(record)[0] != "in"
         output = box.array("output", "F32", 2) if has_output else rows[:0]
         arrays = {name: box.array(name) for name in box.names if name in wanted}
-    model = ModelParts(words, counts, rows, output, arrays, settings, record)
+    model = ModelParts(words, counts, rows, output, arrays, settings, record, str(path))
     try:
         check_parts(model, path)
     except DataError as error:
@@ -273,7 +275,7 @@ def _sniff_keys(head: bytes, whole: bool) -> Promise | None:
 def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the words and counts of a model, and the vectors that its record names."""
     model = read_model(path, vectors_only=True)
-    vectors = model._exported(where=path)[:limit]
+    vectors = model._exported()[:limit]
     if (bad := first_not_finite(vectors)) is not None:
         raise DataError(f"{path}: the vector of {model.words[bad]!r} (row {bad}) is too large for float32")
     return Vectors(model.words[:limit], vectors, MODEL.name, counts=model.counts[:limit], ngrams=model._ngrams())

@@ -29,7 +29,7 @@ from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector, collect_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
-from w2vtrain.system.files import STDOUT, Claim, atomic_write, check_writable
+from w2vtrain.system.files import Claim, atomic_write, check_writable, is_stream
 from w2vtrain.system.folder_writing import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.reading import read_lines
@@ -45,8 +45,8 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     """Return the format to write: `format` if given, else the one that uses the suffix of `path`.
 
     models: whether a model can be written, or only vectors. A suffix of a compression comes after that of the format;
-    alone, it means DEFAULT. Raise UsageError for an unknown format, and for a suffix that is unknown or promises a
-    format that is not written.
+    alone, it means DEFAULT, as does a stream without a suffix. Raise UsageError for an unknown format, and for a suffix
+    that is unknown or promises a format that is not written.
     """
     possible = [*names(), *MODELS] if models else names()
     if format is not None and format not in possible:
@@ -55,7 +55,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     inner, compression = unpacked(path)
     suffixes = {suffix: name for name, member in formats().items() for suffix in member.suffixes}
     suffixes |= {suffix: name for name, ends in MODELS.items() for suffix in ends if models}
-    is_plain = str(path) == STDOUT or (compression and not inner.suffix)
+    is_plain = (is_stream(path) or compression) and not inner.suffix
     form = format or (DEFAULT if is_plain else suffixes.get(inner.suffix.lower()))
     if form:
         own = None if form in MODELS else formats()[form]
@@ -115,8 +115,8 @@ class Output:
                 f"{path}: the format {form} has no {dtype} values, but {' or '.join(chosen.dtypes)}"
                 + (f": {dtype} needs {spelled('format')} {' or '.join(able)}" if able else "")
             )
-        if (chosen.files or chosen.companion) and path == STDOUT:
-            raise UsageError(f"-: {form} writes more than one file, which standard output cannot hold: name a file")
+        if (chosen.files or chosen.companion) and is_stream(path):
+            raise UsageError(f"{path}: {form} writes more than one file, which a stream cannot hold: name a file")
         if chosen.companion and Path(path) == chosen.companion.beside(path):
             raise UsageError(f"{path}: this is the name of the file beside the vectors; choose another name")
         code(form).check()

@@ -28,11 +28,14 @@ from numba.core.serialize import dumps
 from numba.core.typed_passes import NativeLowering
 from numba.extending import overload_method, register_jitable
 
-from w2vtrain.errors import reason
+from w2vtrain.errors import ConfigError, reason
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.trust import open_trusted, trust
 
 log = logging.getLogger(__name__)
+
+if numba.config.DISABLE_JIT:
+    raise ConfigError("NUMBA_DISABLE_JIT: w2vtrain needs Numba's compiler: unset this environment variable")
 
 PACKAGE = Path(__file__).parents[1]
 COMPILED = ("kernels", "text", "probability", "objectives", "architectures", "engines")
@@ -300,15 +303,18 @@ class KernelCache(FunctionCache):
         if not self._impl.check_cachable(data):
             return
         path, code = self.path(sig, data.codegen), dumps(self._impl.reduce(data))
-        handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".machine-")
+        temporary = None
         try:
+            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".machine-")
             with os.fdopen(handle, "wb") as f:
                 f.write(hashlib.sha256(code).digest() + code)
             Path(temporary).replace(path)
             self._forget(path.stat().st_mtime - UNUSED_SECONDS)
-        except OSError:  # with a full disk, the run continues without the cache
-            with suppress(OSError):
-                Path(temporary).unlink()
+        except OSError as error:  # with a full disk, the run continues without the cache
+            _refuse(self._folder, error)
+            if temporary:
+                with suppress(OSError):
+                    Path(temporary).unlink()
 
     def _forget(self, since: float) -> None:
         """Delete files that were last loaded or saved before this time: kernels of other versions."""

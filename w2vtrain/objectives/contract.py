@@ -175,6 +175,15 @@ class WindowObjective(Objective, Protocol):
         """The largest number of candidates that a target can have."""
         raise NotImplementedError
 
+    @staticmethod
+    def shares_noise() -> bool:
+        """Return True if the candidates after the target are noise words that suit other targets, too.
+
+        With pv-dbow, some consecutive words of a document then share them. They need the label 0, and all shifts must
+        be 0. Default: False.
+        """
+        return False
+
     def output_rows(self, size: int) -> int:
         """Return the number of output rows for a vocabulary of `size` words. Default: one per word."""
         return size

@@ -68,6 +68,10 @@ class Negative(NamedTuple):
         """Return False: it learns log P(w|h) - log Q(w) - log k, so that rare words score too high."""
         return False
 
+    @staticmethod
+    def shares_noise() -> bool:
+        return True
+
     @classmethod
     def build(
         cls, problem: Problem, *, negative: int = 5, ns_exponent: float = 0.75, pool: int = AUTOMATIC

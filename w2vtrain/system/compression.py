@@ -25,7 +25,8 @@ MAX_EXPANSION = 100
 """Largest plausible ratio of text to compressed data. Lists of analogy questions, the most regular text in practice,
 reach a factor of 20. A file that expands further may have been made to exhaust the memory."""
 MAX_WINDOW_BYTES = 1 << 31
-"""Largest history that a zstd file may refer to, as written by `zstd --long=31`. Pages are taken as text fills them."""
+"""Largest history that a file may refer to, as `zstd --long=31` writes; xz has 1.5 GiB at most. Pages are taken as text
+fills them."""
 OTHER_SUFFIXES = tuple(
     ".7z .arrow .br .db .feather .h5 .hdf5 .jar .lz .lz4 .lzma .npy .npz .onnx .parquet .pickle .pkl .pt .rar .tar"  # noqa: SIM905
     " .tbz2 .tgz .txz .xlsx .z .zip .zstd".split()
@@ -103,7 +104,7 @@ COMPRESSIONS = (
         "xz",
         ".xz",
         (b"\xfd7zXZ\x00",),
-        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
+        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, MAX_WINDOW_BYTES + (1 << 20)),
         _limited,
         lzma.LZMACompressor,
         1 << 16,
@@ -183,6 +184,11 @@ def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[
                 except MemoryError:
                     raise
                 except Exception as error:  # each library has its own class
+                    if "memory" in str(error).lower():
+                        raise DataError(
+                            f"{name}: the {kind.name} data need more than {MAX_WINDOW_BYTES >> 30} GiB of memory, or"
+                            f" more than is free ({error}): decompress the file first"
+                        ) from error
                     raise DataError(f"{name}: damaged {kind.name} data near byte {position}: {error}") from error
                 data = b""
                 if decoder.eof:

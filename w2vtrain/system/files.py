@@ -25,6 +25,8 @@ from w2vtrain.system.machine import process_exists
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 
 STDOUT = "-"
+OPEN_FILE = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/[^/]+/fd/\d+")
+"""Names of files that the process has open, each a link to one that may be anywhere, or have no name any more."""
 LASTING_ERRORS = (
     None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,
     errno.EINVAL, errno.ENXIO, errno.EFBIG, errno.EROFS,
@@ -117,6 +119,17 @@ def check_writable(path: str | Path, force: bool = False) -> None:
     _Checked(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown=path, size=None).close()
     with suppress(OSError):  # an empty file that another program has open does no harm
         temporary.unlink()
+
+
+def is_stream(output: str | Path) -> bool:
+    """Return whether an output is standard output, an open file, a pipe or a device: none has files beside it."""
+    path = Path(output)
+    if str(output) == STDOUT or OPEN_FILE.fullmatch(str(output)):
+        return True
+    try:
+        return path.exists() and not path.is_file() and not path.is_dir()
+    except OSError:  # the name is too long, which `check_writable` reports
+        return False
 
 
 def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:

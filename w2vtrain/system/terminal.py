@@ -52,9 +52,9 @@ def warning(text: str) -> None:
 def one_line(message: str) -> str:
     """Return a message as one line, cut to MAX_MESSAGE_LENGTH: a damaged file may have made it very long.
 
-    Control characters, as names of files may have, are escapes; bytes that are not UTF-8 stay as they are.
+    Line ends and control characters, as in names of files, are escapes. Bytes that are not UTF-8 stay as they are.
     """
-    line = UNSAFE.sub(_escape, " ".join(message.splitlines()))
+    line = UNSAFE.sub(_escape, escaped_line(message))
     return line if len(line) <= MAX_MESSAGE_LENGTH else f"{line[:MAX_MESSAGE_LENGTH]}..."
 
 

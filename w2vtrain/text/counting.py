@@ -34,7 +34,7 @@ ODDITIES = {
     "nul": "NUL bytes treated as white space",
     "grown": "files grew during reading: read up to their initial size",
 }
-"""What was skipped, replaced or not read, by the names of statistics."""
+"""What was skipped, replaced or not read, by the field of CorpusStats that counts it."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import NoKnownWords, UsageError, WriteError, spelled
+from w2vtrain.errors import IN_PYTHON, NoKnownWords, UsageError, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, OnRead, append, temporary
@@ -188,7 +188,7 @@ class Counted:
         merged, name = self._merged, self._counting.source.name
         order = select(merged.counts, merged.words, min_count, max_vocab)
         text_bytes, overlong = self._counting.reader.text_bytes, self._counting.total(word_table.OVERLONG)
-        require_words(merged.counts, len(order), min_count, name, text_bytes, overlong)
+        require_words(merged.counts, len(order), min_count, name, text_bytes, overlong, self.sample)
         return Vocabulary(merged.texts(order), merged.counts[order])
 
     def require_tokens(self) -> None:
@@ -328,14 +328,13 @@ def encode(
 
 @contextmanager
 def naming(folder: Path | None) -> Iterator[None]:
-    """Add to the message of a WriteError the folder that is full, the option that helps, and what is not lost."""
+    """Add to the message of a WriteError the folder that is full, and the option that helps."""
     try:
         yield
     except WriteError as error:
-        raise WriteError(
-            f"{folder}: {error}; use {spelled('cache_dir')} to name a folder with more free space (training has not"
-            " started, and checkpoints of this run are kept)"
-        ) from error
+        is_shared = folder == Path(tempfile.gettempdir())  # not all commands have --cache-dir
+        way = IN_PYTHON["cache_dir"] if is_shared else spelled("cache_dir")
+        raise WriteError(f"{folder}: {error}; use {way} to name a folder with more free space") from error
 
 
 def make_room(ids: Int32, place: int) -> None:

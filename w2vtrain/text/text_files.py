@@ -163,11 +163,11 @@ class Reader(Blocks):
     def _text(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield text without its byte order mark. Raise DataError for bytes that text cannot contain."""
         offset = file.first
-        for piece in _utf8(pieces, file.name, offset) if self._corpus.errors == "strict" else pieces:
+        for piece in self._utf8(file, pieces) if self._corpus.errors == "strict" else pieces:
             offset += len(piece)
             self.text_bytes += len(piece)
             if (at := piece.find(0)) >= 0:
-                piece = self._without_nul(piece, f"{file.name}: NUL at byte {offset - len(piece) + at} of the text")
+                piece = self._without_nul(piece, file, offset - len(piece) + at)
             piece = piece.removeprefix(b"\xef\xbb\xbf") if offset == len(piece) else piece
             self.sample += piece[: SAMPLE_BYTES - len(self.sample)]
             yield piece
@@ -178,10 +178,30 @@ class Reader(Blocks):
         """Return the bytes of a file or of a range of one, decompressed if necessary."""
         return self._raw(file) if file.first else _unpacked(self._raw(file), file.path)
 
-    def _without_nul(self, piece: bytes, where: str) -> bytes:
+    def _place(self, file: File, byte: int) -> str:
+        """Return where a byte of the text is, for messages."""
+        return f"at byte {byte} of the text"
+
+    def _utf8(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the pieces unchanged. Raise DataError at the first byte that is not UTF-8."""
+        decoder, offset = codecs.getincrementaldecoder("utf-8")(), file.first
+        for piece in chain(pieces, [b""]):
+            pending = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
+            try:
+                decoder.decode(piece, final=not piece)
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{file.name}: not UTF-8 {self._place(file, offset - pending + error.start)} ({error.reason}):"
+                    f" convert it with iconv, or use {spelled('encoding_errors', 'replace', 'ignore')}"
+                ) from None
+            offset += len(piece)
+            yield piece
+
+    def _without_nul(self, piece: bytes, file: File, byte: int) -> bytes:
         if not self._corpus.allow_nul:
             raise DataError(
-                f"{where}, as in binary data or UTF-16: convert it with iconv, or use {spelled('allow_nul', True)}"
+                f"{file.name}: NUL {self._place(file, byte)}, as in binary data or UTF-16: convert it with iconv, or"
+                f" use {spelled('allow_nul', True)}"
             )
         self.nul += piece.count(0)
         return piece.replace(b"\0", b" ")
@@ -263,22 +283,6 @@ def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
         if head.startswith(start):
             raise DataError(f"{name}: {kind}, not text: extract its text first, or name other files")
     return chain([head], pieces)
-
-
-def _utf8(pieces: Iterable[bytes], name: str, offset: int) -> Iterator[bytes]:
-    """Yield the pieces unchanged. Raise DataError at the first byte that is not UTF-8. offset: of the first piece."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for piece in chain(pieces, [b""]):
-        pending = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
-        try:
-            decoder.decode(piece, final=not piece)
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{name}: not UTF-8 at byte {offset - pending + error.start} of the text ({error.reason}):"
-                f" convert it with iconv, or use {spelled('encoding_errors', 'replace', 'ignore')}"
-            ) from None
-        offset += len(piece)
-        yield piece
 
 
 def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:

@@ -20,6 +20,7 @@ from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.system.compression import packed_write
 from w2vtrain.system.files import Claim
 from w2vtrain.system.reading import read_lines
+from w2vtrain.text.segmentation import unsegmented
 from w2vtrain.text.source import MAX_TOKEN_BYTES
 
 Int64 = npt.NDArray[np.int64]
@@ -92,7 +93,8 @@ class Vocabulary:
             encode_words(self.words, where)
         except DataError as error:
             raise DataError(
-                f"{error}; join its parts, as in new_york, or train in Python, where models can have such words"
+                f"{error}; replace its spaces in the text, as in new_york, or train in Python, where models can"
+                " have such words"
             ) from None
         text = "".join(f"{word} {count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True))
         return BOM_UTF8 * text.startswith("\ufeff") + text.encode()  # `read_lines` drops one byte order mark
@@ -201,16 +203,21 @@ def no_tokens(name: str, size: int, overlong: int) -> DataError:
             f"no tokens in {name} ({size} bytes) but {overlong:,} of more than {MAX_TOKEN_BYTES:,} bytes, which are"
             " skipped: separate the words by white space"
         )
-    again = "; a run that read a pipe resumes if the same text is piped in again" if name == "standard input" else ""
+    again = "; pipe the text into the command" if name == "standard input" else ""
     return DataError(f"no tokens in {name} ({size} bytes): the text is empty or only white space{again}")
 
 
-def require_words(counts: Int64, kept: int, min_count: int, name: str, size: int, overlong: int) -> None:
+def require_words(
+    counts: Int64, kept: int, min_count: int, name: str, size: int, overlong: int, sample: bytes = b""
+) -> None:  # fmt: skip
     """Raise DataError if too few words are kept. The message suggests a remedy if there is one.
 
     counts (n,) int64: the counts of all words of the corpus; kept: the number of words kept; name: the name of the
-    corpus; size: the size of its text in bytes; overlong: the number of tokens that were skipped.
+    corpus; size: the size of its text in bytes; overlong: the number of tokens that were skipped; sample: the beginning
+    of the text.
     """
+    if kept < 2 and (scripts := unsegmented(sample)):
+        raise DataError(f"{name} looks like {scripts[0]}")
     falling = np.sort(counts[counts > 0])[::-1]
     if falling.size == 0:
         raise no_tokens(name, size, overlong)

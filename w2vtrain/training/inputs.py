@@ -168,16 +168,16 @@ def refuse_text(strings: Sequence[str]) -> None:
             )
 
 
-def corpus_of(sources: Sources, settings: Settings, whole_rows: bool = False) -> Source:
+def corpus_of(sources: Sources, settings: Settings, whole_rows: bool = False, numbers: bool = False) -> Source:
     """Return what to read. Files are read with the tokenizer and encoding of the settings.
 
-    whole_rows: whether each row of a table is one line, even if its text has several. With the setting `phrases`, the
-    phrases of that table are joined. Raise InputMissing or DataError for the table, and UsageError for a column that is
-    not named, or named where there is none.
+    whole_rows: whether each row of a table is one line, even if its text has several; numbers: whether those in tables
+    are text. With the setting `phrases`, the phrases of that table are joined. Raise InputMissing or DataError for the
+    table, and UsageError for a column that is not named, or named where there is none.
     """
     if isinstance(sources, Generator):
         return sources  # type: ignore[return-value]
-    source = _source_of(sources, settings, whole_rows)
+    source = _source_of(sources, settings, whole_rows, numbers)
     if settings.phrases:
         source = copy.copy(source)
         size = regular_size(settings.phrases)
@@ -185,16 +185,16 @@ def corpus_of(sources: Sources, settings: Settings, whole_rows: bool = False) ->
     return source
 
 
-def _source_of(sources: Sources, settings: Settings, whole_rows: bool) -> Source:
+def _source_of(sources: Sources, settings: Settings, *rows: bool) -> Source:
     options = settings.tokenizer, settings.encoding_errors, settings.allow_nul
     if isinstance(sources, Frame):
-        return leaf("frames").FrameColumn(sources, settings.column, *options, whole_rows)  # type: ignore[no-any-return]
+        return leaf("frames").FrameColumn(sources, settings.column, *options, *rows)  # type: ignore[no-any-return]
     if isinstance(sources, Source | HasSource):
         if settings.column is not None:
             raise UsageError(f"{label('column')}: has no effect on lists of words; leave it out")
         return sources.as_source(settings.max_sentence) if isinstance(sources, HasSource) else sources
     if settings.column is not None:
-        return leaf("tables").Tables(sources, settings.column, *options, whole_rows)  # type: ignore[no-any-return]
+        return leaf("tables").Tables(sources, settings.column, *options, *rows)  # type: ignore[no-any-return]
     corpus = Corpus(sources, settings.tokenizer, errors=settings.encoding_errors, allow_nul=settings.allow_nul)
     if any(unpacked(file.path)[0].suffix.lower() in TABLES for file in corpus.files):
         leaf("tables").column_needed(corpus)

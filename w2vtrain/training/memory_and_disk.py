@@ -109,6 +109,11 @@ def position_rows(settings: Settings) -> int:
     return 2 * window_size(settings) * (1 + threads * (threads > 1))
 
 
+def too_small(needed: int) -> int | None:
+    """Return the bytes of free memory if these are less than what is needed, else None."""
+    return None if needed <= UNCHECKED_BYTES or needed <= (free := available_memory()) else free
+
+
 def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: int = 0) -> None:
     """Raise ResourceError if `copies` of the matrices do not fit in memory; the message suggests sizes that would.
 
@@ -116,7 +121,7 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
     of rows that are not copied, such as replicas.
     """
     needed = copies * matrices(words, width, more) + matrices(0, width, once)
-    if needed <= UNCHECKED_BYTES or needed <= (free := available_memory()):
+    if (free := too_small(needed)) is None:
         return
     fewer = int(words * free / needed * 0.9) // 1000 * 1000
     narrower = int(width * free / needed * 0.9) // ROW * ROW

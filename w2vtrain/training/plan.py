@@ -3,13 +3,16 @@
 The text is not read here: trainer.py carries out a plan.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, broken_rules
-from w2vtrain.errors import ConfigError, check_all
-from w2vtrain.objectives import check_options, checked_options, objective_defaults
+from w2vtrain.errors import ConfigError, DataError, check_all
+from w2vtrain.objectives import check_options, checked_options, objective_class, objective_defaults
+from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.source import File
 from w2vtrain.training.engine_parts import check_architecture, shrinks
@@ -44,6 +47,36 @@ class Plan:
             lambda: heldout_of(self.inputs.heldout, self.settings).files if self.inputs.heldout else (),
         )
         return [*corpus, *heldout]
+
+
+def check_origins(settings: Settings, origins: Mapping[str, str], start: str = "") -> None:
+    """Raise ConfigError for an unknown objective, and for an architecture or options from a file, which it names.
+
+    origins: see `config.resolve`; start: the name of the model that a run starts from. Raise DataError for the model's.
+    """
+
+    def check_values() -> None:
+        options = checked_options(settings.objective, settings.options)
+        check_options(replace(settings, options=options), files=False)
+
+    checks: dict[str, Callable[[], Any]] = {
+        "objective": partial(objective_class, settings.objective), "options": check_values,
+        "architecture": partial(architecture_class, settings.architecture),
+    }  # fmt: skip
+    for name, check in checks.items():
+        origin = origins[name]
+        if origin in ("default", "command line"):
+            if name == "objective":
+                check()
+            continue
+        try:
+            check()
+        except CodeNotAllowed:
+            raise
+        except ConfigError as error:
+            if origin == "--init-from":
+                raise DataError(f"{start}: its settings: {error}") from error
+            raise ConfigError(f"{origin}: {error}") from error
 
 
 def effective(settings: Settings, rate_factor: float = 1.0) -> Settings:

@@ -48,7 +48,7 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
 
 def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
     """Return the settings, vocabulary and predictor of a saved model. Raise DataError if its parts do not match."""
-    damaged = "the model's arrays do not match its settings: the file is damaged; train the model again"
+    damaged = f"{model.name}: its arrays do not match its settings: the file is damaged; train the model again"
     try:
         settings = validated(model.settings)
         vocabulary = Vocabulary(model.words, model.counts)
@@ -61,7 +61,9 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
         H = np.zeros((1, settings.vector_size + settings.bias), np.float32)
         built.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
     except ConfigError as error:
-        raise DataError(f"the model's settings: {error}") from error
+        raise DataError(f"{model.name}: its settings: {error}") from error
+    except DataError as error:
+        raise DataError(f"{model.name}: {error}") from error
     except (KeyError, IndexError, ValueError) as error:
         raise DataError(damaged) from error
     return settings, vocabulary, built

@@ -19,6 +19,7 @@ from w2vtrain.formats.sniff import SNIFFED_BYTES, VOCABULARY_LINE, sniff_head
 from w2vtrain.formats.vector_formats.word2vec import row_values
 from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.text.segmentation import unsegmented
 from w2vtrain.text.vocabulary import Int64
 
 EXAMINED_LINES = 1000  # lines at the beginning of a file that are examined
@@ -26,29 +27,12 @@ SAME_FORMAT_SHARE = 0.9  # share of these lines that must have the same format
 MIN_TABLE_LINES = 20  # a table has at least this many lines
 MIN_VOCABULARY_LINES = 5  # a vocabulary file has at least this many lines
 EXAMINED_ROWS = 20  # rows examined to distinguish vectors from sentences of numbers
-UNSEGMENTED_SHARE = 0.2  # text is unsegmented if more than this share of its characters is in overlong runs
 PUNCTUATED_SHARE = 0.03  # share of the words that end in punctuation: 8% in data/simplewiki.txt, which is raw text
 EXAMINED_WORDS = 50_000  # words whose ends are examined, the most frequent ones
 MARKS = frozenset(".,;:!?)]}\"'”’»…،؛؟।")
 READ_TOKENS = 1 << 20  # tokens examined at once
 KEPT_SHARE = 0.9  # no warning if subsampling keeps at least this share of the words
 
-# Writing systems without spaces between words: name, letters, length that few words exceed, segmenters.
-SCRIPTS = (
-    (
-        "Chinese or Japanese",
-        "\u3005-\u3007\u3040-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff",
-        8,
-        "jieba or MeCab",
-    ),
-    (
-        "Thai, Lao, Khmer or Burmese",
-        "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f",
-        20,
-        "PyThaiNLP or ICU",
-    ),
-)
-_NOT_LETTERS = tuple(re.compile(rf"[^\s{letters}]+") for _, letters, _, _ in SCRIPTS)
 SEPARATORS = {b",": ("commas", "-d,"), b";": ("semicolons", "-d';'"), b"\t": ("tabs", ""), b"|": ("pipes", "-d'|'")}
 _OBJECTS = re.compile(rb'\s*\[\s*\{\s*"')
 # Possessive quantifiers keep the time linear for text with any number of quotation marks.
@@ -70,7 +54,7 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     """
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
     form = _json(sample, lines) or _numbers(sample, lines) or _table(sample)
-    descriptions = [_carriage_returns(sample), form, *_unsegmented(sample)]
+    descriptions = [_carriage_returns(sample), form, *unsegmented(sample)]
     return [f"{name} looks like {description}" for description in filter(None, descriptions)]
 
 
@@ -80,18 +64,6 @@ def _carriage_returns(sample: bytes) -> str | None:
     if alone < 2 or alone < SAME_FORMAT_SHARE * (alone + sample.count(b"\n")):
         return None
     return "text whose lines end with CR (old Macintosh), which makes one line of it: convert it with tr '\\r' '\\n'"
-
-
-def _unsegmented(sample: bytes) -> list[str]:
-    """Describe each group of scripts if much of the text is runs of its letters that are longer than words."""
-    text = sample.decode("utf-8", "ignore")
-    enough = UNSEGMENTED_SHARE * sum(map(len, text.split()))
-    return [
-        f"{script} without spaces between words, so whole sentences would become words:"
-        f" segment it first, for example with {tools}"
-        for (script, _, longest, tools), others in zip(SCRIPTS, _NOT_LETTERS, strict=True)
-        if sum(len(run) for run in others.sub("", text).split() if len(run) > longest) > enough
-    ]
 
 
 def _json(sample: bytes, lines: list[bytes]) -> str | None:

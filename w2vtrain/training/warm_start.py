@@ -58,8 +58,8 @@ class WarmStart:
     def of(cls, source: Model | KeyedVectors | Vectors, name: str = "") -> "WarmStart":
         """Return the start from a model or from vectors in memory. Raise InvalidType for anything else."""
         if isinstance(source, Model):
-            check_counts(source.counts, name or "the model")
-            return cls(source.words, source.input, source, name or "the model")
+            check_counts(source.counts, name or source.name)
+            return cls(source.words, source.input, source, name or source.name)
         if isinstance(source, KeyedVectors):
             taken = [row for row, key in enumerate(source.index_to_key) if key is not None]  # None: a free row
             words = [str(source.index_to_key[row]) for row in taken]
@@ -103,7 +103,7 @@ class WarmStart:
         try:
             known, checked = self.model.settings, validated(self.model.settings)
         except ConfigError as error:
-            raise DataError(f"{self.name}: the model's settings: {error}") from error
+            raise DataError(f"{self.name}: its settings: {error}") from error
         kept = {name: getattr(checked, name) for name in FIELDS if name in known and name not in RUN_SETTINGS}
         if checked.architecture in members("architectures") and checked.shrink_windows == shrinks(checked):
             kept.pop("shrink_windows", None)  # it is chosen again, because it depends on the window

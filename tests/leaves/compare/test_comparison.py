@@ -538,10 +538,27 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert "matplotlib" not in again.stderr
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()} == before
-    for wrong, code in ((["--objectives", "softmacks"], 78), (["--heldout", "none.txt"], 66), (["--rates", "x"], 78)):
+    for wrong, code in (
+        (["--objectives", "softmacks"], 78), (["--heldout", "none.txt"], 66), (["--rates", "x"], 78),
+        (["--pairs", "train.txt"], 65), (["--questions", "train.txt"], 65),
+    ):  # fmt: skip
         found, _, said = w2vtrain_here([*command[3:], *wrong], tmp_path)
         assert found == code
         assert len(said.splitlines()) == 1
+
+
+def test_the_command_fails_with_all_reports_if_every_run_diverges(tmp_path, w2vtrain_here, monkeypatch):
+    def run_child(*_):
+        raise Relayed("training diverged", 76)
+
+    monkeypatch.setattr(comparison, "run_child", run_child)
+    (tmp_path / "text").write_text("a b\n" * 9)
+    words = ["compare", "text", "--heldout", "text", "-o", "out", "--objectives", "neg, hs"]
+    for _ in range(2):  # the second time, results are reused
+        code, out, said = w2vtrain_here(words, tmp_path)
+        assert (code, "neg: training diverged" in out) == (76, True)
+        assert said.splitlines()[-1].endswith("out: all 2 runs diverged; the first: training diverged")
+        assert (tmp_path / "out/table.md").exists()
 
 
 @pytest.mark.parametrize("changed", ["train.txt", "heldout.txt"])

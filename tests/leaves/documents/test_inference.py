@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from test_documents import FLAGS, SMALL, same_topic, topics
 
 import w2vtrain
-from w2vtrain.errors import DataError
+from w2vtrain.errors import DataError, ResourceError
 from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.text.token_lists import Sentences
+from w2vtrain.training import memory_and_disk
 
 OBJECTIVES = ["neg", "hs", "softmax", "sampled-softmax", "target"]
 
@@ -106,6 +108,32 @@ def test_rows_of_several_lines_are_one_document(w2vtrain_here, tmp_path):
     code, _, said = w2vtrain_here(["infer", "m.safetensors", "t.jsonl", "--column", "text", "-o", "v.txt"], tmp_path)
     assert code == 0, said
     assert w2vtrain.read_vectors(tmp_path / "v.txt").words == ["1", "2"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    documents = [(["a", "b", "a"], ["1"]), (["b", "c"], ["2"])]
+    return w2vtrain.train(w2vtrain.Documents(documents), **SMALL | {"architecture": "pv-dbow", "epochs": 1})
+
+
+def test_progress_is_reported(model):
+    told = []
+    Inference(model).vectors(Sentences([["a", "b"]] * 70), threads=2, on_learned=lambda *some: told.append(some))
+    assert told[-1] == (70, 70)
+
+
+def test_too_little_memory_is_reported_before_it_is_taken(model, monkeypatch):
+    monkeypatch.setattr(memory_and_disk, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(memory_and_disk, "available_memory", lambda: 10)
+    with pytest.raises(ResourceError, match=r"2 documents need .* infer the vectors of fewer at a time"):
+        Inference(model).vectors(Sentences([["a", "b"], ["b"]]))
+
+
+def test_invalid_settings_are_reported_with_the_model(model):
+    for settings in ({"window": 0}, {"options": {"negative": -3}}, {"architecture": "skipgram"}):
+        bad = replace(model, settings=model.settings | settings, name="bad.model")
+        with pytest.raises(DataError, match=r"^bad\.model: "):
+            Inference(bad)
 
 
 def test_a_model_of_words_cannot_infer():

@@ -313,7 +313,8 @@ def test_inferred_vectors_follow_the_weights(model):
 
 
 def test_the_similarity_of_new_documents_is_their_cosine(trained):
-    same, other = (trained.similarity_unseen_docs(["red", "green"], words) for words in (["blue", "pink"], ["cat"]))
+    colors, more, animals = TOPICS[0].split()[:3], TOPICS[0].split()[2:], TOPICS[1].split()
+    same, other = (trained.similarity_unseen_docs(colors * 4, words * 4) for words in (more, animals))
     assert same > other
     assert trained.similarity_unseen_docs(["red"], ["red"]) == pytest.approx(1)
     assert trained.similarity_unseen_docs(["red"], ["xyzzy"]) == 0

@@ -112,9 +112,12 @@ def test_the_default_learning_rate_is_a_quarter_of_that_for_text(folder, w2vtrai
         (["edges.tsv", "--graph", "--p", 0], 2, "Invalid value for '--p'"),
         (["edges.tsv", "--graph", "--max-vocab", 5], 78, "max-vocab: has no effect on walks over a graph"),
         (["edges.tsv", "--graph", "--read-vocab", "words.txt"], 78, "this corpus has words of its own"),
+        (["edges.tsv", "--graph", "--tokenizer", "simple"], 78, "tokenizer: has no effect on walks over a graph"),
+        (["edges.tsv", "--graph", "--min-count", 3], 78, "min-count: has no effect on walks over a graph"),
+        (["edges.tsv", "--graph", "--allow-nul"], 78, "allow-nul: has no effect on walks over a graph"),
         (["none.tsv", "--graph"], 66, "none.tsv"),
         (["bad.csv", "--graph"], 65, "bad.csv: an edge has the columns source and target, and perhaps weight; the"),
-        (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be positive"),
+        (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be from"),
     ],
 )
 def test_mistakes_are_refused_with_what_to_do(folder, w2vtrain_here, words, code, said):

@@ -279,3 +279,7 @@ def test_groups_of_chosen_words_have_a_color_or_a_ring_and_a_name(rng):
     assert [to_hex(d.get_edgecolor()[0]) for d in dots] == [COLORS[i % 4] for i in range(6)]
     assert [to_hex(d.get_facecolor()[0]) == "#ffffff" for d in dots] == [False] * 4 + [True] * 2  # rings
     assert [text.get_text() for text in figure.legends[0].get_texts()] == names
+    assert "told apart" not in found.caption
+    more = chosen._replace(groups=[f"group {i % 9}" for i in range(12)])
+    found = make_map(["a", "b"], rng.standard_normal((2, 4)), more, neighbors=0)
+    assert "Only 8 of 9 groups can be told apart" in found.caption

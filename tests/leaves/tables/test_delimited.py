@@ -15,7 +15,9 @@ from w2vtrain.text.source import File
 def text_of(form, column, data, cut=1 << 20):
     """Return the text of a column, which is read in pieces of `cut` bytes."""
     pieces = [data[i : i + cut] for i in range(0, len(data), cut)]
-    return b"".join(piece.text for piece in form.open(File("t", None), column, lambda _: iter(pieces), False).pieces)
+    return b"".join(
+        piece.text for piece in form.open(File("t", None), column, lambda _: iter(pieces), False, False).pieces
+    )
 
 
 @given(st.text('ab,"\n\r é', max_size=30), st.integers(1, 9), st.sampled_from(["x", "y"]))

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import re
 import signal
 import sys
 from contextlib import contextmanager, suppress
@@ -317,6 +318,20 @@ def test_malformed_files_are_one_line(tmp_path, row):
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [*FILES, "frame"])
+@pytest.mark.parametrize("text", [b"a\nb\0c", b"d\ne\xff"], ids=["NUL", "not UTF-8"])
+def test_text_that_is_refused_is_named_by_file_and_row(tmp_path, name, text):
+    rows = [b"two\nlines", *[b"x"] * 5000, text, b"z"]
+    if text.endswith(b"\xff") and ("js" in name or "sv" in name):
+        return  # which have all been decoded when they are written
+    found = pa.table({"id": range(len(rows)), "text": pa.array(rows, pa.binary() if text[-1] == 0xFF else pa.string())})
+    corpus = column_of(found, "text") if name == "frame" else Tables([write(found, tmp_path / name)], "text")
+    corpus.errors = "strict"
+    place = "the Table: {} in row 5,001 (from 0)" if name == "frame" else f"{tmp_path / name}: {{}} in row 5,002"
+    with pytest.raises(DataError, match=re.escape(place).replace(r"\{\}", "(NUL|not UTF-8)")):
+        read(corpus)
 
 
 @pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)])

@@ -12,12 +12,14 @@ Nothing is unpickled, and no memory is taken before the sizes in headers have be
 """
 
 import io
+import lzma
 import math
+import struct
 import warnings
 import zipfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
@@ -27,13 +29,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, TruncatedFile
+from w2vtrain.errors import DataError, InputMissing, TruncatedFile, W2VError
 from w2vtrain.formats.precision import rounded, scales_of
 from w2vtrain.formats.safetensors import row_slices, write_values
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import WORD_LIST
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, NOT_FINITE, Collector
 from w2vtrain.system.compression import MAX_EXPANSION
 from w2vtrain.system.reading import justified, open_input, read_lines, regular_size
 
@@ -47,7 +49,7 @@ HEADER_ERRORS = (
 """What NumPy raises for a damaged header."""
 MEMBERS = ("words", "vectors", "counts", "scales")
 MAX_MEMBERS = 1000
-ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
+ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, ValueError, OSError)
 """What a damaged archive raises."""
 
 
@@ -100,9 +102,12 @@ class Header(NamedTuple):
             raise DataError(f"{where}: an array of {dtype}, expected floating-point numbers{hint}")
         return shape[0], shape[1]
 
-    def values(self, file: IO[bytes]) -> NDArray[Any]:
-        """Return the values that follow in a file, which has all of them."""
-        return np.frombuffer(file.read(self.size), self.dtype).reshape(self.shape, order="F" if self.fortran else "C")
+    def values(self, file: IO[bytes], where: str | Path) -> NDArray[Any]:
+        """Return the values that follow in a file. Raise TruncatedFile if some are missing."""
+        data = file.read(self.size)
+        if len(data) < self.size:
+            raise TruncatedFile(f"{where}: the file ends inside the array: it is cut off")
+        return np.frombuffer(data, self.dtype).reshape(self.shape, order="F" if self.fortran else "C")
 
     def rows(
         self, words: Sequence[bytes], file: IO[bytes], where: str | Path, scales: NDArray[np.float32] | None = None
@@ -112,7 +117,7 @@ class Header(NamedTuple):
         One block is in memory at a time, or the whole matrix if its columns follow each other. Raise TruncatedFile if
         rows are missing.
         """
-        whole = self.values(file) if self.fortran else None
+        whole = self.values(file, where) if self.fortran else None
         for rows in row_slices(len(words), self.shape[1]):
             if whole is not None:
                 block = whole[rows]
@@ -154,11 +159,12 @@ def whole_numbers(counts: NDArray[Any], path: str | Path, first: int = 0) -> NDA
 
 def collected(
     path: str | Path, sniffed: Sniff, shape: tuple[int, int], rows: Iterable[Rows], lenient: bool, limit: int | None,
-    counts: NDArray[np.int64] | None = None,
+    counts: NDArray[np.int64] | None = None, why: Callable[[int], str] = lambda _: NOT_FINITE,
 ) -> Vectors:  # fmt: skip
     """Return checked rows as Vectors, as `vectors.read_vectors` describes.
 
-    shape: (V, d), which the caller has compared with the size of the file.
+    shape: (V, d), which the caller has compared with the size of the file; why: what is wrong with a row whose values
+    are not finite, by its number from 0.
     """
     collector = Collector(str(path), shape[1], shape[0], lenient, limit, sniffed.size)
     start = 0
@@ -166,7 +172,8 @@ def collected(
         count = collector.missing(len(block))
         if not count:
             break
-        collector.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i + 1:,}")  # type: ignore[misc]
+        place, reason = (lambda i, at=start: f", row {at + i + 1:,}"), (lambda i, at=start: why(at + i))
+        collector.add(list(words[:count]), block[:count], place, reason)
         start += count
     kept, matrix = collector.result()
     if not kept:
@@ -302,8 +309,13 @@ def _opened(path: str | Path) -> Iterator["_Archive"]:
         try:
             with zipfile.ZipFile(file) as archive:
                 yield _Archive(archive, path)
+        except W2VError:
+            raise
+        except EOFError as error:  # without a message
+            raise TruncatedFile(f"{path}: the file ends inside an array: it is cut off") from error
         except ARCHIVE_ERRORS as error:
-            raise DataError(f"{path} is not a valid NumPy archive: {' '.join(str(error).split())[:100]}") from error
+            why = " ".join(str(error).split())[:100]
+            raise DataError(f"{path} is not a valid NumPy archive ({why}): is the copy incomplete?") from error
 
 
 class _Archive:
@@ -340,7 +352,7 @@ class _Archive:
     def array(self, name: str) -> NDArray[Any]:
         """Return an array."""
         member, header = self.open(name)
-        return header.values(member)
+        return header.values(member, self._path)
 
 
 CODE = {

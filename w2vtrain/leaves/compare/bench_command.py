@@ -83,6 +83,7 @@ def run(
     options: systems, alphas, threads, epochs and negative as on the command line, and settings of a Job.
     """
     from w2vtrain.leaves.compare import tradeoff
+    from w2vtrain.leaves.compare.measure import check_scored
     from w2vtrain.leaves.figures import check_picture
     from w2vtrain.system.json_text import json_text
 
@@ -96,6 +97,7 @@ def run(
         raise UsageError("--plot shows scores: add --questions or --pairs")
     if plot:
         check_picture(plot, "plot")
+    check_scored(questions, pairs)
     limits, jobs = _numbers("within", within, SECONDS), _jobs(bench, corpus, **options)
     machine, results = bench.describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)

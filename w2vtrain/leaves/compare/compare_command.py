@@ -24,7 +24,7 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import ROWS, Settings, resolve
-from w2vtrain.errors import ConfigError, OutputError
+from w2vtrain.errors import ConfigError, Diverged, OutputError
 from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import digest, open_input
@@ -80,6 +80,7 @@ def compare(
         from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports
         from w2vtrain.leaves.compare.comparison_tables import busy, plain, unreliable
         from w2vtrain.leaves.compare.contenders import contenders
+        from w2vtrain.leaves.compare.measure import check_scored
         from w2vtrain.leaves.figures import INSTALL, can_draw
         from w2vtrain.training.inputs import corpus_of
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
@@ -88,6 +89,7 @@ def compare(
     for path in scored:
         with open_input(path):
             pass
+    check_scored(values["questions"], values["pairs"])
     trained = [file.path for file in corpus_of(corpus, settings).files]
     joined = [settings.phrases] if settings.phrases else []
     contents = {path: digest(path) for path in (*trained, *joined, *scored)}
@@ -110,11 +112,16 @@ def compare(
         echo(f"warning: {warning}", err=True)
     if kernels := os.environ.get("OPENBLAS_CORETYPE"):
         echo(f"warning: OPENBLAS_CORETYPE is {kernels}: the softmax may be slower than this machine allows", err=True)
+    if all("failed" in result for result in results):
+        raise Diverged(f"{output}: all {len(results):,} runs diverged; the first: {results[0]['failed']}")
 
 
 def _budgeted(flags: dict[str, Any], config: str | None, at_once: int) -> Settings:
     """Return the settings: --seconds ends training unless --epochs does, and `at_once` runs share the cores."""
+    from w2vtrain.training.plan import check_origins
+
     settings, origins = resolve(flags, config=config)
+    check_origins(settings, origins)
     if settings.seconds is not None and origins["epochs"] == "default":
         settings = replace(settings, epochs=1_000_000)
     if settings.threads == "auto":

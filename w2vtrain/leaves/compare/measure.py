@@ -6,12 +6,14 @@ speed.py chooses what to measure.
 
 import statistics
 import tempfile
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from w2vtrain.embeddings.analogies import evaluate_analogies
+from w2vtrain.embeddings.datasets import read_pairs, read_questions
 from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import Relayed
 from w2vtrain.formats.vectors import Vectors, read_vectors
@@ -100,6 +102,12 @@ def evaluate(vectors: Vectors, questions: str | None, pairs: Sequence[str]) -> d
     for path in pairs:
         scores[Path(path).stem] = evaluate_similarity(vectors, path).spearman
     return scores
+
+
+def check_scored(questions: str | None, pairs: Sequence[str]) -> None:
+    """Read the files that `evaluate` reads, before training. Raise InputMissing or DataError if one is invalid."""
+    for rows in [*map(read_questions, [questions] if questions else ()), *map(read_pairs, pairs)]:
+        deque(rows, 0)
 
 
 def warm_up(job: Job) -> None:

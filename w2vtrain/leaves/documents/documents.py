@@ -139,7 +139,7 @@ class Documents:
             if pipe := next((file for file in self.files if file.size is None), None):
                 raise UsageError(f"tag: {pipe.name} can be read only once, and tags are read after the text; save it")
             how = replace(settings, column=self.tag, tokenizer="whitespace", phrases=None)
-            self._column = corpus_of(self._sources, how, whole_rows=True)
+            self._column = corpus_of(self._sources, how, whole_rows=True, numbers=True)
 
     def generated(
         self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None

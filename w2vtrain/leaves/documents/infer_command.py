@@ -2,11 +2,12 @@
 
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different, check_outside, refuse_stdin_twice, with_vectors
+from w2vtrain.commands.input_files import check_different, check_outside, model_in, refuse_stdin_twice
 from w2vtrain.commands.options import (
     CODES,
     OUTPUT,
@@ -50,11 +51,9 @@ def infer(
     """
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.embeddings.model import load_model
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.leaves.documents.inference import Inference
         from w2vtrain.training.inputs import corpus_of
-        from w2vtrain.user_code import Named, require
     refuse_stdin_twice(model, *texts)
     written = Output(output, format_of(output, format_), dtype)
     written.check()
@@ -63,17 +62,15 @@ def infer(
     written.check_writable(lambda _: force)
     mine = given(flags, SETTINGS)
     settings, _ = resolve(mine)
-    with with_vectors(model) as path:
-        permission, loaded = Named(**flags), load_model(path)
-    permission.allow()
-    loaded = replace(loaded, settings=permission.in_place_of(loaded.settings))
-    require(*(str(loaded.settings.get(kind)) for kind in ("objective", "architecture")))
-    inference = Inference(loaded)
+    inference = Inference(model_in(model, flags))
     how = replace(inference.settings, column=settings.column, phrases=settings.phrases or inference.settings.phrases)
     chosen = {name: getattr(settings, name) for name in ("epochs", "alpha", "min_alpha") if name in mine}
     with closing(Console(quiet)) as console:
         source = corpus_of(texts, how, whole_rows=True)
-        vectors, known = inference.vectors(source, **chosen, threads=threads_of(settings.threads)[0])
+        vectors, known = inference.vectors(
+            source, **chosen, threads=threads_of(settings.threads)[0], on_read=console.events().reading,
+            on_learned=partial(console.stage, "inferring"),
+        )  # fmt: skip
         names = [str(line + 1) for line in range(len(vectors))]
         written.write(names, vectors, lambda _: force)
         if unknown := int((known == 0).sum()):

@@ -4,7 +4,7 @@ The vector of a text is the same whatever the other texts, their order and the n
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +20,14 @@ from w2vtrain.engines.block_engine import BlockEngine, gather
 from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.engines.window_kernel import Matrices
-from w2vtrain.errors import NoKnownWords
+from w2vtrain.errors import ConfigError, DataError, NoKnownWords, ResourceError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.leaves.documents.inference_kernel import infer_documents, seeds_of
-from w2vtrain.objectives import build
+from w2vtrain.objectives import CodeNotAllowed, build, check_options
 from w2vtrain.probability.dense import one_thread
+from w2vtrain.system.amounts import size_text
 from w2vtrain.system.parallel import parallel
+from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import Tags, read
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
@@ -38,6 +40,7 @@ from w2vtrain.training.engine_parts import (
     schedule_of,
     windows_of,
 )
+from w2vtrain.training.memory_and_disk import matrices, too_small
 from w2vtrain.training.warm_start import WarmStart
 
 BATCH_DOCUMENTS = 64
@@ -47,34 +50,43 @@ BATCH_DOCUMENTS = 64
 class Inference:
     """A trained model, ready to infer vectors, one after the other or many at once, in any thread.
 
-    model: it must have been trained on documents, see `Model.documents`. Raise DataError or ConfigError otherwise. Its
-    weights are copied at the first call.
+    model: it must have been trained on documents, see `Model.documents`. Raise DataError otherwise. Its weights are
+    copied at the first call.
     """
 
     def __init__(self, model: Model) -> None:
         model.documents  # noqa: B018 - it raises DataError
         self.model, self.start = model, WarmStart.of(model)
-        self.settings = validated(model.settings)
+        try:
+            self.settings = validated(model.settings)
+            check_options(self.settings, files=False)
+            check_documents(self.settings, True)
+        except CodeNotAllowed:
+            raise
+        except ConfigError as error:
+            raise DataError(f"{model.name}: its settings: {error}") from error
         self.vocabulary = Vocabulary(model.words, model.counts)
-        check_documents(self.settings, True)
         self._engine: Engine | None = None
         self._turn = threading.Lock()  # calls share the rows of the engine
 
     def vectors(
         self, source: Source, epochs: int | None = None, alpha: float | None = None, min_alpha: float | None = None,
-        threads: int = 1, folder: Path | None = None,
+        threads: int = 1, folder: Path | None = None, on_read: OnRead | None = None,
+        on_learned: Callable[[int, int], None] = lambda done, total: None,
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:  # fmt: skip
         """Return the vector of each line of a source, (D, d), and its number of known words, (D,).
 
         epochs, alpha, min_alpha: those of the model by default; the learning rate falls linearly over the epochs. A
-        line without known words gets zeros. folder: see `encoded.read`, whose errors are raised.
+        line without known words gets zeros. folder: see `encoded.read`, whose errors are raised; on_read: its
+        `progress`; on_learned: called with the number of documents that are done, and of all. Raise ResourceError if
+        memory is too small.
         """
         settings = self._with(epochs, alpha, min_alpha, threads)
-        with read(source, threads=threads, folder=folder) as counted:
+        with read(source, threads=threads, folder=folder, progress=on_read) as counted:
             lines, tokens = counted.lines, np.empty(0, np.int32)
             with suppress(NoKnownWords):
                 tokens = counted.encode(self.vocabulary, max_sentence=settings.max_sentence, numbered=True).tokens
-        return self._learned(np.asarray(tokens), lines, settings)
+        return self._learned(np.asarray(tokens), lines, settings, on_learned)
 
     def vector(
         self, words: Sequence[str], epochs: int | None = None, alpha: float | None = None,
@@ -94,8 +106,9 @@ class Inference:
         return replace(self.settings, **{name: value for name, value in given.items() if value is not None})
 
     def _learned(
-        self, tokens: NDArray[np.int32], lines: int, settings: Settings
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        self, tokens: NDArray[np.int32], lines: int, settings: Settings,
+        on_learned: Callable[[int, int], None] = lambda done, total: None,
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:  # fmt: skip
         """Return what `vectors` does for documents as ids, in which each sentence ends with the number of its own."""
         tokens, words, entries = read_only(tokens), *np.zeros((2, lines), np.int64)
         sentences = np.flatnonzero(tokens < 0)
@@ -107,16 +120,16 @@ class Inference:
         rates = schedule.rate(np.arange(schedule.epochs) / schedule.epochs)
         seeds_of(tokens, starts, schedule.seed, seeds)
         parts = [slice(at, min(at + BATCH_DOCUMENTS, lines)) for at in range(0, lines, BATCH_DOCUMENTS)]
-        turn, left = threading.Lock(), iter(parts)
+        turn, left, learned = threading.Lock(), iter(parts), 0
 
-        def work(thread: int, _: threading.Event) -> Iterator[None]:
+        def work(thread: int, _: threading.Event) -> Iterator[int]:
             while True:
                 with turn:
                     part = next(left, None)
                 if part is None:
                     return
                 infer(engine, tokens, starts, part, rates, seeds, thread)
-                yield
+                yield part.stop - part.start
 
         with self._turn:
             engine = self._prepared(lines, settings)
@@ -127,8 +140,9 @@ class Inference:
             threads = schedule.threads if len(parts) > 1 else 0
             blas = one_thread() if is_blas_used else nullcontext()
             with blas, parallel(work, threads, "w2vtrain inference") as done:
-                for _ in done:
-                    pass
+                for documents in done:
+                    learned += documents or 0
+                    on_learned(learned, lines)
             return rows.copy(), words
 
     def _prepared(self, lines: int, settings: Settings) -> Engine:
@@ -136,6 +150,12 @@ class Inference:
         engine, schedule, rows = self._engine, schedule_of(settings), len(self.vocabulary) + lines + 1
         if engine and engine.input_rows >= rows and engine.schedule.threads >= schedule.threads:
             return engine
+        needed = matrices(len(self.vocabulary), settings.vector_size + settings.bias, 2 * lines)  # with their copy
+        if (free := too_small(needed)) is not None:
+            raise ResourceError(
+                f"{lines:,} documents need {size_text(needed)} of memory, but only {size_text(free)} are free: infer"
+                " the vectors of fewer at a time"
+            )
         none, size = np.zeros(1, np.int64), lines + 1
         tags = Tags(np.arange(size), len(self.vocabulary) + np.arange(lines, dtype=np.int32), size, 1)
         text = Chunks(np.empty(0, np.int32), none, none[1:], self.vocabulary.counts, settings.max_sentence, tags)

@@ -4,6 +4,7 @@ Files may be compressed, as text may be. The names of nodes are numbered as the 
 table are joined to lines of text.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
@@ -39,10 +40,10 @@ SEPARATORS = {b"\t": "tabs", b",": "commas", b" ": "white space"}
 def read_edges(corpus: Corpus, directed: bool = False) -> Graph:
     """Return the graph whose edges are the lines of text files. Nodes are numbered in the order of the text.
 
-    With tabs or commas, names may have spaces, which become underscores. Empty lines, those that begin with # or %, and
-    a first line `source target weight` are skipped. An edge without a weight has the weight 1. Files may also be tables
-    with these columns. Raise DataError, with the file and the line, for a line that is no edge, and the errors of
-    reading.
+    With tabs or commas, names may have spaces, which become underscores, and fields may be in quotes, as in CSV. Empty
+    lines, those that begin with # or %, and a first line `source target weight` are skipped. An edge without a weight
+    has the weight 1. Files may also be tables with these columns. Raise DataError, with the file and the line, for a
+    line that is no edge, and the errors of reading.
     """
     table, state = word_table.empty(), np.zeros(word_table.STATES, np.int64)
     sources, targets, weights = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]
@@ -108,16 +109,17 @@ def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
     if file.size is None:
         raise UsageError(f"{file.name}: a table of edges is read once for each column: save it")
     columns = columns_of_edges(leaf("tables").columns_of(corpus, file), file.path)
-    tables = [corpus_of([file.path], Settings(column=name), whole_rows=True) for name in columns]
+    tables = [corpus_of([file.path], Settings(column=name), whole_rows=True, numbers=True) for name in columns]
     rows = zip(*(cells_of(table.read()) for table in tables), strict=True)
     while batch := list(islice(rows, BATCH_ROWS)):  # a line of text that begins with # would be a comment
         yield b"".join(b" " + b"\t".join(row) + b"\n" for row in batch)
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the cells of a column, without tabs."""
+    """Yield the cells of a column, without tabs, and in quotes if they have any."""
     for block in whole_lines(blocks):
-        yield from block.replace(b"\t", b" ").split(b"\n")[:-1]
+        for cell in block.replace(b"\t", b" ").split(b"\n")[:-1]:
+            yield b'"%b"' % cell.replace(b'"', b'""') if b'"' in cell else cell
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -143,7 +145,10 @@ def separator_of(edge: bytes) -> bytes:
 
 def fields_of(line: bytes, separator: bytes) -> list[bytes]:
     """Return the fields of a line, as `split_edges` finds them."""
-    return line.split() if separator == b" " else [b"_".join(field.split()) for field in line.split(separator)]
+    if separator == b" ":
+        return line.split()
+    cells = re.findall(rb'(?:^|%b)(?: *"((?:[^"]|"")*)"[ \r]*(?=%b|$)|([^%b]*))' % ((separator,) * 3), line)
+    return [b"_".join((quoted.replace(b'""', b'"') or plain).split()) for quoted, plain in cells]
 
 
 def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
@@ -160,7 +165,7 @@ def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
 def is_number(field: bytes) -> bool:
     """Return whether a field is a number."""
     try:
-        float(field)
+        float(field.replace(b"_", b"?"))  # which Python would skip
     except ValueError:
         return False
     return True

@@ -11,13 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, shown
-from w2vtrain.leaves.graphs.graph_kernels import close_gaps, count_arcs, gather_arcs, set_bounds, sort_arcs
+from w2vtrain.leaves.graphs.graph_kernels import (
+    MAX_WEIGHT,
+    MIN_WEIGHT,
+    close_gaps,
+    count_arcs,
+    gather_arcs,
+    set_bounds,
+    sort_arcs,
+)
 
 Ints = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-BAD_WEIGHT = "weights must be positive, finite numbers: leave out the edge, or correct its weight"
+BAD_WEIGHT = f"weights must be from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}: leave out the edge, or correct its weight"
 
 
 class Arcs(NamedTuple):
@@ -60,7 +68,7 @@ class Graph:
         if len(set(names)) < len(names):
             twice = next(name for name, after in zip(sorted(names), sorted(names)[1:], strict=False) if name == after)
             raise DataError(f"two nodes have the name {shown(twice)}: names, as text, must differ")
-        if weights is not None and len(bad := np.flatnonzero(~((weights > 0) & (weights < np.inf)))):
+        if weights is not None and len(bad := np.flatnonzero(~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)))):
             edge = " and ".join(shown(names[nodes[bad[0]]]) for nodes in (sources, targets))
             raise DataError(f"the edge of {edge} has the weight {weights[bad[0]]:g}: {BAD_WEIGHT}")
         sources, targets = np.ascontiguousarray(sources, np.int32), np.ascontiguousarray(targets, np.int32)

@@ -20,7 +20,9 @@ MAX_PROPOSALS = 32
 """Proposals that may be rejected before the step is drawn from the exact distribution over all arcs of the node."""
 MANY_ARCS = 256
 """Arcs of the node before, from which on a pair of nodes is looked up at the other node, if that has fewer."""
-NEWLINE, SPACE, UNDERSCORE = 10, 32, 95
+NEWLINE, SPACE, QUOTE, UNDERSCORE = 10, 32, 34, 95
+MIN_WEIGHT, MAX_WEIGHT = 1e-30, 1e30
+"""Weights of edges. Sums of any number of them, and their ratios, are floating-point numbers."""
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _UNIT = 2.0**-32
 
@@ -54,7 +56,7 @@ def split_edges(text: Array, separator: int, names: Array, weights: Array) -> tu
 
     text (n,) uint8: whole lines; separator: of fields, a space for any white space; names (n,) uint8; weights (lines,)
     zeros, to which the weights are written, where there are any. Return (edges, bytes of names, the number of the first
-    line, from 0, that is neither an edge nor empty nor a comment, or -1).
+    line, from 0, that is neither an edge nor empty nor a comment, or -1). A field in quotes is read as in CSV.
     """
     position, line, edges, size = 0, 0, 0, 0
     while position < len(text):
@@ -70,24 +72,27 @@ def split_edges(text: Array, separator: int, names: Array, weights: Array) -> tu
         while first <= end and not is_empty:
             while first < end and is_space(text[first]) and (separator == SPACE or text[first] != separator):
                 first += 1
-            last = first
+            closing = closing_quote(text, first, end, separator)
+            last = max(first, closing)
             while last < end and not (is_space(text[last]) if separator == SPACE else text[last] == separator):
                 last += 1
             if last == first and separator == SPACE:
                 break
+            i, stop = (first, last) if closing < 0 else (first + 1, closing)
             if fields == 2:
-                weights[edges] = number_in(text, first, last)
+                weights[edges] = number_in(text, i, stop)
             start = size
-            for i in range(first, last):
-                if fields < 2 and not is_space(text[i]):
+            while fields < 2 and i < stop:
+                if not is_space(text[i]):
                     names[size] = text[i]
-                    size += 1
-                elif fields < 2 and i + 1 < last and not is_space(text[i + 1]):
+                    size, i = size + 1, i + (closing >= 0 and text[i] == QUOTE)  # quotes in quotes are doubled
+                elif size > start and i + 1 < stop and not is_space(text[i + 1]):
                     names[size] = UNDERSCORE
                     size += 1
+                i += 1
             if fields > 2 or (fields < 2 and not 0 < size - start <= MAX_TOKEN_BYTES):
                 return edges, size, line
-            if fields == 2 and not 0.0 < weights[edges] < np.inf:
+            if fields == 2 and not MIN_WEIGHT <= weights[edges] <= MAX_WEIGHT:
                 return edges, size, line
             if fields < 2:
                 names[size] = NEWLINE if fields else SPACE
@@ -98,6 +103,20 @@ def split_edges(text: Array, separator: int, names: Array, weights: Array) -> tu
         edges += size > begin
         position, line = end + 1, line + 1
     return edges, size, -1
+
+
+@kernel()
+def closing_quote(text: Array, first: int, end: int, separator: int) -> int:
+    """Return where the quote is that closes the field that begins at `first`, if the field is in quotes, or -1."""
+    if separator == SPACE or text[first] != QUOTE:
+        return -1
+    last = first + 1
+    while last < end and (text[last] != QUOTE or text[last + 1] == QUOTE):
+        last += 2 if text[last] == QUOTE else 1
+    after = last + 1
+    while after < end and is_space(text[after]) and text[after] != separator:
+        after += 1
+    return last if last < end and (after == end or text[after] == separator) else -1
 
 
 @kernel()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from w2vtrain.config import Settings
+from w2vtrain.config import FIELDS, ROWS, WORDS, Settings
 from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.errors import ConfigError, InvalidValue, label
 from w2vtrain.leaves.graphs.edges import read_edges
@@ -46,7 +46,7 @@ RATE_FACTOR = 0.25
 repeated: a noise word then takes many steps in one direction at once, where word2vec.c draws noise words of its own for
 each pair. On the citations of Cora, at a rate of 0.025, this lowers the micro-F1 of labels by 0.012 (standard error
 0.003, 5 seeds); at 0.0125, it is that of gensim at 0.025. At 0.003, one epoch does not learn a block model."""
-WITHOUT_EFFECT = ("max_vocab", "sentence_end", "phrases", "column")
+WITHOUT_EFFECT = ("sentence_end", *(name for name, row in ROWS.items() if row.section == WORDS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +230,10 @@ class Walks:
 
     def check(self, inputs: Inputs, settings: Settings) -> None:
         """Raise ConfigError for settings that have no effect, or words other than the nodes; `min_count` drops none."""
-        if unused := [name for name in WITHOUT_EFFECT if getattr(settings, name)]:
+        own = {name: FIELDS[name].default for name in WITHOUT_EFFECT} | (inputs.start.settings if inputs.start else {})
+        if settings.min_count == 1:  # it drops no node, either
+            own["min_count"] = 1
+        if unused := [name for name in WITHOUT_EFFECT if getattr(settings, name) != own[name]]:
             raise ConfigError(f"{label(unused[0])}: has no effect on walks over a graph; leave it out")
         if inputs.grow and inputs.start and inputs.start.model:
             raise ConfigError(f"{label('grow_vocabulary')}: the words are the nodes of the graph; leave it out")

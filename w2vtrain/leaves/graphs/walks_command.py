@@ -5,13 +5,12 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.input_files import check_texts
 from w2vtrain.commands.options import CODES, all_of, command, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.leaves.graphs.arguments import WALKS
-from w2vtrain.system.compression import check_suffix, packed_write
-from w2vtrain.system.files import check_writable
+from w2vtrain.system.compression import packed_write
 from w2vtrain.system.machine import threads_of
 
 SETTINGS = ("seed", "threads")
@@ -46,9 +45,7 @@ def walks(
         from w2vtrain.leaves.graphs.walks import Walks
     settings, _ = resolve(given(flags, SETTINGS))
     source = Walks(edges, seed=settings.seed, threads=threads_of(settings.threads)[0], **given(flags, tuple(WALKS)))
-    check_different([output], [file.path for file in source.files])
-    check_suffix(output)
-    check_writable(output, force)
+    check_texts([output], edges, [file.path for file in source.files], force)
     console, started, lines, words = Console(quiet), time.monotonic(), 0, 0
     nodes, arcs = len(source.graph.names), len(source.graph.arcs.targets)
     with packed_write(output, force) as file:

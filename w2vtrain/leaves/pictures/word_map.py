@@ -30,6 +30,8 @@ SIZE, RADIUS = 12.5, 2.8
 """Size of the labels and radius of the points, in pixels."""
 LEGEND_COLUMNS, MAX_NAME = 4, 36
 """Columns of the legend of a figure, and characters of a group's name there."""
+LOOKS = 2 * len(COLORS)
+"""Groups that look different: a color each, as a disc or a ring."""
 SKIPPED = 200
 """Number of most frequent words that a map leaves out by default, because they occur in every sentence."""
 CLUSTERS, CLUSTER_WORDS, NAMING = 8, 20, 3
@@ -90,6 +92,8 @@ def make_map(
     if chosen.groups:
         names = list(dict.fromkeys(chosen.groups))
         groups = [names.index(name) for name in chosen.groups]
+        if len(names) > LOOKS:
+            caption += f" Only {LOOKS} of {len(names):,} groups can be told apart: the others repeat their colors."
     else:
         groups, names = _clusters(shown, rows, seed)
         caption += f" {len(names)} clusters by k-means." if names else ""
@@ -185,10 +189,12 @@ def map_figure(word_map: WordMap, title: str) -> Any:
     figure.text(left, 1 - 28 / height, shortened(visible(title), 100), size=16 * POINT, weight="bold")
     if word_map.names:
         names = [shortened(visible(name), MAX_NAME) for name in word_map.names]
-        figure.legend(
+        legend = figure.legend(
             axes.collections, names, loc="upper left", bbox_to_anchor=(left, under), ncols=LEGEND_COLUMNS,
             frameon=False, fontsize=12 * POINT, borderpad=0, borderaxespad=0, handlelength=0.8, handletextpad=0.4,
         )  # fmt: skip
+        for dot in legend.legend_handles:  # each is like the first of its group, which may be a pale one
+            dot.set_alpha([1.0])
     below = (bottom - 6) / height
     figure.text(left, below, "\n".join(caption), size=12 * POINT, va="top", linespacing=1.3, color=LIGHT["muted"])
     return figure

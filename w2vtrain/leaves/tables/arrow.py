@@ -48,11 +48,11 @@ def _parquet_names(file: File, _: Raw) -> list[str]:
         return list(table.schema_arrow.names)
 
 
-def _parquet_open(file: File, path: str, _: Raw, whole_rows: bool) -> Opened:
+def _parquet_open(file: File, path: str, _: Raw, whole_rows: bool, numbers: bool) -> Opened:
     if file.size is None:
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
     with _parquet(file.path) as table:
-        column = column_in(table.schema_arrow, path, file.path, whole_rows)
+        column = column_in(table.schema_arrow, path, file.path, numbers)
     return Opened(column.lists, _parquet_pieces(file, path, column, whole_rows))
 
 
@@ -109,11 +109,11 @@ def _arrow_names(file: File, raw: Raw) -> list[str]:
         return list(schema.names)
 
 
-def _arrow_open(file: File, path: str, raw: Raw, whole_rows: bool) -> Opened:
+def _arrow_open(file: File, path: str, raw: Raw, whole_rows: bool, numbers: bool) -> Opened:
     if file.size is None:
         raise UsageError(f"{file.path}: Arrow must be a regular file")
     with _arrow(file, raw) as (schema, _, _batches):
-        column = column_in(schema, path, file.path, whole_rows)
+        column = column_in(schema, path, file.path, numbers)
         field = list(schema.names).index(column.names[0])
     return Opened(column.lists, _arrow_pieces(file, column, raw, field, whole_rows))
 

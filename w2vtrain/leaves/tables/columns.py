@@ -44,16 +44,16 @@ def pyarrow(needed_by: str) -> Any:
     return pyarrow
 
 
-def is_list(kind: Any, whole_rows: bool = False) -> bool | None:
+def is_list(kind: Any, numbers: bool = False) -> bool | None:
     """Return whether a type of Arrow is that of lists of words (True) or of text (False), else None.
 
-    whole_rows: see `source.Tables`.
+    numbers: whether these are text.
     """
     if pyarrow("a table").types.is_dictionary(kind):
-        return None if _is_any(kind.value_type, LISTS) else is_list(kind.value_type)
+        return None if _is_any(kind.value_type, LISTS) else is_list(kind.value_type, numbers)
     if _is_any(kind, LISTS):
-        return True if is_list(kind.value_type) is False else None
-    return False if _is_any(kind, (*TEXTS, *NUMBERS) if whole_rows else TEXTS) else None
+        return True if is_list(kind.value_type, numbers) is False else None
+    return False if _is_any(kind, (*TEXTS, *NUMBERS) if numbers else TEXTS) else None
 
 
 def batches(values: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[Row]]:
@@ -95,10 +95,10 @@ def first_part(names: Container[str], path: str) -> str:
     return path if path in names else path.partition(".")[0]
 
 
-def column_in(schema: Any, path: str, name: str, whole_rows: bool = False) -> Column:
+def column_in(schema: Any, path: str, name: str, numbers: bool = False) -> Column:
     """Return the column that a path names, which may lead through structs, such as a.b.
 
-    whole_rows: see `source.Tables`. Raise DataError if there is no such column, or if it has neither text nor lists of
+    numbers: whether these are text. Raise DataError if there is no such column, or if it has neither text nor lists of
     words.
     """
     kind, rest, keys = schema, path, list[str]()
@@ -114,10 +114,11 @@ def column_in(schema: Any, path: str, name: str, whole_rows: bool = False) -> Co
             break
         if not pyarrow("a table").types.is_struct(kind):
             raise DataError(f"{name}: no column {shown(path)}: {shown(here)} has the type {kind}, without fields")
-    lists = is_list(kind, whole_rows)
+    lists = is_list(kind, numbers)
     if lists is None:
         raise DataError(
             f"{name}: column {shown(path)} has the type {_short(kind)}, and must have strings or lists of strings"
+            f"{', or numbers' * numbers}"
         )
     return Column(keys, lists)
 

@@ -35,12 +35,13 @@ class Opened(NamedTuple):
 class Format(NamedTuple):
     """A format of tables. open: start to read a column; names: return the names of the columns of a file.
 
-    The last argument of `open` is whether each row of text is one line: newlines in it become spaces.
+    The last arguments of `open` are whether each row of text is one line: newlines in it become spaces; and whether
+    numbers are text, too.
 
     suffixes: of its files, before that of a compression.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    open: Callable[[File, str, Raw, bool], Opened]
+    open: Callable[[File, str, Raw, bool, bool], Opened]
     names: Callable[[File, Raw], list[str]]

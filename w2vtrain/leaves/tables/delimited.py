@@ -58,7 +58,7 @@ def _names(file: File, raw: Raw, delimiter: str) -> list[str]:
     return _header(file, _rows(file, raw, delimiter))
 
 
-def _open(file: File, column: str, raw: Raw, whole_rows: bool, delimiter: str) -> Opened:
+def _open(file: File, column: str, raw: Raw, whole_rows: bool, _: bool, delimiter: str) -> Opened:
     rows = _rows(file, raw, delimiter)
     names = _header(file, rows, column)
     if names.count(column) != 1:

@@ -80,9 +80,10 @@ class FrameColumn(Tables):
     """A column of a data frame in Python, which is read through Arrow's interface, without a copy where possible."""
 
     def __init__(
-        self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool, whole_rows: bool
-    ) -> None:
-        super().__init__(["-"], column or "", tokenizer, errors, allow_nul, whole_rows)
+        self, frame: Frame, column: str | None, tokenizer: str, errors: str, allow_nul: bool, whole_rows: bool,
+        numbers: bool,
+    ) -> None:  # fmt: skip
+        super().__init__(["-"], column or "", tokenizer, errors, allow_nul, whole_rows, numbers)
         if not column and _is_column(frame.data):
             frame, self.column = Frame(frame.data.source), frame.data.column_name
         self.files, self.frame = (), frame
@@ -109,14 +110,14 @@ class FrameReader(TableReader):
 
     def _open(self, file: File) -> Opened:
         name, column, data = self._corpus.name, self._corpus.column, self._corpus.frame.data
-        whole_rows = self._corpus.whole_rows
+        whole_rows, numbers = self._corpus.whole_rows, self._corpus.numbers
         if (texts := _texts(data, column, name)) is not None:
             self._corpus.lists = False
             return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"), whole_rows)))
         pyarrow(name)
-        arrays = _arrays(_narrowed(data, column, name), column, name, whole_rows)
+        arrays = _arrays(_narrowed(data, column, name), column, name, numbers)
         first = next(arrays, None)
-        lists = self._corpus.lists = first is not None and bool(is_list(first.type))
+        lists = self._corpus.lists = first is not None and bool(is_list(first.type, numbers))
 
         def pieces() -> Iterator[Piece]:
             row = 0
@@ -126,6 +127,10 @@ class FrameReader(TableReader):
                 row += len(array)
 
         return Opened(lists, pieces())
+
+    def _place(self, file: File, byte: int) -> str:
+        """Return the row of a byte of the text."""
+        return f"in row {self._row(file, byte) - 1:,} (from 0)"
 
     def __next__(self) -> bytes:
         block = super().__next__()
@@ -185,34 +190,35 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
     return data.select_columns([here]) if hasattr(data, "select_columns") else data
 
 
-def _arrays(data: Any, column: str, name: str, whole_rows: bool) -> Iterator[Any]:
+def _arrays(data: Any, column: str, name: str, numbers: bool) -> Iterator[Any]:
     """Yield the chunks of a column as pyarrow's arrays. Raise DataError for another type."""
     arrow = pyarrow(name)
     if hasattr(data, "with_format") and hasattr(data, "iter"):
         for table in data.with_format("arrow").iter(batch_size=1000):
-            yield from _selected(table.to_batches(), column, name, whole_rows)
+            yield from _selected(table.to_batches(), column, name, numbers)
         return
     if not column:
-        yield from _chunks(arrow, data, name, whole_rows)
+        yield from _chunks(arrow, data, name, numbers)
         return
     if hasattr(data, "columns") and column in list(data.columns) and hasattr(data[column], "__arrow_c_stream__"):
         # Other columns may have types that Arrow does not know.
-        yield from _chunks(arrow, data[column], name, whole_rows)
+        # Other columns may have types that Arrow does not know.
+        yield from _chunks(arrow, data[column], name, numbers)
     elif hasattr(data, "__arrow_c_stream__"):
-        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name, whole_rows)
+        yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name, numbers)
     else:
-        yield from _selected([_converted(arrow.record_batch, data, name)], column, name, whole_rows)
+        yield from _selected([_converted(arrow.record_batch, data, name)], column, name, numbers)
 
 
-def _selected(batches: Any, column: str, name: str, whole_rows: bool) -> Iterator[Any]:
+def _selected(batches: Any, column: str, name: str, numbers: bool) -> Iterator[Any]:
     for batch in batches:
-        yield selected(batch, column_in(batch.schema, column, name, whole_rows))
+        yield selected(batch, column_in(batch.schema, column, name, numbers))
 
 
-def _chunks(arrow: Any, data: Any, name: str, whole_rows: bool) -> Iterator[Any]:
+def _chunks(arrow: Any, data: Any, name: str, numbers: bool) -> Iterator[Any]:
     convert = arrow.chunked_array if hasattr(data, "__arrow_c_stream__") else arrow.array
     array = _converted(convert, data, name)
-    if is_list(array.type, whole_rows) is None:
+    if is_list(array.type, numbers) is None:
         raise TokenError(f"{name}: values of the type {array.type}, and must be strings or lists of strings")
     yield from array.chunks if hasattr(array, "chunks") else [array]
 

@@ -68,39 +68,41 @@ def _keys(record: dict[str, Any], column: str, path: str) -> list[str]:
     return keys
 
 
-def _value(record: dict[str, Any], keys: list[str], place: str, whole_rows: bool) -> str | list[str]:
-    """Return the value of a column. Raise DataError unless it is text or a list of texts."""
+def _value(record: dict[str, Any], keys: list[str], place: str, numbers: bool) -> str | list[str]:
+    """Return the value of a column. Raise DataError unless it is text or a list of texts, or of `numbers`."""
     value: Any = record
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     column = f"{place}: column {shown('.'.join(keys))}"
     if value is None or (isinstance(value, list) and None in value):
         raise null_at(column)
-    if whole_rows and isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
-        raise DataError(f"{column} is {shown(value)}, and must be a string or a list of strings")
-    return value
+    words = value if isinstance(value, list) else [value]
+    if numbers:
+        words = [str(word) if type(word) in (int, float) else word for word in words]
+    if not all(isinstance(word, str) for word in words):
+        kinds = f"a string or a list of strings{', or a number' * numbers}"
+        raise DataError(f"{column} is {shown(value)}, and must be {kinds}")
+    return words if isinstance(value, list) else words[0]
 
 
-def _open(file: File, column: str, raw: Raw, whole_rows: bool) -> Opened:
+def _open(file: File, column: str, raw: Raw, whole_rows: bool, numbers: bool) -> Opened:
     records = _records(file, raw)
     first = next(records, None)
     if first is None:
         return Opened(None, iter(()))
     keys = _keys(first[1], column, file.path)
-    lists = isinstance(_value(first[1], keys, first[0], whole_rows), list)
-    rows = one_line_each(_values(chain([first], records), keys, lists, whole_rows), whole_rows and not lists)
+    lists = isinstance(_value(first[1], keys, first[0], numbers), list)
+    rows = one_line_each(_values(chain([first], records), keys, lists, numbers), whole_rows and not lists)
     values = batches(rows, _characters if lists else len)
     return Opened(lists, (_piece(batch, lists) for batch in values))
 
 
 def _values(
-    records: Iterator[tuple[str, dict[str, Any]]], keys: list[str], lists: bool, whole_rows: bool
+    records: Iterator[tuple[str, dict[str, Any]]], keys: list[str], lists: bool, numbers: bool
 ) -> Iterator[Any]:
     """Yield the value of each record. Raise DataError for a list among texts or a text among lists."""
     for place, record in records:
-        value = _value(record, keys, place, whole_rows)
+        value = _value(record, keys, place, numbers)
         if isinstance(value, list) != lists:
             kinds = "a list" if lists else "a string"
             raise DataError(

@@ -4,6 +4,7 @@ A column of strings is text, of which every row ends a line: the tokenizer, and 
 files. A column of lists of strings has a sentence per row, whose words are used as they are, as in token_lists.py.
 """
 
+import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -47,17 +48,17 @@ class Tables(Corpus):
     column: the name of the column, or its path through structs, such as a.b. A folder that `save_to_disk` of Hugging
     Face's `datasets` wrote has the files, in the order, that its state.json lists. sources, tokenizer, errors,
     allow_nul: those of `Corpus`; for a column of lists, they have no effect, and a tokenizer is refused. whole_rows:
-    whether each row is one line: newlines in text become spaces, and numbers are text, too.
+    whether each row of text is one line, in which newlines become spaces. numbers: whether these are text, too.
 
     Raise UsageError for files that are not tables, and DataError for a column that is missing or has another type.
     """
 
     def __init__(
         self, sources: Sequence[str], column: str, tokenizer: str = "whitespace", errors: str = "replace",
-        allow_nul: bool = False, whole_rows: bool = False,
+        allow_nul: bool = False, whole_rows: bool = False, numbers: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(sources, tokenizer, errors=errors, allow_nul=allow_nul)
-        self.column, self.whole_rows = column, whole_rows
+        self.column, self.whole_rows, self.numbers = column, whole_rows, numbers
         self.lists: bool | None = None  # whether the rows are lists of words; None until it is known
         for file in self.files:
             if file.size is not None and self.lists is None:
@@ -84,7 +85,7 @@ class Tables(Corpus):
 
     def open(self, file: File, raw: Raw | None = None) -> Opened:
         """Start to read a file. raw: reads its bytes. Raise the errors of the class."""
-        opened = _form(file).open(file, self.column, raw or Reader(self).raw, self.whole_rows)
+        opened = _form(file).open(file, self.column, raw or Reader(self).raw, self.whole_rows, self.numbers)
         if opened.lists and self.tokenizer != "whitespace":
             raise UsageError(
                 f"{file.path}: the rows of column {shown(self.column)} are lists of words, which no tokenizer splits:"
@@ -137,6 +138,23 @@ class TableReader(Reader):
 
     def _open(self, file: File) -> Opened:
         return self._corpus.open(file, self.raw)
+
+    def _place(self, file: File, byte: int) -> str:
+        """Return the row of a byte of the text; in a range of a file, counted from there."""
+        if file.size is None:  # a pipe, which cannot be read again
+            return super()._place(file, byte)
+        return f"in row {self._row(file, byte):,}{f' after byte {file.first:,}' if file.first else ''}"
+
+    def _row(self, file: File, byte: int) -> int:
+        """Return the number of the row, from 1, that has a byte of the text. The column is read again."""
+        again, row, left = copy.copy(self), 1, byte - file.first
+        again._corpus = copy.copy(self._corpus)
+        again._corpus.whole_rows = True  # of as many bytes
+        for text, _ in again._open(file).pieces:
+            if left < len(text):
+                return row + text.count(b"\n", 0, left)
+            row, left = row + text.count(b"\n"), left - len(text)
+        return row
 
     def _counted(self, pieces: Iterator[Piece], file: File, before: int) -> Iterator[bytes]:
         """Yield the text, and note how much of the file was read, for formats that do not read it in order."""

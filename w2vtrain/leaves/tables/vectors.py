@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, NOT_FINITE
 from w2vtrain.leaves.tables.columns import as_bytes
 from w2vtrain.system.reading import justified, open_input, regular_size
 
@@ -170,6 +170,7 @@ def _read(opener: _Opener, path: str | Path, sniffed: Sniff, lenient: bool, limi
 def _read_table(path: str | Path, sniffed: Sniff, table: _OpenTable, lenient: bool, limit: int | None) -> Vectors:
     rows, dim, size = table.rows, _dim_of(table.schema, path), sniffed.size
     counts: dict[int, NDArray[np.int64] | None] = {}  # by the number of their first row
+    problems: dict[int, str] = {}  # of rows of the last block, by their number
 
     def blocks() -> Iterator[Rows]:
         width, row = dim, 0
@@ -177,18 +178,24 @@ def _read_table(path: str | Path, sniffed: Sniff, table: _OpenTable, lenient: bo
             if len(batch):
                 batch.validate(full=True)
                 counts[row] = _counts(batch, row, path)
-                words, values = _block(batch, row, width, path)
-                width, row = values.shape[1], row + len(words)
-                yield words, values
+                lengths = _lengths(batch)
+                width = width or 1 + int(np.bincount(lengths[lengths > 0], minlength=2)[1:].argmax())  # the most common
+                if width > MAX_DIM or 4 * rows * width > justified(size):
+                    raise DataError(
+                        f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes"
+                    )
+                problems.clear()
+                for i in np.flatnonzero((lengths >= 0) & (lengths != width)).tolist():
+                    problems[row + i] = f"a vector of {lengths[i]:,} values, expected {width:,}"
+                yield _block(batch, lengths == width, width)
+                row += len(batch)
 
     parsed = blocks()
     first = next(parsed, None)
     if first is None:
         raise DataError(f"{path} contains no vectors")
-    width = first[1].shape[1]
-    if 4 * rows * width > justified(size):
-        raise DataError(f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes")
-    vectors = collected(path, sniffed, (rows, width), chain([first], parsed), lenient, limit)
+    shape, why = (rows, first[1].shape[1]), lambda row: problems.get(row, NOT_FINITE)
+    vectors = collected(path, sniffed, shape, chain([first], parsed), lenient, limit, why=why)
     known = [values for values in counts.values() if values is not None]
     if vectors.skipped or not known:
         return vectors
@@ -220,28 +227,22 @@ def _null_count(row: int, path: str | Path) -> DataError:
     )
 
 
-def _block(batch: Any, row: int, width: int | None, path: str | Path) -> Rows:
+def _lengths(batch: Any) -> NDArray[np.int64]:
+    """Return the number of values of each vector; -1 for a null."""
+    from pyarrow import compute  # no attribute of pyarrow until it is imported
+
+    return np.asarray(compute.list_value_length(batch.column("vector")).fill_null(-1), np.int64)
+
+
+def _block(batch: Any, whole: NDArray[np.bool_], dim: int) -> Rows:
     """Return the words and the values of a few rows. A null word is empty, and null values are NaN, as if the file had
-    them: what is then done depends on how it is read.
-
-    row: the number of the first row; width: d, if known. Raise DataError for a vector of another length.
+    them: what is then done depends on how it is read. whole (n,): which vectors have d values; the others are NaN, too.
     """
-    import pyarrow as pa
-
-    word, vector = batch.column("word"), batch.column("vector")
-    lengths, given = pa.compute.list_value_length(vector).fill_null(0).to_numpy(), vector.is_valid().to_numpy(False)
-    dim = width or int(lengths[given.argmax()])
-    wrong = given & (lengths != dim)
-    if wrong.any() or not 0 < dim <= MAX_DIM:
-        first = int(wrong.argmax())
-        raise DataError(
-            f"{path}, row {row + first + 1:,}: a vector of {lengths[first]:,} values, expected {dim or 1:,}"
-        )
-    values = as_float32(vector.flatten().to_numpy(zero_copy_only=False)).reshape(-1, dim)  # without those of null rows
-    if vector.null_count:
-        present, values = values, np.full((len(batch), dim), np.nan, np.float32)
-        values[given] = present
-    return [name or b"" for name in as_bytes(word).to_pylist()], values
+    vector = batch.column("vector")
+    present = as_float32((vector if whole.all() else vector.filter(whole)).flatten().to_numpy(zero_copy_only=False))
+    values = np.full((len(batch), dim), np.nan, np.float32)
+    values[whole] = present.reshape(-1, dim)
+    return [name or b"" for name in as_bytes(batch.column("word")).to_pylist()], values
 
 
 CODE = {

@@ -128,12 +128,14 @@ def passes(words, copy, monkeypatch):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_guides_modules_pass_the_linter_in_the_package(inside, monkeypatch):
     passes(["ruff", "check", "--no-cache", "."], inside, monkeypatch)
     passes(["ruff", "format", "--no-cache", "--check", "."], inside, monkeypatch)
     assert not any("noqa" in code for code in (OBJECTIVES | ARCHITECTURES).values())
 
 
+@pytest.mark.slow
 def test_the_guides_modules_are_listed_and_documented_in_the_package(inside, monkeypatch):
     listed = passes(["w2vtrain", "objectives"], inside, monkeypatch)
     assert {"ranking", "smoothed"} < {line.split()[0] for line in listed.splitlines() if line}

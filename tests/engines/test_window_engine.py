@@ -179,7 +179,7 @@ WINDOWS_OF_ALL_KINDS = [
 def test_kernel_agrees_with_the_naive_trainer(rng, model, name, options, bias):
     """Compare all arrays after a chunk. The reference updates from old values, so the rate is small.
 
-    With and without biases, each case runs half of these windows: every context side, with and without sentence ends.
+    Every second kind of windows is run with biases, and the others without.
     """
     lines, tokens, counts = corpus(rng, sentences=9)
     fast, ref = (

@@ -322,7 +322,7 @@ def trial(tmp_path, objective, **more):
     (tmp_path / "train.txt").write_text("\n".join(text[:300]), encoding="utf-8")
     (tmp_path / "heldout.txt").write_text("\n".join(text[300:320]), encoding="utf-8")
     settings = {
-        "objective": objective, "architecture": "vlbl", "context": "left", "bias": True, "sentence_end": True,
+        "objective": objective, "architecture": "cbow", "context": "left", "bias": True, "sentence_end": True,
         "window": 2, "vector_size": 10, "threads": 1, **more,
     }  # fmt: skip
     about = comparison.Comparison(
@@ -502,7 +502,7 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")
     command = [
         sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
-        "--objectives", "softmax, hs", "--architecture", "vlbl", "--context", "left",
+        "--objectives", "softmax, hs", "--architecture", "cbow", "--context", "left",
         "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--seconds", "0.5",
         "--threads", "1", "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
     ]  # fmt: skip

@@ -59,7 +59,12 @@ def weights(model):
 
 
 @pytest.mark.parametrize(
-    ("name", "loss"), [*((name, {}) for name in WAYS), ("pv-dm", {"hs": 1, "negative": 0}), ("pv-dbow", {"hs": 1})]
+    ("name", "loss"),
+    [
+        *((name, {}) for name in WAYS),
+        ("pv-dbow", {"hs": 1, "negative": 0}),
+        pytest.param("pv-dbow", {"hs": 1}, marks=pytest.mark.slow),
+    ],
 )
 def test_it_trains_as_train_does_from_the_same_rows(name, loss):
     model = Doc2Vec(**ABOUT, **WAYS[name], **loss)

@@ -125,6 +125,15 @@ def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
         np.testing.assert_allclose(mine, theirs, atol=tolerance)
 
 
+def check_step(objective, H, targets, work, loss, dH, d_output):
+    """Check the loss and dH of a step in float64, and that it adds d_output times the rate to the output rows."""
+    old = objective.output.copy()
+    found, found_dH = objective.step(H, targets, 0.01, work)
+    assert found == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(found_dH, dH, atol=1e-12)
+    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+
+
 def huffman_lengths(counts):
     """Return the code lengths of a Huffman tree, computed with a heap."""
     heap = [(int(c), i, (i,)) for i, c in enumerate(counts)]

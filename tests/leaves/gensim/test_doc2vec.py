@@ -26,6 +26,10 @@ WAYS = {
     "pv-dbow": {"dm": 0}, "pv-dbow-words": {"dm": 0, "dbow_words": 1},
     "pv-dm": {}, "pv-dm-sum": {"dm_mean": 0},
 }  # fmt: skip
+each_inference = pytest.mark.parametrize(
+    "name", ["pv-dbow", pytest.param("pv-dbow-words", marks=pytest.mark.slow), "pv-dm", "pv-dm-sum"]
+)
+"""The inference of pv-dbow-words is that of pv-dbow, so that only slow tests compile it."""
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +58,14 @@ def weights(model):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WAYS)
-@pytest.mark.parametrize("loss", [{}, {"hs": 1, "negative": 0}, {"hs": 1}], ids=["neg", "hs", "hs-neg"])
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        *((name, {}) for name in WAYS),
+        ("pv-dbow", {"hs": 1, "negative": 0}),
+        pytest.param("pv-dbow", {"hs": 1}, marks=pytest.mark.slow),
+    ],
+)
 def test_it_trains_as_train_does_from_the_same_rows(name, loss):
     model = Doc2Vec(**ABOUT, **WAYS[name], **loss)
     model.build_vocab(DOCUMENTS)
@@ -79,7 +89,7 @@ def test_it_trains_as_train_does_from_the_same_rows(name, loss):
     assert (model.dbow, model.dm) == ("dbow" in name, "dm" in name)
 
 
-@pytest.mark.parametrize("name", WAYS)
+@each_inference
 def test_documents_of_one_topic_are_near_each_other_and_to_inferred_ones(name):
     model = Doc2Vec(DOCUMENTS, **{**ABOUT, "epochs": 30}, **WAYS[name])
     near, inferred = [], []
@@ -276,7 +286,7 @@ def test_the_same_words_have_the_same_vector(trained, tmp_path):
         assert other.infer_vector(words).tolist() == vector.tolist()
 
 
-@pytest.mark.parametrize("name", WAYS)
+@each_inference
 def test_inferred_vectors_are_those_of_the_command(name, lines, tmp_path):
     model = Doc2Vec(DOCUMENTS, **{**ABOUT, "sample": 1e-2}, **WAYS[name])
     model.save(tmp_path / "model")

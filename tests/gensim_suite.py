@@ -98,8 +98,6 @@ EXPECTED = {
     "test_doc2vec.TestDoc2VecModel.test_dmc_neg": CONCATENATED,
     "test_doc2vec.TestDoc2VecModel.test_dmc_neg_fromfile": CONCATENATED,
     "test_doc2vec.TestDoc2VecModel.test_get_offsets_and_start_doctags": OFFSETS,
-    "test_doc2vec.TestDoc2VecModel.test_mixed_tag_types": "expects that whole numbers are no keys of dv.key_to_index",
-    "test_doc2vec.TestDoc2VecModel.test_similarity_unseen_docs": "infers with a model that was never trained: zeros",
 }
 """The tests that fail, as MODULE.CLASS.TEST, and why."""
 

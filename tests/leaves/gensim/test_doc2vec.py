@@ -249,6 +249,20 @@ def test_unknown_tags_and_words_are_left_out(model):
     assert model.train([TaggedDocument(["xyzzy"], [0])], total_examples=1, epochs=1) == (0, 1)
 
 
+def test_numbers_of_rows_are_tags_without_an_entry_in_key_to_index(model):
+    assert (model.dv.key_to_index, 7 in model.dv, 300 in model.dv) == ({}, True, False)
+    mixed = Doc2Vec([TaggedDocument(words, [i, 7, "all"]) for i, words in enumerate(TEXTS[:3])], **ABOUT)
+    assert (mixed.dv.index_to_key, mixed.dv.key_to_index) == ([0, 1, 2, 7, "all"], {7: 3, "all": 4})
+    some = mixed.dv.vectors_for_all([2, 3, 7, "all"])
+    assert some.index_to_key == [2, 7, "all"]
+    assert some[7].tolist() == mixed.dv[7].tolist() == mixed.dv.vectors[3].tolist()
+    before = weights(mixed)["dv"]
+    mixed.train([TaggedDocument(TEXTS[0], [3])], total_examples=1, epochs=1)  # the number of a row is no tag
+    assert weights(mixed)["dv"] == before
+    mixed.dv.add_vectors([1, 2, 9], np.zeros((3, 8)), replace=True)
+    assert (mixed.dv.index_to_key, mixed.dv[1].any()) == ([0, 1, 2, 7, "all", 9], False)
+
+
 def test_documents_without_any_tag_teach_words():
     model = Doc2Vec([TaggedDocument(words, []) for words in TEXTS], **ABOUT)
     assert len(model.dv) == 0
@@ -309,7 +323,16 @@ def test_inferred_vectors_follow_the_weights(model):
     model.init_weights()
     found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
     assert len(set(map(tuple, found))) == 6
-    assert not any(found[-1])  # nothing has been learned
+
+
+def test_an_untrained_model_infers_a_random_vector_per_text_with_a_warning(caplog):
+    model = Doc2Vec(**ABOUT)
+    model.build_vocab(DOCUMENTS)
+    vector = model.infer_vector(["red", "green"])
+    assert "has the model been trained?" in caplog.text
+    assert vector.any()
+    assert model.infer_vector(["red", "green"]).tolist() == vector.tolist()
+    assert model.infer_vector(["cat"]).tolist() != vector.tolist()
 
 
 def test_the_similarity_of_new_documents_is_their_cosine(trained):

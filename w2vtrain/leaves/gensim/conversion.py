@@ -14,6 +14,7 @@ from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.leaves.gensim.matrices import Matrices
 from w2vtrain.leaves.gensim.parameters import check
 from w2vtrain.leaves.gensim.saving import base_of
+from w2vtrain.leaves.gensim.tagged_documents import vectors_of_tags
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.vocabulary import by_count
 
@@ -113,9 +114,8 @@ def _take_words(model: Any, theirs: Any) -> None:
 
 def _take_tags(model: Any, theirs: Any) -> None:
     """Copy the vectors and attributes of tags, also of whole numbers that no document has."""
-    model.dv = KeyedVectors.of(list(theirs.dv.index_to_key), np.array(theirs.dv.vectors, np.float32))
+    model.dv = vectors_of_tags(list(theirs.dv.index_to_key), np.array(theirs.dv.vectors, np.float32))
     model.dv.expandos.update({name: values.copy() for name, values in theirs.dv.expandos.items()})
-    model.dv.vectors_lockf = np.ones(1, np.float32)
 
 
 def _take_ngrams(wv: Any, theirs: Any) -> None:

@@ -6,6 +6,7 @@ leaves/documents infers vectors of new documents.
 
 import logging
 import operator
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import fspath
@@ -29,7 +30,7 @@ from w2vtrain.leaves.gensim.building import Path
 from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.matrices import initial_vectors
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, SEED_COUNT, checked
-from w2vtrain.leaves.gensim.tagged_documents import TaggedLineDocument, Words, words_of
+from w2vtrain.leaves.gensim.tagged_documents import TaggedLineDocument, Words, vectors_of_tags, words_of
 from w2vtrain.leaves.gensim.word2vec import NO_VOCABULARY, Word2Vec
 from w2vtrain.leaves.gensim.word_choice import Rule
 from w2vtrain.text.encoded import Counted, EncodedCorpus
@@ -176,9 +177,9 @@ class Doc2Vec(Word2Vec):
         encoded = super()._encode(source, counted, numbered)
         if encoded is None:
             return None
-        words, rows = words_of(source), self.dv.key_to_index
+        words, row_of = words_of(source), self.dv._row
         tags: Iterable[Sequence[Any]] = words.tags if words else ([line] for line in range(counted.lines))
-        known = ([rows[tag] for tag in own if tag in rows] for own in tags)
+        known = ([row for row in map(row_of, own) if row >= 0] for own in tags)
         return replace(encoded, tags=pack(known, self.dv, len(encoded.vocabulary)))
 
     @claiming
@@ -188,20 +189,18 @@ class Doc2Vec(Word2Vec):
         found, self._found = self._found, {}
         if not update:
             keys = _in_order(found) or self.dv.index_to_key
-            self.dv = KeyedVectors.of(keys, initial_vectors(len(keys), self.vector_size, self._tag_seed(0)))
+            self.dv = vectors_of_tags(keys, initial_vectors(len(keys), self.vector_size, self._tag_seed(0)))
         else:
-            new, known = _in_order(tag for tag in found if tag not in self.dv.key_to_index), len(self.dv)
+            new, known = _in_order(tag for tag in found if self.dv._row(tag) < 0), len(self.dv)
             self.dv.add_vectors(new, initial_vectors(len(new), self.vector_size, self._tag_seed(known)))
         self._count(found)
-        self.dv.vectors_lockf = np.ones(1, np.float32)
 
     def _tag_seed(self, known: int) -> int:
         return (self.seed + TAG_SEED_STEP + known) % SEED_COUNT
 
     def _count(self, found: dict[str | int, list[int] | None]) -> None:
         """Add to the attributes of tags, which those of a file do not have: they are numbers of lines."""
-        row_of: dict[Any, int] = self.dv.key_to_index
-        counts = {row_of[tag]: count for tag, count in found.items() if count}
+        counts = {self.dv._row(tag): count for tag, count in found.items() if count}
         if counts:
             rows, columns = list(counts), np.array(list(counts.values()), np.int64).T
             self.dv.allocate_vecattrs(("word_count", "doc_count"), (int, int))
@@ -253,6 +252,9 @@ class Doc2Vec(Word2Vec):
         vector, known = self._ready().vector(doc_words, checked("epochs", epochs or self.epochs), *rates)
         if not known:
             logger.warning("no word of the document is in the vocabulary: its vector is 0")
+        elif not vector.any():
+            logger.warning("no step changed the vector of the document, so that it is random: has the model been trained?")
+            vector = initial_vectors(1, self.vector_size, zlib.crc32(" ".join(doc_words).encode("utf-8", "replace")))[0]
         return vector
 
     def _ready(self) -> Inference:
@@ -307,8 +309,7 @@ class Doc2Vec(Word2Vec):
         tags: list[Any] = list(names)
         for row in np.flatnonzero(integers).tolist():
             tags[row] = int(names[row])
-        self.dv = KeyedVectors.of(tags, vectors)
-        self.dv.vectors_lockf = np.ones(1, np.float32)
+        self.dv = vectors_of_tags(tags, vectors)
         self.dv.expandos.update(
             {
                 name.removeprefix(ATTRIBUTE): values

@@ -105,7 +105,7 @@ def _take_words(model: Any, theirs: Any) -> None:
     model.wv.expandos.update(
         {name: values.copy() for name, values in theirs.wv.expandos.items() if name not in (*INTERNAL, "count")}
     )
-    order = by_count(words, counts.tolist())
+    order = by_count(words, counts)
     outputs = _matrix(theirs, "syn1neg", len(words)) if model.negative else None
     nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
     tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None

@@ -139,7 +139,7 @@ class WordMatrices(Claimable):
         self._read, rows, old = None, len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
-        order = by_count(self.wv.index_to_key, self._counts().tolist())
+        order = by_count(self.wv.index_to_key, self._counts())
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
             self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEED_COUNT)

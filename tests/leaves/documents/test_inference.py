@@ -27,8 +27,9 @@ def trained(rng, architecture, objective, epochs=20):
 
 @pytest.mark.parametrize(
     ("architecture", "objective"),
-    [*(("pv-dbow", name) for name in OBJECTIVES), ("pv-dbow-words", "neg"), ("pv-dm", "hs"), ("pv-dm-sum", "softmax")],
-)
+    [*(("pv-dbow", name) for name in OBJECTIVES), ("pv-dbow-words", "neg"), ("pv-dm", "hs"), ("pv-dm-sum", "softmax"),
+     ("pv-dm-concat", "hs"), ("pv-dm-concat", "softmax")],
+)  # fmt: skip
 def test_a_vector_depends_on_the_text_alone(rng, architecture, objective):
     model, texts = trained(rng, architecture, objective, 3)
     texts[3] = ["unknown"]

@@ -169,7 +169,7 @@ def _infer_windows(
     engine: WindowEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
 ) -> None:
     architecture, objective, scratch = engine.workers[thread]
-    matrices, still = Matrices(engine.w_in, engine.w_out), padded_rows(1, engine.w_in.shape[1])
+    matrices, still = Matrices(engine.w_in, engine.w_out), padded_rows(1, engine.w_out.shape[1])
     infer_documents(
         architecture, objective, engine.windows, tokens, starts, part.start, part.stop, rates, matrices,
         engine.keep, np.int32(engine.input_rows - 1), still, np.empty_like(scratch.context), seeds, scratch,

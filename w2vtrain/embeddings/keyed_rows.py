@@ -163,10 +163,8 @@ class KeyedRows:
 
     def _row(self, key: Any) -> int:
         """Return the row of a key, or -1 if it is none: an index is not, unless it is the key of its own row."""
-        row = self.key_to_index.get(key, -1)
-        if row < 0 and isinstance(key, int) and 0 <= key < len(self) and self.index_to_key[key] == key:
-            return key
-        return row
+        index = self._index(key)
+        return index if index >= 0 and self.index_to_key[index] == key else -1
 
     def _unknown(self, key: Any) -> MissingKey:
         def similar() -> str:

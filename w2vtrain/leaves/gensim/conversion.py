@@ -76,7 +76,7 @@ def take_over(model: Any, theirs: Any) -> None:
         source = wv if name in ("min_n", "max_n", "bucket") else theirs
         if hasattr(source, name):
             setattr(model, name, getattr(source, name))
-    model.vector_size = model.layer1_size = theirs.vector_size
+    model.vector_size = theirs.vector_size
     check(model)
     model.wv = model._keyed([], np.empty((0, model.vector_size), np.float32))
     model.wv.vectors_lockf = np.array(getattr(wv, "vectors_lockf", [1]), np.float32)

@@ -126,7 +126,7 @@ def test_words_without_documents_can_be_concatenated_and_scored(tmp_path):
     text = [list("xay"), list("ybx")] * 400  # the words around a target leave two choices, but their places none
     model = w2vtrain.train(text, objective="softmax", window=1, heldout=text[:2], epochs=5, **asked)
     assert model.record["epochs"][-1]["heldout"]["perplexity"] < 1.2
-    with pytest.raises(ConfigError, match="subwords: architecture .* has windows with missing words"):
+    with pytest.raises(ConfigError, match=r"subwords: architecture .* has windows with missing words"):
         w2vtrain.train(text, subwords=True, **asked)
 
 

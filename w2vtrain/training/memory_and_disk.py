@@ -145,7 +145,7 @@ def check_run_memory(
     # The best weights and the initial model are kept, too.
     copies += 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start)
     more = (subwords or architecture).input_rows(words) if subwords or composes(architecture) else tags
-    more += words * (parts_of(settings) - 1)  # wider output rows
+    once += copies * words * (parts_of(settings) - 1)  # wider output rows, which a smaller window makes narrower
     check_memory(words, settings.vector_size + settings.bias, copies, more, once)
 
 

@@ -10,8 +10,9 @@ from reference import StopsAt, begin, stopping
 
 import w2vtrain
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError, Stopped, TokenError
+from w2vtrain.errors import ConfigError, DataError, ResourceError, Stopped, TokenError
 from w2vtrain.leaves.documents.documents import rows_of
+from w2vtrain.training import memory_and_disk
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
@@ -206,10 +207,18 @@ def test_a_run_stopped_in_an_epoch_resumes_to_the_same_bytes(tmp_path, rng, obje
     np.testing.assert_array_equal(resumed.dv.vectors, whole.dv.vectors)
 
 
-def test_several_threads_train_all_documents(rng):
-    model = w2vtrain.train(w2vtrain.Documents(topics(rng, 2000)), architecture="pv-dm", **SMALL | {"threads": 2})
+@pytest.mark.parametrize("architecture", ["pv-dm", "pv-dm-concat"])
+def test_several_threads_train_all_documents(rng, architecture):
+    model = w2vtrain.train(w2vtrain.Documents(topics(rng, 2000)), architecture=architecture, **SMALL | {"threads": 2})
     assert np.isfinite(model.dv.vectors).all()
     assert len(model.dv) == 2004
+
+
+def test_the_memory_of_wide_output_vectors_is_checked(rng, monkeypatch):
+    monkeypatch.setattr(memory_and_disk, "available_memory", lambda: 1 << 24)
+    documents, settings = w2vtrain.Documents(topics(rng, 4)), {"architecture": "pv-dm-concat", "window": 3000}
+    with pytest.raises(ResourceError, match="need 21 MiB of memory, but only 16 MiB are free: a smaller window"):
+        w2vtrain.train(documents, **SMALL | settings)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def text_of(sentences, documents):
         ("pv-dbow", "neg"), ("pv-dbow", "hs"), ("pv-dbow-words", "neg"), ("pv-dm", "hs"), ("pv-dm-sum", "neg"),
         ("pv-dm-concat", "neg"),
     ],
-)
+)  # fmt: skip
 def test_the_window_kernel_agrees_with_the_naive_trainer(rng, model, name):
     sentences = [rng.integers(SIZE, size=size).tolist() for size in (12, 1, 7, 9, 5)]
     tokens, counts, cls = text_of(sentences, OF), np.arange(30, 30 - SIZE, -1), architecture_class(model)

@@ -234,7 +234,7 @@ def learn_window(architecture, objective, window, found, rows, output, lr, bias=
         for (row, _, _), slope in zip(found, by_score, strict=True):
             dh -= slope * old[row]
             output[row] -= lr * slope * h
-        architecture.learn(rows, context, left, number, dh[: rows.shape[1]], lr)
+        architecture.learn(rows, context, left, number, dh[: len(dh) - bias], lr)
         for (name, place), slope in learned.items():
             objective.learned[name][place] -= lr * slope
     return loss, len(numbered)
@@ -310,6 +310,9 @@ def contexts(words, windows, reaches):
     for t, reach in enumerate(reaches, windows.pads):
         before = words[max(0, t - reach) : t] if windows.left else []
         after = words[t + 1 : t + 1 + reach] if windows.right else []
+        if windows.full:
+            before = [-1] * (windows.size - len(before)) + before
+            after += [-1] * (windows.size - len(after))
         yield words[t], before + after, len(before), words[t - 1] if t else -1
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from pages import SIDED, allowed, changed, without
 
+import w2vtrain
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Blend, Layout
 from w2vtrain.errors import ConfigError
@@ -104,6 +105,18 @@ def test_methods_that_a_class_leaves_out_get_their_defaults(tmp_path):
     (tmp_path / "plain").mkdir()
     cls = architectures.architecture_class(allowed(tmp_path / "plain", plain, architectures))
     assert (cls.pairs(), cls.like(), cls.blend()) == (False, "cbow-corrected", Blend(0.2, 8_000_000))
+
+
+def test_words_without_documents_can_be_concatenated_and_scored(tmp_path):
+    code = "from w2vtrain.architectures.pv_dm_concat import PvDmConcat\n\n\nclass Positions(PvDmConcat):\n"
+    code += CONTEXT.format("words") + "ARCHITECTURE = Positions\n"
+    (tmp_path / "mine.py").write_text(code)
+    asked = {"architecture": str(tmp_path / "mine.py"), "vector_size": 8, "min_count": 1, "sample": 0}
+    text = [list("xay"), list("ybx")] * 400  # the words around a target leave two choices, but their places none
+    model = w2vtrain.train(text, objective="softmax", window=1, heldout=text[:2], epochs=5, **asked)
+    assert model.record["epochs"][-1]["heldout"]["perplexity"] < 1.2
+    with pytest.raises(ConfigError, match=r"subwords: architecture .* has windows with missing words"):
+        w2vtrain.train(text, subwords=True, **asked)
 
 
 def test_blends_are_preferred_for_large_texts():

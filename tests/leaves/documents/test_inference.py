@@ -27,7 +27,7 @@ def trained(rng, architecture, objective, epochs=20):
     ("architecture", "objective"),
     [
         *(("pv-dbow", name) for name in ("neg", "softmax", "sampled-softmax", "target")),
-        *[("pv-dm", "neg"), ("pv-dm-sum", "softmax")],
+        *[("pv-dm", "neg"), ("pv-dm-sum", "softmax"), ("pv-dm-concat", "neg")],
         *(pytest.param(*pair, marks=pytest.mark.slow) for pair in [("pv-dm", "hs"), ("pv-dbow-words", "neg")]),
     ],
 )

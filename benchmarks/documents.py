@@ -36,7 +36,10 @@ MIN_WORDS = 30
 RECALLED = 500
 SHOWN, MAPPED = 8, 25
 """Labels, and documents of each, in the groups for a map."""
-ARCHITECTURES = {"pv-dbow": {"dm": 0}, "pv-dbow-words": {"dm": 0, "dbow_words": 1}, "pv-dm": {"dm": 1, "dm_mean": 1}}
+ARCHITECTURES = {
+    "pv-dbow": {"dm": 0}, "pv-dbow-words": {"dm": 0, "dbow_words": 1}, "pv-dm": {"dm": 1, "dm_mean": 1},
+    "pv-dm-concat": {"dm": 1, "dm_concat": 1},
+}  # fmt: skip
 """With gensim's parameters."""
 
 

@@ -66,7 +66,6 @@ replacements."""
 PICKLE = "loads a pickle, and pickles are never opened"
 NO_NGRAM = "a word without a known n-gram is an error, not a vector of zeros"
 ONE_LOSS = "trains with hs and negative at once; fastText's format has one loss"
-CONCATENATED = "concatenates vectors (dm_concat=1)"
 OFFSETS = "calls a private method that divides a file among threads"
 CHANCE = {"test_word2vec.TestWord2VecModel.test_evaluate_word_analogies"}
 """Tests that pass on some processors only: this one expects that 3CosAdd and 3CosMul answer equally many questions
@@ -92,14 +91,7 @@ EXPECTED = {
     "test_fasttext.TestFastTextModel.test_persistence_fromfile": NO_NGRAM,
     "test_fasttext.TestFastTextModel.test_training": NO_NGRAM,
     "test_doc2vec.TestDoc2VecModel.test_cython_linesentence_readline_after_getting_offsets": OFFSETS,
-    "test_doc2vec.TestDoc2VecModel.test_deterministic_dmc": CONCATENATED,
-    "test_doc2vec.TestDoc2VecModel.test_dmc_hs": CONCATENATED,
-    "test_doc2vec.TestDoc2VecModel.test_dmc_hs_fromfile": CONCATENATED,
-    "test_doc2vec.TestDoc2VecModel.test_dmc_neg": CONCATENATED,
-    "test_doc2vec.TestDoc2VecModel.test_dmc_neg_fromfile": CONCATENATED,
     "test_doc2vec.TestDoc2VecModel.test_get_offsets_and_start_doctags": OFFSETS,
-    "test_doc2vec.TestDoc2VecModel.test_mixed_tag_types": "expects that whole numbers are no keys of dv.key_to_index",
-    "test_doc2vec.TestDoc2VecModel.test_similarity_unseen_docs": "infers with a model that was never trained: zeros",
 }
 """The tests that fail, as MODULE.CLASS.TEST, and why."""
 

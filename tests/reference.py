@@ -125,6 +125,15 @@ def check_same_step(a, b, H, targets, rate=0.05, tolerance=1e-12, work=begun):
         np.testing.assert_allclose(mine, theirs, atol=tolerance)
 
 
+def check_step(objective, H, targets, work, loss, dH, d_output):
+    """Check the loss and dH of a step in float64, and that it adds d_output times the rate to the output rows."""
+    old = objective.output.copy()
+    found, found_dH = objective.step(H, targets, 0.01, work)
+    assert found == pytest.approx(loss, rel=1e-12)
+    np.testing.assert_allclose(found_dH, dH, atol=1e-12)
+    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+
+
 def huffman_lengths(counts):
     """Return the code lengths of a Huffman tree, computed with a heap."""
     heap = [(int(c), i, (i,)) for i, c in enumerate(counts)]
@@ -225,7 +234,7 @@ def learn_window(architecture, objective, window, found, rows, output, lr, bias=
         for (row, _, _), slope in zip(found, by_score, strict=True):
             dh -= slope * old[row]
             output[row] -= lr * slope * h
-        architecture.learn(rows, context, left, number, dh[: rows.shape[1]], lr)
+        architecture.learn(rows, context, left, number, dh[: len(dh) - bias], lr)
         for (name, place), slope in learned.items():
             objective.learned[name][place] -= lr * slope
     return loss, len(numbered)
@@ -301,6 +310,9 @@ def contexts(words, windows, reaches):
     for t, reach in enumerate(reaches, windows.pads):
         before = words[max(0, t - reach) : t] if windows.left else []
         after = words[t + 1 : t + 1 + reach] if windows.right else []
+        if windows.full:
+            before = [-1] * (windows.size - len(before)) + before
+            after += [-1] * (windows.size - len(after))
         yield words[t], before + after, len(before), words[t - 1] if t else -1
 
 

@@ -31,14 +31,6 @@ def test_an_attribute_of_gensim_3s_model_names_its_successor(model, name):
     assert not hasattr(model, name)
 
 
-def test_a_renamed_attribute_of_gensim_3s_model_of_documents_names_its_successor():
-    documents = w2vtrain.Doc2Vec(vector_size=4)
-    for name, successor in SUCCESSORS["Doc2Vec"].items():
-        with pytest.raises(AttributeError, match=rf"^{name} was removed in gensim 4\.0: use {successor}$"):
-            getattr(documents, name)
-        assert hasattr(documents, successor)
-
-
 @pytest.mark.parametrize("kind", ["Word2Vec", "KeyedVectors"])
 def test_successors_exist(kind, model):
     """The first word of a successor is an attribute path of the model or the vectors, or a name of the package."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import click
@@ -42,6 +43,7 @@ def imported(tree: ast.AST) -> set[str]:
     return {DISTRIBUTIONS.get(top, top) for top in tops}
 
 
+@cache
 def trees() -> list[ast.Module]:
     return [ast.parse(path.read_text(encoding="utf-8")) for path in Path(w2vtrain.__file__).parent.rglob("*.py")]
 

@@ -1,4 +1,4 @@
-"""README.md: its length, its links, its picture, and the flags and files that it names."""
+"""README.md: its length, its picture, and the flags and files that it names; and the links of all pages."""
 
 import re
 import subprocess
@@ -16,13 +16,26 @@ def test_it_has_at_most_110_lines_and_one_picture():
     assert len(re.findall(r"^!\[", README, re.M)) == 1
 
 
-def test_links_and_pictures_exist():
-    targets = re.findall(r"\]\(([^)#]+)", README)
-    assert len(targets) > 15
-    for target in targets:
-        if target.startswith("http"):
-            continue
-        assert (ROOT / target).is_file(), target
+def prose(path):
+    """Return the text of a page without its code blocks."""
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+
+
+def anchors(path):
+    return {
+        re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)", prose(path), re.M)
+    }
+
+
+def test_links_and_pictures_of_all_pages_exist():
+    """tests/test_site.py, which is slow, follows the links of the pages that Sphinx builds."""
+    found = 0
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target, anchor in re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)", prose(page)):
+            path, found = (page.parent / target if target else page), found + 1
+            assert path.exists(), f"{page.name}: {target}"
+            assert not anchor or path.suffix != ".md" or anchor in anchors(path), f"{page.name}: {target}#{anchor}"
+    assert found > 250
 
 
 def test_flags_and_configurations_exist():

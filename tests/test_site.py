@@ -10,6 +10,7 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 # Texts of elements that reach beyond the screen, unless something around them scrolls. The theme lets the whole article
 # scroll, which does not count.
@@ -129,7 +130,6 @@ def test_no_table_needs_horizontal_scrolling_at_1300_pixels(site, pages, tab):
     assert not found
 
 
-@pytest.mark.slow
 def test_pages_have_no_error_broken_image_or_cut_text_at_two_widths_in_light_and_dark(site, pages, tab, tmp_path):
     """Check for console errors, broken images and text off the screen. W2V_SCREENSHOTS=DIR keeps the screenshots."""
     page, troubles = tab
@@ -156,7 +156,6 @@ def test_pages_have_no_error_broken_image_or_cut_text_at_two_widths_in_light_and
         assert not troubles, name
 
 
-@pytest.mark.slow
 def test_search_works_offline(site, tab):
     page, troubles = tab
     page.goto((site / "search.html").as_uri() + "?q=perplexity")

@@ -52,7 +52,6 @@ SUCCESSORS = {
         "load_fasttext_format": "load_facebook_model(path) or, for queries alone, load_facebook_vectors(path)",
         "delete_temporary_training_data": "wv, which is all that queries need",
     },
-    "Doc2Vec": {"docvecs": "dv"},
     "Model": {
         **{name: f"wv.{name}" for name in _SAME if name not in ("most_similar", "vectors")},
         **dict.fromkeys(("train", "build_vocab"), "w2vtrain.continue_training(model, corpus), or w2vtrain.Word2Vec"),

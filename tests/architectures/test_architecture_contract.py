@@ -6,8 +6,9 @@ tests/test_registry.py has the cases that are the same in every contract.
 import re
 
 import pytest
-from pages import SIDED, changed, without
+from pages import SIDED, allowed, changed, without
 
+import w2vtrain
 from w2vtrain import architectures
 from w2vtrain.architectures.contract import Blend, Layout
 from w2vtrain.errors import ConfigError
@@ -55,10 +56,7 @@ BROKEN = {
         changed(SIDED, (FORWARD, "forward(self, rows, window, example, hidden)")),
         f"needs {FORWARD}, but has forward(self, rows, window, example, hidden)",
     ),
-    "no named tuple": (
-        changed(SIDED, ("(NamedTuple)", "")),
-        "is not a typing.NamedTuple, as kernels require",
-    ),
+    "no named tuple": (changed(SIDED, ("(NamedTuple)", "")), "is not a typing.NamedTuple, as kernels require"),
 }
 BUILT = {
     "nothing": (
@@ -76,19 +74,11 @@ BUILT = {
 }
 
 
-def saved(folder, code):
-    """Save a module, allow its code to run, and return its name."""
-    path = folder / "mine.py"
-    path.write_text(code, encoding="utf-8")
-    architectures.allow_code(str(path))
-    return str(path)
-
-
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_contract_raises_a_one_line_config_error(tmp_path, case):
     code, message = BROKEN[case]
     with pytest.raises(ConfigError) as caught:
-        architectures.architecture_class(saved(tmp_path, code))
+        architectures.architecture_class(allowed(tmp_path, code, architectures))
     said = str(caught.value)
     assert said.startswith(f"architecture {tmp_path / 'mine.py'}: ")
     assert message in said
@@ -101,16 +91,28 @@ def test_a_broken_contract_raises_a_one_line_config_error(tmp_path, case):
 def test_the_instance_that_build_returns_is_verified(tmp_path, case):
     code, message = BUILT[case]
     with pytest.raises(ConfigError, match=re.escape(message)):
-        architectures.build(saved(tmp_path, code), LAYOUT, {})
+        architectures.build(allowed(tmp_path, code, architectures), LAYOUT, {})
 
 
 def test_methods_that_a_class_leaves_out_get_their_defaults(tmp_path):
-    built = architectures.build(saved(tmp_path, SIDED), LAYOUT, {})
+    built = architectures.build(allowed(tmp_path, SIDED, architectures), LAYOUT, {})
     assert (built.pairs(), built.in_place(), built.fixed_positions()) == (True, False, False)
     plain = without(without(SIDED, "pairs"), "like")
     (tmp_path / "plain").mkdir()
-    cls = architectures.architecture_class(saved(tmp_path / "plain", plain))
+    cls = architectures.architecture_class(allowed(tmp_path / "plain", plain, architectures))
     assert (cls.pairs(), cls.like(), cls.blend()) == (False, "cbow-corrected", Blend(0.2, 8_000_000))
+
+
+def test_words_without_documents_can_be_concatenated_and_scored(tmp_path):
+    code = "from w2vtrain.architectures.pv_dm_concat import PvDmConcat\n\n\nclass Positions(PvDmConcat):\n"
+    code += TAGS.replace("True", "False") + "ARCHITECTURE = Positions\n"
+    (tmp_path / "mine.py").write_text(code)
+    asked = {"architecture": str(tmp_path / "mine.py"), "vector_size": 8, "min_count": 1, "sample": 0}
+    text = [list("xay"), list("ybx")] * 400  # the words around a target leave two choices, but their places none
+    model = w2vtrain.train(text, objective="softmax", window=1, heldout=text[:2], epochs=5, **asked)
+    assert model.record["epochs"][-1]["heldout"]["perplexity"] < 1.2
+    with pytest.raises(ConfigError, match=r"subwords: architecture .* has windows with missing words"):
+        w2vtrain.train(text, subwords=True, **asked)
 
 
 def test_blends_are_preferred_for_large_texts():

@@ -1,7 +1,7 @@
 """The checks of architectures find the errors in broken ones, and none in the shipped ones."""
 
 import pytest
-from pages import SIDED, changed
+from pages import SIDED, allowed, changed
 
 import w2vtrain
 from w2vtrain import architectures
@@ -24,10 +24,7 @@ def compiled(monkeypatch):
 
 
 def failures(folder, code, bias=False):
-    path = folder / "mine.py"
-    path.write_text(code)
-    architectures.allow_code(str(path))
-    return [finding.claim for finding in findings(str(path), bias) if not finding.holds]
+    return [finding.claim for finding in findings(allowed(folder, code, architectures), bias) if not finding.holds]
 
 
 @pytest.mark.parametrize("bias", [False, True])

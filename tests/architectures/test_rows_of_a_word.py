@@ -7,6 +7,7 @@ models.
 import numpy as np
 import pytest
 import reference
+from pages import allowed
 from reference import problem_of, saved
 
 import w2vtrain
@@ -95,10 +96,7 @@ class Reference:
 
 @pytest.fixture(scope="module")
 def name(tmp_path_factory):
-    path = tmp_path_factory.mktemp("shared") / "shared.py"
-    path.write_text(SHARED)
-    architectures.allow_code(str(path))
-    return str(path)
+    return allowed(tmp_path_factory.mktemp("shared"), SHARED, architectures)
 
 
 @pytest.mark.parametrize("objective", ["neg", pytest.param("hs", marks=pytest.mark.slow)])

@@ -77,21 +77,11 @@ def test_programs_take_turns_and_what_limits_each_job_is_shown(corpus, tmp_path,
     done = run(
         corpus, "--systems", "w2vtrain", "--program", f"pword2vec={sys.executable}", "--models", "skipgram",
         "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
-        "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png", "--within", "8,30.5",
+        "--json", tmp_path / "found.json",
     )  # fmt: skip
-    written = json.loads((tmp_path / "found.json").read_text())
-    best = [(b["within"], b["job"]["system"], b["job"]["threads"], b["seconds"], b["mean"]) for b in written["best"]]
-    assert best == [(limit, name, 2, 10 / 1.3, 0.1) for limit in (8, 30.5) for name in ("w2vtrain", "pword2vec")], (
-        "of equal scores, the faster one"
-    )
-    assert "\n| 30.5     | skipgram" in done.stdout
-    found = written["measurements"]
+    found = json.loads((tmp_path / "found.json").read_text())["measurements"]
     order = [(m["job"]["seed"], m["job"]["threads"], m["job"]["system"]) for m in found]
     assert order == [(s, t, name) for s in (1, 2) for t in (1, 2) for name in ("w2vtrain", "pword2vec")]
-    assert [m["wall_speed"] for m in found[1:3]] == [100, 130]
-    rows = [[cell.strip() for cell in line.split("|")[4:10]] for line in done.stdout.splitlines() if "|" in line]
-    assert rows[0] == ["system", "alpha", "threads", "epochs", "words/CPU s", "words/s"]
-    assert rows[4] == ["w2vtrain", "default", "2", "1", "65", "130"]
     task = "skipgram neg, 5 noise words"
     assert done.stdout.splitlines()[-5:] == [
         f"{task}, 1 epoch, 1 thread, compared with pword2vec: words per CPU second 1.0x, whole job 1.0x",
@@ -102,7 +92,6 @@ def test_programs_take_turns_and_what_limits_each_job_is_shown(corpus, tmp_path,
         f"{task}, 2 threads: arithmetic 13%, rows 26% of this machine's limits, 35% lost with 2 threads:"
         " limited by coherence",
     ]
-    assert (tmp_path / "plot.png").exists()
 
 
 @pytest.mark.slow

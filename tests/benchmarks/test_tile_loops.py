@@ -20,7 +20,10 @@ def loops(processor):
     return [(line[:22].strip(), [int(figure) for figure in line[22:].split()]) for line in printed.splitlines()[1:]]
 
 
-@pytest.mark.parametrize("processor", ["avx2", "avx512", "neon"] if X86 else ["host"])
+@pytest.mark.parametrize(
+    "processor",
+    ["avx2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("avx512", "neon"))] if X86 else ["host"],
+)
 def test_no_inner_loop_of_a_tile_keeps_a_vector_on_the_stack(processor):
     found = loops(processor)
     assert {"dots_2x6", "update_many", "update_many, in turn", "update_one_6", "sum_rows"} <= {

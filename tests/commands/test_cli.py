@@ -641,16 +641,16 @@ def test_more_threads_than_cores_give_a_warning(corpus, tmp_path):
     assert "slow each other down" not in said
 
 
-def test_a_warning_says_that_n_grams_are_not_written_or_what_perplexity_does_not_say(corpus, tmp_path):
+def test_a_warning_says_that_n_grams_are_not_written_or_what_perplexity_does_not_say(corpus, heldout, tmp_path):
     brief = [*SMALL, "--epochs", "1"]
     ngrams = [*brief, "--subwords", "--bucket", "1000"]
     _, said = w2vtrain("fit", corpus, "-o", tmp_path / "v.bin", *ngrams)
     assert "v.bin has no vectors of n-grams, for words that are not in it: add --save-model FILE" in said
     _, said = w2vtrain("fit", corpus, "-o", tmp_path / "w.bin", *ngrams, "--save-model", tmp_path / "m.safetensors")
     assert "n-grams, for words" not in said
-    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "x.txt", *brief, "--heldout", corpus)
+    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "x.txt", *brief, "--heldout", heldout)
     assert "warning     neg learns no probabilities" in said
-    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "y.txt", *brief, "--heldout", corpus, "--objective", "nce")
+    _, said = w2vtrain("fit", corpus, "-o", tmp_path / "y.txt", *brief, "--heldout", heldout, "--objective", "nce")
     assert "no probabilities" not in said
 
 

@@ -35,7 +35,7 @@ def w2vtrain(code, folder, *words):
 @pytest.fixture
 def stopped(tmp_path, monkeypatch):
     """Return a function that runs `fit` and stops it, as a signal would, after two of three epochs."""
-    first_lines(300, tmp_path / "text.txt")
+    first_lines(100, tmp_path / "text.txt")
     monkeypatch.chdir(tmp_path)
 
     monkeypatch.setattr("w2vtrain.commands.fit_run.train", stopping(2))

@@ -15,7 +15,7 @@ FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", 4, "--threads", 1, "--vecto
 @pytest.fixture
 def stopped(tmp_path, w2vtrain_here, monkeypatch):
     """Return a folder with a run that was stopped after two of its four epochs."""
-    first_lines(300, tmp_path / "text.txt")
+    first_lines(100, tmp_path / "text.txt")
     with monkeypatch.context() as patch:
         stopping_after(2, patch)
         assert w2vtrain_here(FIT, tmp_path)[0] == 75

@@ -32,10 +32,9 @@ def folder(tmp_path):
 
 
 FORMATS = [
-    (words, suffix)
-    for words in (["curves", "log.jsonl"], ["map", "v.txt"], ["counts", "vocab.txt"])
-    for suffix in ("svg", "png", "pdf", "html")
-    if suffix != "html" or words[0] == "map"
+    *((["curves", "log.jsonl"], suffix) for suffix in ("svg", "png", "pdf")),
+    *((["map", "v.txt"], suffix) for suffix in ("svg", "html")),
+    (["counts", "vocab.txt"], "svg"),
 ]
 STARTS = {"png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "svg": b"<?xml"}
 

@@ -1,5 +1,7 @@
 """Training with subwords: the cache between rows and windows, in both engines, beside a trainer without a cache."""
 
+import itertools
+
 import numpy as np
 import pytest
 import reference
@@ -23,8 +25,7 @@ from w2vtrain.training.trainer import train
 DIM, SIZE = 10, 12
 WORDS = ["apple", "apples", "ant", "ants", "bee", "bees", "bear", "bears", "ape", "apes", "bat", "bats"]
 OBJECTIVES = [name for name in objectives() if name != "lsh"]  # which learns nothing from 12 words
-OTHERS = ["cbow-corrected", "cbow-sum", "vlbl"]
-ARCHITECTURES = ["skipgram", "cbow", *OTHERS]
+ARCHITECTURES = ["skipgram", "cbow", "cbow-corrected", "cbow-sum", "vlbl"]
 
 
 def rows_of(subwords, word):
@@ -54,8 +55,16 @@ class Composed:
 
 
 @pytest.mark.parametrize("bias", [False, True], ids=["no bias", "bias"])
-@pytest.mark.parametrize("objective", ["neg", "hs"])
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("architecture", "objective"),
+    [
+        *((name, "neg") for name in ARCHITECTURES if name != "vlbl"),
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in [("vlbl", "neg"), *((name, "hs") for name in ARCHITECTURES)]
+        ),
+    ],
+)
 def test_the_window_engine_agrees_with_a_trainer_without_a_row_cache(rng, architecture, objective, bias):
     """At a low rate, for updates within the cache use old values. In one sentence, words do not stay to its end."""
     width = DIM + bias
@@ -116,10 +125,20 @@ def trained(text, **about):
 
 
 @pytest.mark.parametrize(
-    "architecture", ["skipgram", "cbow", *(pytest.param(a, marks=pytest.mark.slow) for a in OTHERS)]
-)
-@pytest.mark.parametrize(
-    "objective", [pytest.param(name, marks=pytest.mark.slow) if name == "nce" else name for name in OBJECTIVES]
+    ("architecture", "objective"),
+    [
+        *(("skipgram", name) for name in OBJECTIVES if name not in ("hs", "nce")),
+        ("cbow", "softmax"),
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in [
+                ("skipgram", "hs"),
+                ("skipgram", "nce"),
+                *itertools.product(ARCHITECTURES[1:], ["neg", "softmax"]),
+            ]
+            if pair != ("cbow", "softmax")
+        ),
+    ],
 )
 def test_an_ngram_changes_by_the_sum_of_what_its_words_change(text, architecture, objective):
     """All rows of a word take the same gradient, and its own row belongs to no other word. With another rate, too."""
@@ -134,8 +153,10 @@ def test_an_ngram_changes_by_the_sum_of_what_its_words_change(text, architecture
     np.testing.assert_allclose(model.input, means(subwords, after), atol=1e-6)
 
 
-@pytest.mark.parametrize("architecture", ["skipgram", "cbow", "vlbl"])
-@pytest.mark.parametrize("objective", ["neg", "softmax"])
+@pytest.mark.parametrize(
+    ("architecture", "objective"),
+    [*itertools.product(["skipgram", "cbow"], ["neg", "softmax"]), pytest.param("vlbl", "neg", marks=pytest.mark.slow)],
+)
 def test_without_ngrams_subwords_change_nothing(text, architecture, objective):
     """Of 40 characters, no word has n-grams: each has one row, as without subwords."""
     same = {"architecture": architecture, "objective": objective}

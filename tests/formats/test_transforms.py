@@ -167,11 +167,12 @@ def test_output_vectors_that_are_all_equal_add_nothing(rng):
 
 
 @pytest.mark.parametrize("which", ["out", "in+out", "blend"])
-def test_output_vectors_that_do_not_belong_to_words_are_not_exported(which):
-    words, nodes = np.ones((4, 2), np.float32), np.ones((3, 2), np.float32)
-    with pytest.raises(DataError, match=r"m\.safetensors: the model has 4 words and 3 output vectors"):
-        exported(words, nodes, which, 0.4, "m.safetensors")
-    assert exported(words, nodes, "in", 0.4, "m.safetensors") is words
+@pytest.mark.parametrize("shape", [(3, 2), (4, 6)], ids=["nodes", "wider"])
+def test_output_vectors_that_do_not_belong_to_words_are_not_exported(which, shape):
+    words, output, line = np.ones((4, 2), np.float32), np.ones(shape, np.float32), f"{shape[0]} output vectors of"
+    with pytest.raises(DataError, match=rf"m\.safetensors: the model has 4 words of 2 values and {line} {shape[1]} "):
+        exported(words, output, which, 0.4, "m.safetensors")
+    assert exported(words, output, "in", 0.4, "m.safetensors") is words
 
 
 def test_an_unknown_choice_is_refused():

@@ -107,7 +107,7 @@ def test_a_matrix_may_be_a_list_of_real_numbers_and_nothing_else(tmp_path):
 
 
 @each_format_that_is_read
-@settings(deadline=None, max_examples=100, suppress_health_check=SUPPRESSED)
+@settings(deadline=None, max_examples=50, suppress_health_check=SUPPRESSED)
 @given(table=tables())
 @example(table=(["\ufeff"], np.array([[1.5]], "f4")))
 @example(table=(["\ufeffa", "a"], np.array([[1, 2], [3, 4]], "f4")))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.codegen import JITCPUCodegen
 from reference import problem_of
 
 import w2vtrain
@@ -27,16 +28,16 @@ from w2vtrain.objectives import engine_of, objective_class, objectives
 PACKAGE = Path(w2vtrain.__file__).parent
 SMALL = """
 import sys
-sys.path.insert(0, sys.argv[1])
 import numpy as np
 from w2vtrain.probability.noise import alias_table
 print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
+print('numba.np.arraymath' in sys.modules)
 """
 
 
 WINDOWS = sorted(name for name in objectives() if engine_of(name) == "windows")
 BUILT = {"skipgram": lambda: SkipGram(2), "cbow": lambda: Cbow(2), "vlbl": lambda: Vlbl(2, padded_rows(4, 16))}
-QUICK = {("neg", ("skipgram", "cbow", "vlbl")), ("hs", ("skipgram",)), ("nce", ("cbow",))}
+QUICK = {("neg", ("skipgram", "cbow", "vlbl")), ("hs", ("skipgram",))}
 """The kernels that quick tests look at; others compile them, too."""
 
 
@@ -86,72 +87,61 @@ def test_window_kernel_is_a_single_function(llvm):
         assert not calls, calls
 
 
-def run_small(package, cache, code=SMALL, **environment):
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(package)],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return done.stdout
+def one():
+    return 1
 
 
-def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path):
-    cache, copy = tmp_path / "cache", tmp_path / "copy"
-    shutil.copytree(PACKAGE, copy / "w2vtrain", ignore=shutil.ignore_patterns("__pycache__"))
-    printed = run_small(copy, cache)
-    first = {f.name: f.stat().st_ino for f in cache.glob("*.machine")}
-    assert len(first) == 1
-    assert run_small(copy, cache) == printed
-    assert {f.name: f.stat().st_ino for f in cache.glob("*.machine")} == first, "compiled again unnecessarily"
-    with (copy / "w2vtrain/errors.py").open("a") as f:
-        f.write("# a file that no kernel depends on\n")
-    run_small(copy, cache)
-    assert len(list(cache.glob("*.machine"))) == 1, "compiled again unnecessarily"
-    with (copy / "w2vtrain/probability/trees.py").open("a") as f:
-        f.write("# another file that kernels depend on\n")
-    run_small(copy, cache)
-    assert len(list(cache.glob("*.machine"))) == 2, "stale code ran after an edit to another file"
-    run_small(copy, cache, NUMBA_CPU_NAME="x86-64" if os.environ.get("NUMBA_CPU_NAME") == "generic" else "generic")
-    assert len(list(cache.glob("*.machine"))) == 3, "code for this processor ran on another one"
-    run_small(copy, cache, NUMBA_BOUNDSCHECK="1")
-    assert len(list(cache.glob("*.machine"))) == 4, "kernels without bounds checks ran although they were requested"
+def is_compiled(folder, function=one):
+    """Call a kernel as a new process does, and return whether it was compiled instead of loaded from a cache folder."""
+    said = []
+    with pytest.MonkeyPatch.context() as patch, jit.on_compilation(lambda: said.append("compiled")):
+        patch.setattr(jit, "cache_folder", lambda: folder)
+        assert jit.kernel()(function)() == 1
+    return bool(said)
+
+
+def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path, monkeypatch):
+    copy, cache = tmp_path / "w2vtrain", tmp_path / "cache"
+    cache.mkdir()
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    uncached = jit.source_hash.__wrapped__
+    monkeypatch.setattr(jit, "source_hash", lambda: uncached(copy))
+    assert [is_compiled(cache), is_compiled(cache)] == [True, False]
+    for name, edited in (("errors.py", False), ("probability/trees.py", True)):
+        with (copy / name).open("a") as file:
+            file.write("# another line\n")
+        assert [is_compiled(cache), is_compiled(cache)] == [edited, False], name
+    with monkeypatch.context() as patch:
+        patch.setattr(jit.numba.config, "BOUNDSCHECK", 1)
+        assert is_compiled(cache), "kernels without bounds checks ran although they were requested"
+    monkeypatch.setattr(JITCPUCodegen, "magic_tuple", lambda _: ("another processor",))
+    assert is_compiled(cache), "code for this processor ran on another one"
 
 
 def test_a_cached_kernel_is_loaded_without_the_tables_of_the_compiler(tmp_path):
-    """They take a third of the CPU time of a small run. A file of the cache that is damaged is compiled again."""
-    small = f"{SMALL}\nprint('numba.np.arraymath' in sys.modules)"
-    found = []
+    """They take a third of the CPU time of a small run."""
+    environment, found = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, []
     for _ in range(2):
-        found.append(run_small(PACKAGE.parent, tmp_path, small).splitlines())
-    (file,) = tmp_path.glob("*.machine")
-    file.write_bytes(file.read_bytes()[:-1])
-    found.append(run_small(PACKAGE.parent, tmp_path, small).splitlines())
-    assert [lines[-1] for lines in found] == ["True", "False", "True"]
-    assert found[0][:-1] == found[1][:-1] == found[2][:-1]
+        found.append(subprocess.check_output([sys.executable, "-c", SMALL], env=environment, text=True).splitlines())
+    assert [lines[1] for lines in found] == ["True", "False"]
+    assert found[0][0] == found[1][0]
 
 
-@pytest.mark.slow
 def test_machine_code_unused_for_a_month_is_deleted(tmp_path):
-    run_small(PACKAGE.parent, tmp_path)
+    assert is_compiled(tmp_path)
     (mine,) = tmp_path.glob("*.machine")
     old, young = tmp_path / f"old-{'0' * 32}.machine", tmp_path / f"young-{'1' * 32}.machine"
     other = tmp_path / "somebody's.machine"
     for path, days in ((mine, 40), (old, 31), (young, 29), (other, 90)):
         path.touch()
         os.utime(path, (mine.stat().st_atime, path.stat().st_mtime - days * 24 * 3600))
-    run_small(PACKAGE.parent, tmp_path)  # loading resets the age of `mine`
+    assert not is_compiled(tmp_path)  # loading resets the age of `mine`
     assert old.exists(), "loading deleted a file"
-    run_small(PACKAGE.parent, tmp_path, NUMBA_BOUNDSCHECK="1")
+    assert is_compiled(tmp_path, lambda: 1)
     assert not old.exists()
     assert young.exists()
     assert mine.exists()
     assert other.exists(), "a file without a cache file's name was deleted"
-
-
-def test_damaged_cache_file_is_ignored_and_the_kernel_compiled_again(tmp_path):
-    expected = run_small(PACKAGE.parent, tmp_path)
-    (file,) = tmp_path.glob("*.machine")
-    file.write_bytes(file.read_bytes()[:100])
-    assert run_small(PACKAGE.parent, tmp_path) == expected
 
 
 def test_functions_that_close_over_different_values_do_not_share_code():
@@ -202,61 +192,43 @@ def test_a_kernel_runs_if_its_machine_code_cannot_be_stored(tmp_path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
-def said_by(cache, *words):
-    """Return the stderr of a command that compiles kernels with this cache folder."""
-    about = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(cache)}, "capture_output": True, "text": True}
-    done = subprocess.run([sys.executable, "-m", "w2vtrain", *words], check=True, timeout=300, **about)
-    return done.stderr
+posix = pytest.mark.skipif(os.name != "posix", reason="Windows has access lists, not modes")
+root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can change the owner of a file")
+OWNED = pytest.param(lambda path: os.chown(path, 12345, -1), "user 12345 owns it", marks=root, id="owner")
+OPEN = pytest.param(lambda path: path.chmod(0o776), "everyone can write to it", marks=posix, id="mode")
 
 
-ANY_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows has access lists, not modes")
-ROOT = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can change the owner of a file")
-SPOIL = {
-    "owner": pytest.param(lambda path: os.chown(path, 12345, -1), "user 12345 owns it", marks=ROOT),
-    "mode": pytest.param(lambda path: path.chmod(0o776), "everyone can write to it", marks=ANY_POSIX),
-}
-
-
-@pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
-def test_cache_folder_that_others_can_write_is_ignored_with_one_warning(tmp_path, spoil, why):
+@pytest.mark.parametrize(("spoil", "why"), [OWNED, OPEN])
+def test_cache_folder_that_others_can_write_is_ignored_with_one_warning(tmp_path, monkeypatch, caplog, spoil, why):
     """Anyone who can put a file there could make this user run it."""
-    text, cache = tmp_path / "text.txt", tmp_path / "cache"
-    text.write_text("a b c d\n" * 50)
-    cache.mkdir(0o755)
-    spoil(cache)
-    said = said_by(cache, "vocab", str(text), "-q")
-    assert said.count(f"{cache}: ignoring this cache of compiled code: {why}") == 1
-    assert not list(cache.iterdir())
+    spoil(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for _ in range(2):
+        jit.cache_folder.cache_clear()
+        assert jit.cache_folder() != tmp_path
+    jit.cache_folder.cache_clear()
+    assert caplog.text.count(f"{tmp_path}: ignoring this cache of compiled code: {why}") == 1
 
 
-@pytest.mark.parametrize(("spoil", "why"), SPOIL.values(), ids=SPOIL)
-def test_cache_file_that_others_can_write_is_compiled_again(tmp_path, spoil, why):
-    expected = run_small(PACKAGE.parent, tmp_path)
+def link(file):
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to(file.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        *(pytest.param(case.values[0], marks=case.marks, id=case.id) for case in (OWNED, OPEN)),
+        pytest.param(lambda file: file.chmod(0o664), marks=posix, id="mode of a group"),
+        pytest.param(link, marks=posix, id="link"),  # a group could make one to a file of this user that it can write
+        pytest.param(lambda file: file.write_bytes(file.read_bytes()[:-1]), id="damage"),
+    ],
+)
+def test_cache_file_that_is_damaged_or_that_others_can_write_is_compiled_again(tmp_path, spoil):
+    """The folder may be group-writable, but its files may not."""
+    tmp_path.chmod(0o775)
+    assert [is_compiled(tmp_path), is_compiled(tmp_path)] == [True, False]
     (file,) = tmp_path.glob("*.machine")
     spoil(file)
-    before = file.stat().st_ino
-    assert run_small(PACKAGE.parent, tmp_path) == expected
-    assert file.stat().st_ino != before, "the file was used"
-
-
-@pytest.mark.skipif(os.name != "posix", reason="creating a link needs special rights on Windows")
-def test_cache_file_that_is_a_symbolic_link_is_compiled_again(tmp_path):
-    expected = run_small(PACKAGE.parent, tmp_path)
-    (file,) = tmp_path.glob("*.machine")
-    file.rename(tmp_path / "elsewhere")
-    file.symlink_to(tmp_path / "elsewhere")
-    assert run_small(PACKAGE.parent, tmp_path) == expected
+    assert [is_compiled(tmp_path), is_compiled(tmp_path)] == [True, False]
     assert not file.is_symlink()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="Windows has access lists, not modes")
-def test_cache_folder_may_be_group_writable_but_its_files_may_not(tmp_path):
-    """A member of the group could put a link there to one of this user's files that the group can write."""
-    tmp_path.chmod(0o775)
-    run_small(PACKAGE.parent, tmp_path)
-    (file,) = tmp_path.glob("*.machine")
-    file.chmod(0o664)
-    before = file.stat().st_ino
-    run_small(PACKAGE.parent, tmp_path)
-    assert file.stat().st_ino != before

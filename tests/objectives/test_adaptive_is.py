@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import COUNTS, begun, hidden_vectors, problem_of
+from reference import COUNTS, begun, check_step, hidden_vectors, problem_of
 from scipy import stats
 
 from w2vtrain import objectives
@@ -151,11 +151,7 @@ def test_step_matches_the_reference_implementation(rng, exponent):
         if previous not in (-1, LONELY):
             k = int(np.log2(COUNTS[previous]))
             expected[k] += 0.1 * (part - expected[k])
-    old = objective.output.copy()
-    got, got_dH = objective.step(H, TARGETS, 0.01, in_text())
-    assert got == pytest.approx(loss, rel=1e-12)
-    np.testing.assert_allclose(got_dH, dH, atol=1e-12)
-    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+    check_step(objective, H, TARGETS, in_text(), loss, dH, d_output)
     np.testing.assert_allclose(mixture, expected, rtol=1e-12)
     assert objective.arrays()["is.mixture"] is mixture
     assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
@@ -167,11 +163,7 @@ def test_is_with_bigrams_matches_the_reference_implementation_and_its_mixture_do
     mixture = objective.estimator.proposal.mixture.copy()
     loss, dH, d_output, draws, waiting, _ = naive(objective, H, TARGETS, PREVIOUS, exponent)
     assert waiting, "some must fall back to the exact sum"
-    old = objective.output.copy()
-    got, got_dH = objective.step(H, TARGETS, 0.01, in_text())
-    assert got == pytest.approx(loss, rel=1e-12)
-    np.testing.assert_allclose(got_dH, dH, atol=1e-12)
-    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+    check_step(objective, H, TARGETS, in_text(), loss, dH, d_output)
     assert objective.arrays().keys() == {"is.counts"}
     assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
     np.testing.assert_array_equal(objective.estimator.proposal.mixture, mixture)

@@ -290,11 +290,7 @@ def test_log_z_of_fewer_examples_is_affordable_for_more_words(rng, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("cell", "message"),
-    [
-        ("rnn", "option cell .*: expected gru or lstm, got 'rnn'"),
-        ("9" * 5000, "expected gru"),
-    ],
+    ("cell", "message"), [("rnn", "option cell .*: expected gru or lstm, got 'rnn'"), ("9" * 5000, "expected gru")]
 )
 def test_unknown_cells_are_rejected(cell, message):
     with pytest.raises(ConfigError, match=message):

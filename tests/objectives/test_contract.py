@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from pages import RANKING, SMOOTHED, changed
+from pages import RANKING, SMOOTHED, allowed, changed
 from reference import problem_of
 
 from w2vtrain import objectives
@@ -61,10 +61,7 @@ BROKEN = {
         changed(RANKING, ("= Ranking\n", "= Ranking(3, 5)\n")),
         "a class, got Ranking(size=3, negative=5)",
     ),
-    "DEFAULTS is a list": (
-        changed(RANKING, (DEFAULTS, "DEFAULTS = []")),
-        "DEFAULTS must map each architecture to its",
-    ),
+    "DEFAULTS is a list": (changed(RANKING, (DEFAULTS, "DEFAULTS = []")), "DEFAULTS must map each architecture to its"),
     "DEFAULTS holds numbers": (table("0.05"), "DEFAULTS must map each architecture to its settings"),
     "DEFAULTS lacks cbow": (
         table('{"alpha": 0.05, "shuffle": True}', ("skipgram", "cbow-corrected")),
@@ -145,18 +142,10 @@ BUILT = {
 }
 
 
-def saved(folder, code):
-    """Save a module as mine.py, allow it to run, and return its name."""
-    path = folder / "mine.py"
-    path.write_text(code, encoding="utf-8")
-    objectives.allow_code(str(path))
-    return str(path)
-
-
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_contract_is_reported_in_one_line(tmp_path, w2vtrain_here, case):
     code, message = BROKEN[case]
-    exit_code, _, said = w2vtrain_here(["objectives", "check", saved(tmp_path, code)], tmp_path)
+    exit_code, _, said = w2vtrain_here(["objectives", "check", allowed(tmp_path, code, objectives)], tmp_path)
     assert exit_code == 78
     assert message in said
     assert len(said.splitlines()) == 1
@@ -171,19 +160,19 @@ def test_a_broken_contract_is_reported_in_one_line(tmp_path, w2vtrain_here, case
 def test_the_instance_that_build_returns_is_verified(tmp_path, case):
     code, message = BUILT[case]
     with pytest.raises(ConfigError, match=re.escape(message)):
-        objectives.build(saved(tmp_path, code), problem_of([5, 3, 2]), {})
+        objectives.build(allowed(tmp_path, code, objectives), problem_of([5, 3, 2]), {})
 
 
 def test_the_modules_of_the_guide_fulfill_the_contract(tmp_path):
     for name, code in (("ranking", RANKING), ("smoothed", SMOOTHED)):
         (tmp_path / name).mkdir()
-        path = saved(tmp_path / name, code)
+        path = allowed(tmp_path / name, code, objectives)
         assert objectives.build(path, problem_of([5, 3, 2]), objectives.option_defaults(path))
 
 
 def test_omitted_members_get_their_defaults(tmp_path):
     """Ranking defines no optional member; tests/test_docs.py trains it."""
-    path = saved(tmp_path, RANKING)
+    path = allowed(tmp_path, RANKING, objectives)
     built = objectives.build(path, problem_of([5, 3, 2]), {})
     assert built.engine == "windows"
     assert not built.rowless
@@ -224,7 +213,7 @@ OBJECTIVE = Bare
 @pytest.mark.slow
 def test_softmax_without_a_base_class_trains_to_the_same_bytes_as_the_built_in_one(tmp_path, w2vtrain_here):
     """It defines no scorer, arrays, state or gradients."""
-    path = saved(tmp_path, BARE)
+    path = allowed(tmp_path, BARE, objectives)
     (tmp_path / "text.txt").write_text("the cat sat on the mat and the dog sat on the cat\n" * 60)
     for name, out in ((path, "bare.txt"), ("softmax", "softmax.txt")):
         words = ["fit", "text.txt", "-o", out, "--objective", name, "--vector-size", "8", "--min-count", "1"]

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from reference import COUNTS, begun, drawn_words, hidden_vectors, objective_of
+from reference import COUNTS, begun, check_step, drawn_words, hidden_vectors, objective_of
 
 from w2vtrain.errors import ConfigError
 from w2vtrain.probability.noise import alias_probabilities
@@ -70,11 +70,7 @@ def test_step_matches_the_reference_implementation(rng, proposal, exponent, ess)
     loss, dH, d_output, draws, waiting = naive(objective, H, TARGETS, proposal_of(proposal, exponent))
     assert {10, 30} <= set(draws), "one batch must suffice for some examples, and others need all"
     assert 0 < len(waiting) < draws.count(30), "some of those must fall back to the exact sum"
-    old = objective.output.copy()
-    got, got_dH = objective.step(H, TARGETS, 0.01, begun())
-    assert got == pytest.approx(loss, rel=1e-12)
-    np.testing.assert_allclose(got_dH, dH, atol=1e-12)
-    np.testing.assert_allclose(objective.output - old, 0.01 * d_output, atol=1e-14)
+    check_step(objective, H, TARGETS, begun(), loss, dH, d_output)
     assert objective.arrays()["is.counts"].tolist() == [len(H), len(waiting), sum(draws)]
     assert (objective.examples[0], objective.fallbacks[0]) == (len(H), len(waiting))
 
@@ -96,8 +92,7 @@ def test_all_draws_have_equal_weight_if_q_equals_p():
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"ns_exponent": 0.0}, {"proposal": "unigram"}, {"proposal": "log-uniform"}, {"proposal": "uniform"}],
+    "options", [{}, {"ns_exponent": 0.0}, {"proposal": "unigram"}, {"proposal": "log-uniform"}, {"proposal": "uniform"}]
 )
 def test_draws_follow_the_proposal(options):
     """The default is the unigrams."""

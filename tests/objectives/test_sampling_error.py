@@ -7,15 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from monte_carlo import (
-    deviations,
-    drawn_from_p,
-    error_of_weighting,
-    estimates,
-    exact,
-    least_error,
-    squared_error,
-)
+from monte_carlo import deviations, drawn_from_p, error_of_weighting, estimates, exact, least_error, squared_error
 from reference import problem_of
 from scipy.special import softmax
 

@@ -47,15 +47,18 @@ def folder(tmp_path):
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 def test_commands_read_no_settings_of_numba_in_the_working_folder(folder, start):
     in_folder([*start, *FIT], folder)
-    in_folder([*start, "neighbors", "v.txt", "a"], folder)
     assert (folder / "mine").read_text() == "data"
+
+
+def test_commands_start_although_the_settings_of_numba_are_no_yaml(folder):
     (folder / ".numba_config.yaml").write_text("{")
-    in_folder([*start, *FIT, "--force"], folder)
+    in_folder([*STARTS["module"], *FIT], folder)
+    in_folder([*STARTS["module"], "neighbors", "v.txt", "a"], folder)
 
 
 def test_child_processes_read_neither_settings_nor_modules_in_the_working_folder(folder):
     (folder / "json.py").write_text("open('mine', 'w').write('code of the folder has run')")
-    command = [sys.executable, "-P", "-m", "w2vtrain", "warmup", "--objective", "neg", "--objective", "hs"]
+    command = [sys.executable, "-P", "-m", "w2vtrain", "warmup", "--objective", "softmax", "--objective", "block-neg"]
     assert len(in_folder(command, folder).splitlines()) == 3
     assert (folder / "mine").read_text() == "data"
 

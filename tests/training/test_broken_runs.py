@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked
 import pytest
 from reference import first_lines
 
@@ -52,7 +53,7 @@ def fit(text, output, *more):
 
 def broken_run(how, thread, step, arguments):
     words = [sys.executable, "-c", BROKEN, how, str(thread), str(step), *arguments]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    return forked.run(words, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -173,10 +173,7 @@ def test_a_second_process_is_refused_the_lock_and_the_error_names_the_first(tmp_
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", hold, tmp_path], **pipes) as other:
         assert other.stdout.readline() == "held\n"
-        with (
-            pytest.raises(OutputError, match=rf"in use by process {other.pid} on \S+ since 20\d\d-"),
-            locked(tmp_path),
-        ):
+        with pytest.raises(OutputError, match=rf"in use by process {other.pid} on \S+ since 20\d\d-"), locked(tmp_path):
             pass
         other.kill()
     with locked(tmp_path):

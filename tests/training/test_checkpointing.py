@@ -41,8 +41,8 @@ KINDS = [
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    first_lines(3000, folder / "text.txt")
-    first_lines(500, folder / "short.txt")
+    first_lines(1000, folder / "text.txt")
+    first_lines(200, folder / "short.txt")
     return folder
 
 

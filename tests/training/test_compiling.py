@@ -10,7 +10,7 @@ import pages
 import pytest
 import reference
 from numba.core.errors import NumbaError
-from pages import RANKING, SIDED
+from pages import RANKING, SIDED, allowed
 
 import w2vtrain
 from w2vtrain import architectures, objectives
@@ -63,11 +63,9 @@ class Engine:
 
 def refused(folder, objective=None, architecture=None):
     """Compile the code of an objective or architecture together with a shipped one; return the error message."""
-    code, of = (objective, objectives) if objective else (architecture, architectures)
-    (folder / "mine.py").write_text(code, encoding="utf-8")
-    of.allow_code(str(folder / "mine.py"))
-    built = objectives.build(str(folder / "mine.py") if objective else "neg", reference.problem_of([5, 3, 2]), {})
-    made = architectures.build(str(folder / "mine.py") if architecture else "skipgram", Layout(2, 8, 8), {})
+    name = allowed(folder, objective or architecture, objectives if objective else architectures)
+    built = objectives.build(name if objective else "neg", reference.problem_of([5, 3, 2]), {})
+    made = architectures.build(name if architecture else "skipgram", Layout(2, 8, 8), {})
     with pytest.raises(ConfigError) as caught:
         compile_engine(Engine(built, made), built, made)
     assert isinstance(caught.value.__cause__, NumbaError), "--debug shows Numba's message"
@@ -122,13 +120,10 @@ def test_the_message_shows_a_line_of_a_helper_function(tmp_path, value, reason):
 
 def test_a_user_file_is_not_confused_with_another_file_of_the_same_name(tmp_path):
     """The objective's file has the name of this test file, which contains the kernel."""
-    own, wrong = tmp_path / Path(__file__).name, tmp_path / "sided.py"
-    own.write_text(RANKING, encoding="utf-8")
-    objectives.allow_code(str(own))
-    wrong.write_text(pages.changed(SIDED, ("change = step * gradient[0, c]", "change = row.nosuch")), encoding="utf-8")
-    architectures.allow_code(str(wrong))
-    built = objectives.build(str(own), reference.problem_of([5, 3, 2]), {})
-    made = architectures.build(str(wrong), Layout(2, 8, 8), {})
+    own = allowed(tmp_path, RANKING, objectives, Path(__file__).name)
+    code = pages.changed(SIDED, ("change = step * gradient[0, c]", "change = row.nosuch"))
+    built = objectives.build(own, reference.problem_of([5, 3, 2]), {})
+    made = architectures.build(allowed(tmp_path, code, architectures, "sided.py"), Layout(2, 8, 8), {})
     with pytest.raises(ConfigError, match=r"^sided\.py, line \d+: `change = row\.nosuch`"):
         compile_engine(Engine(built, made), built, made)
 

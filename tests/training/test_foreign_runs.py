@@ -42,7 +42,7 @@ def w2vtrain(w2vtrain_here, monkeypatch, tmp_path):
 @pytest.fixture
 def stop(w2vtrain, tmp_path, monkeypatch):
     """Return a function that makes a run in v.bin.run with given options, stopped after two of three epochs."""
-    first_lines(300, tmp_path / "text.txt")
+    first_lines(60, tmp_path / "text.txt")
 
     def stopped(*options):
         with monkeypatch.context() as patch:
@@ -299,7 +299,7 @@ def test_a_named_pipe_in_a_run_folder_is_refused_without_waiting(w2vtrain, stopp
 
 def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtrain_here, tmp_path, monkeypatch):
     """Relative paths in the run folder are relative to the folder in which the run was started."""
-    first_lines(300, tmp_path / "text.txt")
+    first_lines(60, tmp_path / "text.txt")
     home = tmp_path / "home"
     home.mkdir()
     (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")

@@ -102,8 +102,8 @@ print(json.dumps({"disturbed": disturbed}))
 @pytest.mark.parametrize(
     ("error", "step"),
     [
-        pytest.param(0, 14, id="killed"),
-        pytest.param(errno.ENOSPC, 37, id="disk full"),
+        pytest.param(0, 23, id="killed"),
+        pytest.param(errno.ENOSPC, 37, id="disk full", marks=pytest.mark.slow),
         pytest.param(0, 1, id="killed at every change", marks=pytest.mark.slow),
         pytest.param(errno.ENOSPC, 1, id="disk full at every change", marks=pytest.mark.slow),
         pytest.param(errno.EIO, 1, id="error at every change", marks=pytest.mark.slow),

@@ -213,9 +213,12 @@ def skipgram(texts):
     return model
 
 
-@pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "char-softmax" else n for n in objectives()]
+    ("name", "ended"),
+    [
+        *(pytest.param(n, False, marks=pytest.mark.slow if n == "char-softmax" else ()) for n in objectives()),
+        *((name, True) for name in ("neg", "hs", "nce", "softmax", "class-softmax")),
+    ],
 )
 def test_skipgram_score_agrees_with_scoring_every_pair(skipgram, texts, monkeypatch, name, ended):
     monkeypatch.setattr(scoring, "EXAMPLES_PER_BLOCK", 96)  # several blocks per part

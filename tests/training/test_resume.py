@@ -1,4 +1,4 @@
-"""A run stopped anywhere and resumed ends with the same bytes and the same record, for every model and objective."""
+"""A run stopped anywhere and resumed ends with the same bytes and the same record."""
 
 from dataclasses import replace
 
@@ -73,8 +73,13 @@ def check_resumed(text, folder, settings, whole, stop):
         assert [e[key] for e in model.record["epochs"]] == [e[key] for e in whole.record["epochs"]]
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("name", objectives())
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        *((name, "skipgram") for name in objectives()),
+        *((name, model) for name in ("neg", "hs", "nce", "softmax") for model in MODELS if model != "skipgram"),
+    ],
+)
 def test_resume_gives_the_same_model_as_an_uninterrupted_run(text, tmp_path, name, model):
     settings = settings_of(name, model)
     whole = train(Plan.of(Inputs([text]), settings))

@@ -82,6 +82,15 @@ class Architecture(Protocol):
         return False
 
     @staticmethod
+    def concatenated(window: int) -> int:
+        """Return how many times as wide as an input row hidden vectors are: the number of rows that are concatenated.
+
+        If it is more than 1, every window is full: it has `window` entries before the target and `window` after it, in
+        the order of the text, where -1 stands for a word beyond the sentence. Tags follow. Default: 1.
+        """
+        return 1
+
+    @staticmethod
     def uses_words() -> bool:
         """Return True if the words around a target predict it, so that words have input vectors that are trained."""
         return True
@@ -149,14 +158,14 @@ class Architecture(Protocol):
 
         w_in (input rows, columns) float32; window: see objectives.contract.Window, but hot words are replaced by the
         rows of their replicas; example: the index of the context word if `pairs` returns True, else 0; hidden (1, at
-        least as many columns) float32. If there are biases, the caller sets the column of ones.
+        least as many columns, times `concatenated`) float32. If there are biases, the caller sets the column of ones.
         """
         raise NotImplementedError
 
     def backward(self, w_in, window, example, gradient, step):
         """Compiled. Update the input rows, and the architecture's own arrays, from gradient[0] = -dL/dhidden.
 
-        gradient (1, columns) float32. Each row r changes by step * -dL/dr; step is a float32 scalar.
+        gradient (1, columns of hidden) float32. Each row r changes by step * -dL/dr; step is a float32 scalar.
         """
         raise NotImplementedError
 

@@ -31,6 +31,7 @@ from w2vtrain.system.machine import threads_of
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
+from w2vtrain.training.engine_parts import parts_of
 from w2vtrain.training.inputs import Generator, Inputs, Sources
 from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan, check_origins
@@ -265,6 +266,8 @@ def check_export(export: Export, settings: Settings) -> None:
     """
     if export not in ("auto", "in") and not has_word_rows(objective_class(settings.objective)):
         raise ConfigError(f"export: objective {settings.objective} has no output vector per word; use --export in")
+    if export not in ("auto", "in") and parts_of(settings) > 1:
+        raise ConfigError(f"export: {settings.architecture} has wider output vectors; use --export in")
     if export not in ("auto", "in") and settings.subwords:
         raise ConfigError(
             "export: with --subwords, only input vectors are composed of n-grams; use --export in, and"

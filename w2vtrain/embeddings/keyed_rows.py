@@ -161,6 +161,11 @@ class KeyedRows:
             return int(key)
         return index
 
+    def _row(self, key: Any) -> int:
+        """Return the row of a key, or -1 if it is none: an index is not, unless it is the key of its own row."""
+        index = self._index(key)
+        return index if index >= 0 and self.index_to_key[index] == key else -1
+
     def _unknown(self, key: Any) -> MissingKey:
         def similar() -> str:
             close = ", ".join(map(repr, close_words(self.index_to_key, key))) if isinstance(key, str) else ""
@@ -359,7 +364,7 @@ class KeyedRows:
 
         """
         self.add_vectors(key, vector)
-        return self.key_to_index[key]  # type: ignore[index]
+        return self._row(key)
 
     def add_vectors(
         self, keys: Key | Iterable[Key], weights: ArrayLike, extras: Extras | None = None, replace: bool = False
@@ -408,11 +413,12 @@ class KeyedRows:
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
         # This raises an error before a row is added.
         self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])
-        source = {name: at for at, name in enumerate(names) if replace or name not in self.key_to_index}
-        old = {self.key_to_index[name]: at for name, at in source.items() if name in self.key_to_index}
+        row_of = {name: self._row(name) for name in names}
+        source = {name: at for at, name in enumerate(names) if replace or row_of[name] < 0}
+        old = {row_of[name]: at for name, at in source.items() if row_of[name] >= 0}
         if old:
             self._writable()[list(old)] = rows[list(old.values())]
-        places = old | self._add_rows({name: at for name, at in source.items() if name not in self.key_to_index}, rows)
+        places = old | self._add_rows({name: at for name, at in source.items() if row_of[name] < 0}, rows)
         self.norms = None
         self.allocate_vecattrs()
         for name, values in attributes.items():
@@ -527,10 +533,10 @@ class KeyedRows:
 
         """
         listed: list[Any] = list(dict.fromkeys(keys))
-        known = [k for k in listed if k in self.key_to_index or (allow_inference and self._composed(k) is not None)]
+        known = [k for k in listed if self._row(k) >= 0 or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams
-        rows = np.array([self.key_to_index.get(key, -1) for key in known], np.int64)
+        rows = np.array([self._row(key) for key in known], np.int64)
         copied = self.expandos if copy_vecattrs else {}
         extras = {name: np.where(rows >= 0, values[rows], 0) for name, values in copied.items()}
         made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})

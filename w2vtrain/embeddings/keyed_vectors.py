@@ -730,7 +730,7 @@ class KeyedVectors(KeyedRows):
             for at, (a, b, c) in enumerate(questions.tolist()):
                 positive, negative = [self.index_to_key[b], self.index_to_key[c]], [self.index_to_key[a]]
                 near = similar(positive=positive, negative=negative, **options)
-                rows = [row for key, _ in near if (row := self.key_to_index[key]) < len(same)]
+                rows = [row for key, _ in near if (row := self._row(key)) < len(same)]
                 answers[at] = next((row for row in rows if same[row] not in (a, b, c)), -1)
             return answers
 

@@ -41,7 +41,8 @@ class Array(NamedTuple):
 class Weights:
     """The result of training: input vectors (V, d) and output vectors (R, d), float32, and all other arrays by name.
 
-    arrays: biases, position weights, and the arrays of the objective.
+    Output vectors are wider if the architecture concatenates rows. arrays: biases, position weights, and the arrays of
+    the objective.
     """
 
     input: np.ndarray
@@ -56,7 +57,7 @@ class Engine:
     architecture, objective: what is trained; problem: what the objective was built for; windows: which words are
     context, see window_kernel.Windows; subwords: the input rows of words, or None if each has one; chunks_per_call: the
     number of chunks per call of `train`; keep: see probability.subsampling.keep_thresholds; input_rows: the number of
-    input rows.
+    input rows; dim: their columns without a bias, fewer than problem.dim if the architecture concatenates rows.
     """
 
     architecture: Any
@@ -70,6 +71,7 @@ class Engine:
     chunks_per_call = 1
 
     def __post_init__(self) -> None:
+        self.dim = self.problem.dim // self.architecture.concatenated(self.windows.size)
         self.keep = keep_thresholds(self.text.counts, self.schedule.sample)
         self.input_rows = (self.subwords or self.architecture).input_rows(len(self.problem.counts))
         if tags := self.text.tags:
@@ -111,7 +113,7 @@ class Engine:
         raise NotImplementedError
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the input rows and the output rows, (rows, problem.width or more columns)."""
+        """Return the input rows and the output rows, which may have more columns: padding."""
         raise NotImplementedError
 
     def trained(self) -> list[Array]:
@@ -140,7 +142,7 @@ class Engine:
         """
         dim, architecture, subwords = self.problem.dim, self.architecture, self.subwords
         rows, output = self.matrices()
-        own = vectors = rows[:, :dim]
+        own = vectors = rows[:, : self.dim]
         arrays = dict(self.objective.arrays())
         if tags := self.text.tags:
             vectors, arrays[DOCUMENTS] = np.split(own, [len(own) - tags.size])  # there may be no tag
@@ -150,5 +152,5 @@ class Engine:
             arrays[NGRAM_BUCKETS] = subwords.buckets
         if self.problem.bias:
             arrays["bias"] = output[:, dim]
-        arrays |= {name: array[:, :dim] for name, array in architecture.learned().items()}
+        arrays |= {name: array[:, : self.dim] for name, array in architecture.learned().items()}
         return Weights(vectors, output[:, :dim], arrays)

@@ -6,6 +6,7 @@ It does not know how the objective scores them. Threads share the weights withou
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,8 +68,8 @@ class Examples(NamedTuple):
 class InputLayer(NamedTuple):
     """The part of a model that computes hidden vectors: an architecture and the input rows.
 
-    rows (input rows, dim or more columns) float32; bias: whether a hidden vector ends with a 1; cache: None, or the
-    slots in which words with subwords are kept from `hidden` until `update`.
+    rows (input rows, columns) float32; dim: the columns of a hidden vector without a bias; bias: whether a hidden
+    vector ends with a 1; cache: None, or the slots in which words with subwords are kept from `hidden` until `update`.
     """
 
     architecture: Any
@@ -141,7 +142,7 @@ def _gather(architecture, tokens, end, keep, windows, seed, epoch, chunk, rng, p
         if target >= length:
             position, length = read_sentence(tokens, position, end, keep, windows, rng, sentence)
             target, document = int64(windows.pads), document_of(windows, tokens, position)
-        elif width + min(2 * windows.size, length - 1) + tags > room:
+        elif width + (2 * windows.size if windows.full else min(2 * windows.size, length - 1)) + tags > room:
             break
         else:
             reach = reach_of(windows, rng)
@@ -220,7 +221,7 @@ class BlockEngine(Engine):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.w_in = initial_input(self.problem, self.input_rows)
+        self.w_in = initial_input(replace(self.problem, dim=self.dim), self.input_rows)
         self.layers = [self._layer() for _ in range(self.schedule.threads)]
         self.work = [Workspace() for _ in range(self.schedule.threads)]
 
@@ -243,7 +244,7 @@ class BlockEngine(Engine):
             work.begin(self.schedule.seed, 0, 0)
             self.objective.step(H, examples.targets, 0.0, work)
         layer.update(examples, 0, np.zeros_like(H), 0.0)
-        _decay(self.w_in, self.problem.dim, 0, 1, 0.0)
+        _decay(self.w_in, self.dim, 0, 1, 0.0)
 
     def train(self, order: np.ndarray, rates: np.ndarray, epoch: int, thread: int) -> tuple[float, int]:
         loss, examples = 0.0, 0
@@ -293,7 +294,7 @@ class BlockEngine(Engine):
     def decayed(self) -> list[tuple[np.ndarray, int]]:
         """Return the matrices that weight decay shrinks, each with its number of columns that are not biases."""
         learned = [(array, array.shape[1] - self.problem.bias) for array in self.objective.decayed()]
-        return [(self.w_in, self.problem.dim), *learned]
+        return [(self.w_in, self.dim), *learned]
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:
         return self.w_in, self.objective.output

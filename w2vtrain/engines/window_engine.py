@@ -5,6 +5,7 @@ objective. The kernel that trains is in window_kernel.py. Threads share the weig
 2011).
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,8 +105,8 @@ def make_scratch(
         shifts=apart_zeros((2, width), np.float32),
         logits=apart_zeros((min(contexts, examples + ROW), width), np.float32),
         words_at_once=extent.words_at_once,
-        hidden=padded_rows(1, w_in.shape[1]),
-        gradient=padded_rows(1, w_in.shape[1]),
+        hidden=padded_rows(1, w_out.shape[1]),
+        gradient=padded_rows(1, w_out.shape[1]),
         zero=apart_zeros((1,), np.int32),
         sink=len(w_out) - threads + thread,
         bias=bias,
@@ -153,7 +154,7 @@ class WindowEngine(Engine):
             inputs = range(0) if self.subwords else hot_rows(self.architecture, self.input_rows)
             self.hot = Hot(inputs, hot_rows(objective, self.output_rows))
         more = schedule.threads * len(self.hot.inputs), schedule.threads * (len(self.hot.outputs) + 1)
-        self.w_in = initial_input(problem, self.input_rows, more[0])
+        self.w_in = initial_input(replace(problem, dim=self.dim), self.input_rows, more[0])
         self.w_out = initial_output(problem, self.output_rows, more[1], objective.initial_bias(problem))
         self.use(objective)
 

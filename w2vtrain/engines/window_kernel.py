@@ -61,7 +61,8 @@ class Windows(NamedTuple):
     The context is up to `size` words before the target (if `left`) and after it (if `right`). If `shrink`, each window
     has a random size from 1 to `size`. end: the id of the end-of-sentence word, which is predicted, too, or -1 if
     there is none; pads: how many copies of it precede the first word of a sentence. tags: those of documents, which
-    are context, too, wherever the target is in its document; None, whose type Numba knows, without documents.
+    are context, too, wherever the target is in its document; None, whose type Numba knows, without documents. full:
+    whether each window has `size` entries on each side, -1 for those beyond its reach or the sentence.
     """
 
     size: int = 5
@@ -71,10 +72,11 @@ class Windows(NamedTuple):
     end: int = -1
     pads: int = 0
     tags: Tags | None = None
+    full: bool = False
 
     def reach(self, longest: int) -> int:
         """Return the most context words on one side of a target. longest: the most words in a sentence."""
-        return min(self.size, longest + self.pads + 1)
+        return self.size if self.full else min(self.size, longest + self.pads + 1)
 
 
 @inline
@@ -111,14 +113,19 @@ def reach_of(windows, rng):
 def gather_context(sentence, length, position, reach, windows, context):
     """Copy the words within `reach` of a position, except the word there, to `context`.
 
-    Return (number of words, number of those before the position). Both arrays need ROW more elements than
-    are used, because `copy_indices` copies whole vectors.
+    Return (number of words, number of those before the position), with -1 for missing words if windows are full. Both
+    arrays need ROW more elements than are used, because `copy_indices` copies whole vectors.
     """
     first = max(0, position - reach) if windows.left else position
     last = min(length - 1, position + reach) if windows.right else position
     left, right = position - first, last - position
-    copy_indices(context, 0, sentence, first, left)
-    copy_indices(context, left, sentence, position + 1, right)
+    start = windows.size - left if windows.full else 0
+    copy_indices(context, start, sentence, first, left)
+    copy_indices(context, start + left, sentence, position + 1, right)
+    if windows.full:
+        context[:start] = -1
+        context[windows.size + right : 2 * windows.size] = -1
+        return int64(2 * windows.size), int64(windows.size)
     return int64(left + right), int64(left)
 
 
@@ -224,7 +231,8 @@ def train_chunks(
         position, end = starts[chunk], starts[chunk + 1]
         if weight_decay > 0:
             step = lr * weight_decay * (end - position)
-            decay(matrices.input[: scratch.input_rows], dim, chunk, len(starts) - 1, step)
+            columns = min(dim, matrices.input.shape[1])  # fewer if the architecture concatenates rows
+            decay(matrices.input[: scratch.input_rows], columns, chunk, len(starts) - 1, step)
             decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
         while position < end:
             position, length = read_sentence(tokens, position, end, keep, windows, scratch.rng, scratch.sentence)

@@ -275,9 +275,9 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
     rows, buckets = (model.arrays[INPUT_ROWS], ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
     output = np.zeros((V, d), np.float32)
-    if arguments.loss == HS and len(model.output) == V - 1 and _is_huffman(model.settings):
+    if arguments.loss == HS and model.output.shape == (V - 1, d) and _is_huffman(model.settings):
         output[: V - 1] = -model.output  # as in `read_parts`
-    elif arguments.loss != HS and len(model.output) == V:
+    elif arguments.loss != HS and model.output.shape == (V, d):
         output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
 

@@ -106,10 +106,11 @@ def check_parts(model: ModelParts, where: str | Path) -> None:
             f"{where}: {V:,} words, {len(model.counts):,} counts and {len(model.input):,} vectors:"
             " these must be equal and more than 0"
         )
-    if model.input.shape[1] == 0 or model.input.shape[1] != model.output.shape[1]:
+    dims = model.input.shape[1], model.output.shape[1]
+    if 0 in dims or dims[1] % dims[0]:  # an architecture may concatenate input vectors
         raise DataError(
-            f"{where}: input vectors of {model.input.shape[1]} values and output vectors of {model.output.shape[1]}:"
-            " these must be equal and more than 0"
+            f"{where}: input vectors of {dims[0]} values and output vectors of {dims[1]}: these must be equal, or a"
+            " multiple, and more than 0"
         )
     if model.counts.min() < 0:
         raise DataError(f"{where}: the count of {model.words[int(model.counts.argmin())]!r} is negative")

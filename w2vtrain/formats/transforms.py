@@ -89,10 +89,11 @@ def exported(
         raise UsageError(f"{where}: {which!r} is not one of {', '.join(EXPORTS)}")
     if which == "in":
         return input
-    if len(output) != len(input):
+    if output.shape != input.shape:
         raise DataError(
-            f"{where}: the model has {len(input):,} words and {len(output):,} output vectors, which do not belong to"
-            f" words: only its input vectors can be written ({spelled('export', 'in')})"
+            f"{where}: the model has {len(input):,} words of {input.shape[1]} values and {len(output):,} output vectors"
+            f" of {output.shape[1]} values, which do not belong to words: only its input vectors can be written"
+            f" ({spelled('export', 'in')})"
         )
     if which == "out":
         return output

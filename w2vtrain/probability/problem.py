@@ -23,7 +23,7 @@ class Problem:
 
     words: V distinct words.
     counts: (V,) int64, in descending order.
-    dim: d, the width of the word vectors.
+    dim: d, the width of hidden vectors, without the bias.
     bias: True adds a last column that is always 1 to every hidden vector, so that an output row's last column is its
     bias.
     init: standard deviation of the normally distributed initial values, 0 for zeros.

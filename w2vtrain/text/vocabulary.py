@@ -174,10 +174,13 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     return word, count
 
 
-def by_count(words: Sequence[str], counts: Sequence[int]) -> Int64:
-    """Return the order (V,) of words in a vocabulary: by falling count, then by their UTF-8 bytes."""
-    keys = [(-count, word.encode("utf-8", "surrogatepass")) for word, count in zip(words, counts, strict=True)]
-    return np.array(sorted(range(len(words)), key=keys.__getitem__), np.int64)
+def by_count(words: Sequence[str], counts: Int64) -> Int64:
+    """Return the order (V,) of words in a vocabulary: by falling count, then by their UTF-8 bytes.
+
+    Strings have the same order as their bytes, because UTF-8 keeps that of code points.
+    """
+    by_word = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
+    return by_word[np.argsort(-counts[by_word], kind="stable")]
 
 
 def select(

@@ -41,6 +41,11 @@ def check_architecture(settings: Settings) -> None:
             f"window: {settings.architecture} has weights for each position of a window, so it needs a number, not"
             f" {WHOLE_SENTENCE}"
         )
+    if settings.subwords and parts_of(settings) > 1:
+        raise ConfigError(
+            f"{label('subwords')}: architecture {settings.architecture} has windows with missing words, which have no"
+            f" n-grams; leave out {spelled('subwords', True)}"
+        )
     if settings.subwords and composes(cls):
         raise ConfigError(
             f"{label('subwords')}: architecture {settings.architecture} computes the vectors of words from rows of its"
@@ -85,7 +90,13 @@ def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:
     if not architecture_class(settings.architecture).uses_words():
         return Windows(1, False, left=False, right=False, end=end, pads=pads)
     left, right = settings.context != "right", settings.context != "left"
-    return Windows(size, bool(settings.shrink_windows), left, right, end, pads)
+    full = parts_of(settings) > 1
+    return Windows(size, bool(settings.shrink_windows), left, right, end, pads, full=full)
+
+
+def parts_of(settings: Settings) -> int:
+    """Return how many input rows are concatenated in a hidden vector."""
+    return int(architecture_class(settings.architecture).concatenated(window_size(settings)))
 
 
 def architecture_of(settings: Settings, words: Sequence[str], arrays: Mapping[str, np.ndarray] | None = None) -> Any:
@@ -112,7 +123,7 @@ def composer_of(settings: Settings, words: Sequence[str]) -> Any:
 
 def problem_of(settings: Settings, vocabulary: Vocabulary, text: Chunks | None = None) -> Problem:
     """Return the problem that an objective is built for. text: the corpus, or None to only score a trained model."""
-    size, init, end = settings.vector_size, settings.init, end_of(settings, vocabulary)
+    size, init, end = settings.vector_size * parts_of(settings), settings.init, end_of(settings, vocabulary)
     problem = Problem(vocabulary.words, vocabulary.counts, size, settings.bias, init, settings.seed, end=end)
     return problem if text is None else replace(problem, tokens=text.tokens, starts=text.starts)
 

@@ -30,7 +30,7 @@ from w2vtrain.system.files import answering
 from w2vtrain.system.machine import available_memory
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint_file import KEPT_CHECKPOINTS
-from w2vtrain.training.engine_parts import architecture_of, engine_for, subwords_of, window_size
+from w2vtrain.training.engine_parts import architecture_of, engine_for, parts_of, subwords_of, window_size
 from w2vtrain.training.plan import Plan
 
 UNCHECKED_BYTES = 1 << 24
@@ -145,6 +145,7 @@ def check_run_memory(
     # The best weights and the initial model are kept, too.
     copies += 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start)
     more = (subwords or architecture).input_rows(words) if subwords or composes(architecture) else tags
+    once += copies * words * (parts_of(settings) - 1)  # wider output rows, which a smaller window makes narrower
     check_memory(words, settings.vector_size + settings.bias, copies, more, once)
 
 

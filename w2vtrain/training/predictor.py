@@ -19,7 +19,14 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import INPUT_ROWS, ngram_vectors
 from w2vtrain.objectives import build, check_options, checked_options, objective_class
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
-from w2vtrain.training.engine_parts import architecture_of, check_architecture, check_documents, problem_of, windows_of
+from w2vtrain.training.engine_parts import (
+    architecture_of,
+    check_architecture,
+    check_documents,
+    parts_of,
+    problem_of,
+    windows_of,
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ def predictor(settings: Settings, vocabulary: Vocabulary, weights: Weights) -> P
     rows = arrays[INPUT_ROWS] if composes(architecture) else weights.input
     return Predictor(
         cls.scorer(problem, settings.options, output, arrays),
-        InputLayer(architecture, rows, settings.vector_size, settings.bias),
+        InputLayer(architecture, rows, problem.dim, settings.bias),
         windows_of(settings, vocabulary),
     )
 
@@ -58,7 +65,7 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
         if FASTTEXT in model.record:  # its files leave out what follows from the counts
             arrays = build(settings.objective, problem_of(settings, vocabulary), settings.options).arrays() | arrays
         built = predictor(settings, vocabulary, Weights(model.input, model.output, arrays))
-        H = np.zeros((1, settings.vector_size + settings.bias), np.float32)
+        H = np.zeros((1, built.layer.width), np.float32)
         built.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
     except ConfigError as error:
         raise DataError(f"{model.name}: its settings: {error}") from error
@@ -87,6 +94,8 @@ def _check_shapes(settings: Settings, model: Model) -> None:
     """Raise ValueError if an array has an unexpected shape or dtype: kernels do not check bounds."""
     if model.input.shape != (len(model.words), settings.vector_size):
         raise ValueError(f"input has shape {model.input.shape}")
+    if model.output.shape[1] != settings.vector_size * parts_of(settings):
+        raise ValueError(f"output has shape {model.output.shape}")
     expected: dict[str, tuple[int, ...]] = {}
     if settings.bias:
         expected["bias"] = (len(model.output),)

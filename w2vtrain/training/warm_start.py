@@ -254,7 +254,7 @@ def union(
 
 def _sorted(words: list[str], counts: NDArray[np.int64]) -> Vocabulary:
     """Return a vocabulary in its order: by count, then by the UTF-8 bytes of the words."""
-    order = by_count(words, counts.tolist())
+    order = by_count(words, counts)
     return Vocabulary([words[i] for i in order.tolist()], counts[order])
 
 

@@ -322,7 +322,7 @@ def trial(tmp_path, objective, **more):
     (tmp_path / "train.txt").write_text("\n".join(text[:300]), encoding="utf-8")
     (tmp_path / "heldout.txt").write_text("\n".join(text[300:320]), encoding="utf-8")
     settings = {
-        "objective": objective, "architecture": "vlbl", "context": "left", "bias": True, "sentence_end": True,
+        "objective": objective, "architecture": "cbow", "context": "left", "bias": True, "sentence_end": True,
         "window": 2, "vector_size": 10, "threads": 1, **more,
     }  # fmt: skip
     about = comparison.Comparison(
@@ -502,9 +502,9 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")
     command = [
         sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
-        "--objectives", "softmax, nce(negative=10), hs", "--architecture", "vlbl", "--context", "left",
-        "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--threads", "1",
-        "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
+        "--objectives", "softmax, hs", "--architecture", "cbow", "--context", "left",
+        "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--seconds", "0.5",
+        "--threads", "1", "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
     ]  # fmt: skip
     first = forked.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
@@ -512,16 +512,16 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         "objective", "epochs", "words/s", "training", "scoring", "perplexity",
     ]  # fmt: skip
     assert (tmp_path / "out/table.md").read_text().startswith("| objective ")
-    assert "3 of 3, hs seed 1: perplexity " in first.stderr
+    assert "2 of 2, hs seed 1: perplexity " in first.stderr
     results = json.loads((tmp_path / "out/compare.json").read_text())
-    assert [r["job"]["name"] for r in results] == ["softmax seed 1", "nce(negative=10) seed 1", "hs seed 1"]
+    assert [r["job"]["name"] for r in results] == ["softmax seed 1", "hs seed 1"]
     assert all(1 < r["test"]["perplexity"] < r["vocabulary"] for r in results)
-    assert results[2]["test"]["log_z_variance"] < 1e-6
+    assert results[1]["test"]["log_z_variance"] < 1e-6
     assert "wordsim353" in results[0]["scores"]
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
-    assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 4
+    assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 3
     about = json.loads(w2vtrain_here(["info", "out", "--json"], tmp_path)[1])
-    assert (about["kind"], about["status"], about["results"]) == ("comparison", "complete", 3)
+    assert (about["kind"], about["status"], about["results"]) == ("comparison", "complete", 2)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()}
     (tmp_path / "out/curves.png").unlink()
     with monkeypatch.context() as patch:
@@ -561,22 +561,24 @@ def test_the_command_fails_with_all_reports_if_every_run_diverges(tmp_path, w2vt
         assert (tmp_path / "out/table.md").exists()
 
 
-@pytest.mark.parametrize("changed", ["train.txt", "heldout.txt"])
-def test_a_result_is_not_reused_if_a_text_has_changed(tmp_path, w2vtrain_here, changed):
-    for name in ("train.txt", "heldout.txt"):
-        (tmp_path / name).write_text("a b c d\n" * 20)
+def test_a_result_is_not_reused_if_a_text_has_changed(tmp_path, w2vtrain_here):
+    texts = [tmp_path / name for name in ("train.txt", "heldout.txt")]
+    for path in texts:
+        path.write_text("a b c d\n" * 20)
     command = [
-        "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out", "--objectives", "neg", "--epochs", "1",
+        "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out", "--objectives", "neg", "--seconds", "0.05",
         "--vector-size", "4", "--sample", "0",
     ]  # fmt: skip
     code, table, said = w2vtrain_here(command, tmp_path)
     assert code == 0, said
     assert w2vtrain_here(command, tmp_path)[:2] == (0, table)
-    with (tmp_path / changed).open("a") as file:
-        file.write("a b c d\n")
-    code, _, said = w2vtrain_here(command, tmp_path)
-    assert code == 78
-    assert "out/runs/neg-seed-1.json: what it was trained or scored with has changed since; choose another" in said
+    for path in texts:
+        before = path.read_text()
+        path.write_text(before + "a b c d\n")
+        code, _, said = w2vtrain_here(command, tmp_path)
+        assert code == 78
+        assert "out/runs/neg-seed-1.json: what it was trained or scored with has changed since; choose another" in said
+        path.write_text(before)
 
 
 @pytest.mark.parametrize(
@@ -614,16 +616,20 @@ def test_the_error_of_a_trial_keeps_its_exit_code(tmp_path, monkeypatch, error, 
     assert raised.value.exit_code == code
 
 
-@pytest.mark.parametrize("at_once", ["1", "2"])
-def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
-    """The processes that train are in the same process group, so Ctrl-C reaches them, too."""
+def endless(tmp_path, at_once):
+    """Return a command that trains for ten minutes."""
     about = trial(tmp_path, "softmax")
-    command = [
+    return [
         sys.executable, "-m", "w2vtrain", "compare", *about.sources, "--heldout", about.heldout, "--seconds", "600",
         "--objectives", "softmax, neg", "-o", str(tmp_path / "out"), "--jobs", at_once, "--threads", "1",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("at_once", ["1", "2"])
+def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
+    """The processes that train are in the same process group, so Ctrl-C reaches them, too."""
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        endless(tmp_path, at_once), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     while not psutil.Process(process.pid).children():
         time.sleep(0.05)
@@ -637,12 +643,8 @@ def test_ctrl_c_ends_the_command_with_one_line(tmp_path, at_once):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize("name", [pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGKILL"])
 def test_no_trial_outlives_the_command(tmp_path, name):
-    about = trial(tmp_path, "softmax")
-    command = [
-        sys.executable, "-m", "w2vtrain", "compare", *about.sources, "--heldout", about.heldout, "--seconds", "600",
-        "--objectives", "softmax, neg", "-o", str(tmp_path / "out"), "--jobs", "2", "--threads", "1",
-    ]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    about = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(endless(tmp_path, "2"), **about) as process:
         estimates = [process.stderr.readline(), process.stderr.readline()]  # both trials train now
         assert all("scoring will take about" in line for line in estimates)
         trials = psutil.Process(process.pid).children()
@@ -658,7 +660,8 @@ def test_no_trial_outlives_the_command(tmp_path, name):
 def test_the_time_of_scoring_is_announced_before_the_first_scoring(tmp_path, monkeypatch, more, announced):
     brief = more.pop("brief", False)
     found, told = replace(trial(tmp_path, "hs", **more), brief=brief), []
-    monkeypatch.setattr(trial_module.Curve, "add", lambda curve, perplexity: told.append("point"))
+    add = trial_module.Curve.add
+    monkeypatch.setattr(trial_module.Curve, "add", lambda *point: (told.append("point"), add(*point)))
     trial_module.train(found, told.append)
     assert all(re.fullmatch(r"scoring will take about [\d,]+\.\d s", text) for text in told[:announced])
     assert not any(text.endswith(" 0.0 s") for text in told[:announced])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import RANKING, SMOOTHED, changed
+from pages import RANKING, SMOOTHED, allowed, changed
 from reference import problem_of
 
 import w2vtrain
@@ -60,10 +60,8 @@ def failures(tmp_path, monkeypatch):
     monkeypatch.setattr(objective_checks, "compiles", lambda *_: Finding("compiles", True, "0 s"))
 
     def checked(code, bias=False, **options):
-        path = tmp_path / "mine.py"
-        path.write_text(code, encoding="utf-8")
-        objectives.allow_code(str(path))
-        return [finding.claim for finding in findings(str(path), options, bias) if not finding.holds]
+        name = allowed(tmp_path, code, objectives)
+        return [finding.claim for finding in findings(name, options, bias) if not finding.holds]
 
     return checked
 
@@ -105,10 +103,8 @@ ANOTHER_NAME = '    def arrays(self):\n        return {"rows": self.output}'
     ],
 )  # fmt: skip
 def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_path, code, expected):
-    path = tmp_path / "mine.py"
-    path.write_text(code, encoding="utf-8")
-    objectives.allow_code(str(path))
-    found = computes(str(path), objectives.option_defaults(str(path)), False)
+    name = allowed(tmp_path, code, objectives)
+    found = computes(name, objectives.option_defaults(name), False)
     failed = [finding.claim for finding in found if not finding.holds]
     assert failed[: len(expected)] == expected
     assert bool(failed) == bool(expected)
@@ -126,6 +122,7 @@ def test_wrong_losses_of_a_window_objective_fail_only_what_it_learns(failures):
         assert failures(code, negative=negative) == expected, negative
 
 
+@pytest.mark.slow
 def test_hierarchical_softmax_with_the_codes_of_one_level_swapped_fails(failures):
     """The loss and the scorer then disagree on one turn; swapping it in both would only rename the branches."""
     unpack = "        unpack_indices(rows, labels, self.path, first, end - first)\n"

@@ -687,9 +687,7 @@ def test_a_subclass_of_a_reader_may_change_the_words(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"options": {"tree": "balanced"}}, {"context": "left"}, {"weight_decay": 0.1}],
-    ids=str,
+    "settings", [{"options": {"tree": "balanced"}}, {"context": "left"}, {"weight_decay": 0.1}], ids=str
 )
 def test_a_model_of_fit_with_other_settings_is_refused(settings, tmp_path):
     found = w2vtrain.train(SENTENCES, objective="hs", vector_size=4, epochs=1, min_count=1, **settings)

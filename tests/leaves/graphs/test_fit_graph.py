@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 from signaled import signaled
@@ -44,10 +45,9 @@ def test_a_graph_is_trained_on_as_in_python(folder, w2vtrain_here):
 def test_a_stopped_run_resumes_to_the_same_bytes(folder):
     command = [sys.executable, "-m", "w2vtrain"]
     words = ["fit", "--graph", "edges.tsv", "--q", "2", "--directed", "-o", "a.bin", *map(str, SMALL)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(w2vtrain.__file__).parents[1])}
 
     def run(words):
-        return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        return forked.run(words, cwd=folder, capture_output=True, text=True, check=False)
 
     assert run([*command, *words]).returncode == 0
     whole = (folder / "a.bin").read_bytes()

@@ -52,9 +52,10 @@ def check_steps(walks, weights, p, q):
     assert 1e-4 < chi2.sf(statistic, degrees) < 1 - 1e-4
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize(("p", "q"), BIASES)
+@pytest.mark.parametrize(
+    ("p", "q", "directed", "weighted"),
+    [(*bias, directed, (k + directed) % 2 == 1) for k, bias in enumerate(BIASES) for directed in (False, True)],
+)
 def test_visits_agree_with_exact_transition_probabilities(rng, p, q, directed, weighted):
     weights = random_weights(rng, 12, directed, weighted)
     edges = np.argwhere(weights if directed else np.triu(weights))

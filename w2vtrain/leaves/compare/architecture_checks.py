@@ -15,12 +15,14 @@ from w2vtrain.leaves.compare.objective_checks import compiles
 from w2vtrain.leaves.compare.objective_steps import Finding, all_hold, slope
 from w2vtrain.objectives.contract import Window
 
-NAMES, DIM, WINDOW = ["the", "of", "and", "in", "to", "a", "was", "is", "for"], 6, 3
+NAMES, DIM, PADDING, WINDOW = ["the", "of", "and", "in", "to", "a", "was", "is", "for"], 6, 10, 3
 CONTEXT = np.array([4, 1, 7, 4, 2], np.int32)
 LEFT = 2
 """The window of the checks: its context words, one of them twice, and how many of them precede the target word."""
 DISTINCT = np.array([4, 1, 7, 0, 2], np.int32)
 """A window of different words, for the check that updates use old values: a repeated word may see its first update."""
+TAG = 8
+"""Follows the words if windows are full, for architectures that concatenate rows."""
 
 
 def check_architecture(name: str) -> list[Finding]:
@@ -73,37 +75,48 @@ def findings(name: str, bias: bool = False) -> Iterator[Finding]:
     learned = {key: array.astype(np.float64) for key, array in architecture.learned().items()}
     for array in learned.values():
         array[:, :DIM] += 0.3 * rng.normal(size=(len(array), DIM))
-    architecture, rows = architecture._replace(**learned), np.zeros((architecture.input_rows(len(NAMES)), 16))
+    architecture, parts = architecture._replace(**learned), architecture.concatenated(WINDOW)
+    rows = np.zeros((architecture.input_rows(len(NAMES)), DIM + PADDING))
     rows[:, :DIM] = rng.normal(size=(len(rows), DIM))
     shape = np.shape(architecture.vectors(rows[:, :DIM]))
     yield Finding("vectors returns one vector per word", shape == (len(NAMES), DIM), " x ".join(map(str, shape)))
     arrays, by_claim = {"rows": rows, **learned}, {}  # type: dict[str, np.ndarray], dict[str, Finding]
     for example in range(len(CONTEXT) if architecture.pairs() else 1):
-        of_example = _check_example(architecture, arrays, Window(CONTEXT, len(CONTEXT), LEFT), example)
-        old_values = _check_old_values(architecture, arrays, Window(DISTINCT, len(DISTINCT), LEFT), example)
+        of_example = _check_example(architecture, arrays, _window(CONTEXT, parts), example, parts * DIM)
+        old_values = _check_old_values(architecture, arrays, _window(DISTINCT, parts), example, parts * DIM)
         for finding in (*of_example, old_values):
             if by_claim.setdefault(finding.claim, finding).holds:
                 by_claim[finding.claim] = finding
     yield from by_claim.values()
 
 
-def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int) -> Iterator[Finding]:
-    """Check the hidden vector of one example, and the update of each array by a gradient."""
-    rows, gradient = arrays["rows"], np.zeros((1, 16))
-    gradient[0, :DIM] = np.random.default_rng(example).normal(size=DIM)
+def _window(context: np.ndarray, parts: int) -> Window:
+    """Return the window of some context words; if rows are concatenated, with a missing word and a tag."""
+    if parts == 1:
+        return Window(context, len(context), LEFT)
+    entries = np.array([-1, *context, TAG], np.int32)
+    return Window(entries, len(entries), WINDOW)
+
+
+def _check_example(
+    architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int, width: int
+) -> Iterator[Finding]:
+    """Check the hidden vector of one example, of `width` columns, and the update of each array by a gradient."""
+    rows, gradient = arrays["rows"], np.zeros((1, width + PADDING))
+    gradient[0, :width] = np.random.default_rng(example).normal(size=width)
 
     def hidden() -> np.ndarray:
-        written = np.full((1, 16), np.nan)
+        written = np.full_like(gradient, np.nan)
         architecture.forward(rows, window, example, written)
         return written
 
     def product() -> float:
-        return float((gradient * hidden())[0, :DIM].sum())
+        return float((gradient * hidden())[0, :width].sum())
 
     if architecture.in_place():
         same = bool((hidden()[0, :DIM] == rows[window.context[example], :DIM]).all())
         yield Finding("the hidden vector is the row of its context word", same, f"word {window.context[example]}")
-    yield Finding("the hidden vector is finite", bool(np.isfinite(hidden()[0, :DIM]).all()), f"{DIM} columns")
+    yield Finding("the hidden vector is finite", bool(np.isfinite(hidden()[0, :width]).all()), f"{width} columns")
     cells = {key: np.arange(array.size).reshape(array.shape)[:, :DIM].reshape(-1) for key, array in arrays.items()}
     slopes = {key: slope(product, array, cells[key]) for key, array in arrays.items()}
     before, step = {key: array.copy() for key, array in arrays.items()}, 1e-4
@@ -117,10 +130,12 @@ def _check_example(architecture: Any, arrays: dict[str, np.ndarray], window: Win
         array[...] = before[key]
 
 
-def _check_old_values(architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int) -> Finding:
+def _check_old_values(
+    architecture: Any, arrays: dict[str, np.ndarray], window: Window, example: int, width: int
+) -> Finding:
     """Check that each array learns from the values that the others had before: then a change is linear in the step."""
-    gradient, changes = np.random.default_rng(example).normal(size=(1, 16)), []
-    gradient[:, DIM:] = 0
+    gradient, changes = np.random.default_rng(example).normal(size=(1, width + PADDING)), []
+    gradient[:, width:] = 0
     before = {key: array.copy() for key, array in arrays.items()}
     for step in (1.0, 1e-3):
         architecture.backward(arrays["rows"], window, example, gradient, step)

@@ -8,10 +8,12 @@ quality of its vectors.
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures import build as build_architecture
 from w2vtrain.architectures.contract import Layout
 from w2vtrain.config import Settings
@@ -114,13 +116,13 @@ def learns(name: str, architecture: str, options: dict[str, Any], bias: bool) ->
 
 def compiles(architecture: str, objective: str, bias: bool, options: dict[str, Any] | None = None) -> Finding:
     """Compile an engine for this architecture and objective. Raise ConfigError, naming the line, if that fails."""
-    problem = sample_problem(bias, np.float32)
+    problem, parts = sample_problem(bias, np.float32), architecture_class(architecture).concatenated(2)
+    mixer = build_architecture(architecture, Layout(2, problem.dim, problem.width, WORDS), {})
+    problem = replace(problem, dim=problem.dim * parts)
     built = build(objective, problem, option_defaults(objective) if options is None else options)
-    layout = Layout(2, problem.dim, problem.width, WORDS)
-    mixer = build_architecture(architecture, layout, {})
     text = Chunks(TOKENS, problem.starts, np.diff(problem.starts) - 1, COUNTS)
     schedule = schedule_of(Settings(alpha=0.05, min_alpha=0, threads=1, shuffle=True, block=32))
-    engine = make_engine(mixer, built, problem, text, Windows(2), schedule)
+    engine = make_engine(mixer, built, problem, text, Windows(2, full=parts > 1), schedule)
     started = time.monotonic()
     compile_engine(engine, built, mixer)
     return Finding(f"compiles with {architecture} and {objective}", True, f"{time.monotonic() - started:.1f} s")

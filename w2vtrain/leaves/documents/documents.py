@@ -44,6 +44,9 @@ class TaggedDocument(NamedTuple):
     words: Sequence[str]
     tags: Sequence[str | int]
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}<{self.words}, {self.tags}>"
+
 
 @dataclass(frozen=True, eq=False)
 class DocumentCorpus(EncodedCorpus):

@@ -36,6 +36,7 @@ from w2vtrain.training.engine_parts import (
     architecture_of,
     check_documents,
     make_engine,
+    parts_of,
     problem_of,
     schedule_of,
     windows_of,
@@ -150,7 +151,8 @@ class Inference:
         engine, schedule, rows = self._engine, schedule_of(settings), len(self.vocabulary) + lines + 1
         if engine and engine.input_rows >= rows and engine.schedule.threads >= schedule.threads:
             return engine
-        needed = matrices(len(self.vocabulary), settings.vector_size + settings.bias, 2 * lines)  # with their copy
+        more = 2 * lines + len(self.vocabulary) * (parts_of(settings) - 1)  # documents with their copy, wider outputs
+        needed = matrices(len(self.vocabulary), settings.vector_size + settings.bias, more)
         if (free := too_small(needed)) is not None:
             raise ResourceError(
                 f"{lines:,} documents need {size_text(needed)} of memory, but only {size_text(free)} are free: infer"
@@ -174,7 +176,7 @@ def _infer_windows(
     engine: WindowEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
 ) -> None:
     architecture, objective, scratch = engine.workers[thread]
-    matrices, still = Matrices(engine.w_in, engine.w_out), padded_rows(1, engine.w_in.shape[1])
+    matrices, still = Matrices(engine.w_in, engine.w_out), padded_rows(1, engine.w_out.shape[1])
     infer_documents(
         architecture, objective, engine.windows, tokens, starts, part.start, part.stop, rates, matrices,
         engine.keep, np.int32(engine.input_rows - 1), still, np.empty_like(scratch.context), seeds, scratch,

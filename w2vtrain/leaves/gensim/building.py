@@ -196,7 +196,7 @@ class TrainableVocabulary(WordMatrices):
         """Let the model have the words of a choice, without vectors."""
         words, counts = choice.words, choice.counts
         if self.sorted_vocab:
-            order = by_count(words, counts.tolist())
+            order = by_count(words, counts)
             words, counts = [words[i] for i in order.tolist()], counts[order]
         self.matrices = self._read = None
         self._set_words(words, counts)

@@ -14,6 +14,7 @@ from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.leaves.gensim.matrices import Matrices
 from w2vtrain.leaves.gensim.parameters import check
 from w2vtrain.leaves.gensim.saving import base_of
+from w2vtrain.leaves.gensim.tagged_documents import vectors_of_tags
 from w2vtrain.probability.trees import Tree
 from w2vtrain.text.vocabulary import by_count
 
@@ -75,7 +76,7 @@ def take_over(model: Any, theirs: Any) -> None:
         source = wv if name in ("min_n", "max_n", "bucket") else theirs
         if hasattr(source, name):
             setattr(model, name, getattr(source, name))
-    model.vector_size = model.layer1_size = theirs.vector_size
+    model.vector_size = theirs.vector_size
     check(model)
     model.wv = model._keyed([], np.empty((0, model.vector_size), np.float32))
     model.wv.vectors_lockf = np.array(getattr(wv, "vectors_lockf", [1]), np.float32)
@@ -104,7 +105,7 @@ def _take_words(model: Any, theirs: Any) -> None:
     model.wv.expandos.update(
         {name: values.copy() for name, values in theirs.wv.expandos.items() if name not in (*INTERNAL, "count")}
     )
-    order = by_count(words, counts.tolist())
+    order = by_count(words, counts)
     outputs = _matrix(theirs, "syn1neg", len(words)) if model.negative else None
     nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
     tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
@@ -113,9 +114,8 @@ def _take_words(model: Any, theirs: Any) -> None:
 
 def _take_tags(model: Any, theirs: Any) -> None:
     """Copy the vectors and attributes of tags, also of whole numbers that no document has."""
-    model.dv = KeyedVectors.of(list(theirs.dv.index_to_key), np.array(theirs.dv.vectors, np.float32))
+    model.dv = vectors_of_tags(list(theirs.dv.index_to_key), np.array(theirs.dv.vectors, np.float32))
     model.dv.expandos.update({name: values.copy() for name, values in theirs.dv.expandos.items()})
-    model.dv.vectors_lockf = np.ones(1, np.float32)
 
 
 def _take_ngrams(wv: Any, theirs: Any) -> None:

@@ -6,6 +6,8 @@ leaves/documents infers vectors of new documents.
 
 import logging
 import operator
+import warnings
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import fspath
@@ -14,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.config import WHOLE_SENTENCE
 from w2vtrain.embeddings.keyed_rows import SINGLE
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.neighbors import cosine
-from w2vtrain.errors import DataError, InvalidType
+from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS
 from w2vtrain.formats.safetensors import encode_words
-from w2vtrain.gensim_names import refuse_arguments, with_successors
+from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.documents.documents import pack
 from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.leaves.gensim import saving
@@ -29,7 +32,7 @@ from w2vtrain.leaves.gensim.building import Path
 from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.matrices import initial_vectors
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, SEED_COUNT, checked
-from w2vtrain.leaves.gensim.tagged_documents import TaggedLineDocument, Words, words_of
+from w2vtrain.leaves.gensim.tagged_documents import TaggedLineDocument, Words, vectors_of_tags, words_of
 from w2vtrain.leaves.gensim.word2vec import NO_VOCABULARY, Word2Vec
 from w2vtrain.leaves.gensim.word_choice import Rule
 from w2vtrain.text.encoded import Counted, EncodedCorpus
@@ -40,9 +43,10 @@ logger = logging.getLogger(__name__)
 
 ARCHITECTURES = {
     "pv-dbow": {"sg": 1, "dbow_words": 0}, "pv-dbow-words": {"sg": 1, "dbow_words": 1},
+    "pv-dm-concat": {"sg": 0, "dm_concat": 1},
     "pv-dm": {"sg": 0, "cbow_mean": 1}, "pv-dm-sum": {"sg": 0, "cbow_mean": 0},
 }  # fmt: skip
-"""The architectures of documents, and the parameters that choose each."""
+"""The architectures of documents, and the parameters that choose each; the first that fits is used."""
 TAG_SEED_STEP = 7919
 """Added to the seed for the initial vectors of tags, which must differ from those of words; gensim adds it, too."""
 INTEGERS = "doc2vec.integers"
@@ -59,7 +63,6 @@ class Ready(NamedTuple):
     arrays: list[Any]
 
 
-@with_successors
 class Doc2Vec(Word2Vec):
     """A model of documents, which has a vector for each of their tags, trained from Python with gensim's interface.
 
@@ -77,10 +80,13 @@ class Doc2Vec(Word2Vec):
         With PV-DM, use the mean (1, the default) or the sum (0) of the vectors.
     dbow_words : {1, 0}
         With PV-DBOW, train vectors of words, too, by skip-gram (1), or leave them at their initial values (0).
-    dm_concat, dv, dv_mapfile
-        Not supported: leave them out.
+    dm_concat : {1, 0}
+        With PV-DM, concatenate the vectors: the tags' sum, and the words at each position of the window. Output vectors
+        then have ``layer1_size = (1 + 2 * window) * vector_size`` columns.
     dm_tag_count
-        Without effect: it belongs to `dm_concat`.
+        Without effect: with `dm_concat`, too, documents may have any number of tags.
+    dv, dv_mapfile
+        Not supported: leave them out.
     vector_size, window, epochs, shrink_windows, trim_rule, callbacks, comment, **
         As for `Word2Vec`; the default of `epochs` is 10.
 
@@ -112,7 +118,7 @@ class Doc2Vec(Word2Vec):
     """
 
     load = saving.OnClass()
-    parameters = (*PARAMETERS, "dbow_words")
+    parameters = (*PARAMETERS, "dbow_words", "dm_concat")
     architectures = ARCHITECTURES
 
     def __init__(
@@ -127,13 +133,11 @@ class Doc2Vec(Word2Vec):
         reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
         refuse_arguments("Doc2Vec", other)
-        if dm_concat:
-            raise NotImplementedError(
-                "dm_concat=1, which concatenates vectors, is not supported: use the mean (dm_mean=1) or sum (dm_mean=0)"
-            )
+        if dm and dm_concat and window == WHOLE_SENTENCE:
+            raise InvalidValue("dm_concat=1 has output vectors for each position of a window: window must be a number")
         if dv is not None or dv_mapfile is not None:
             raise NotImplementedError("dv, dv_mapfile: call build_vocab, and then set the rows of model.dv.vectors")
-        self.dm_concat, self.dm_tag_count = 0, dm_tag_count
+        self.dm_concat, self.dm_tag_count = checked("dm_concat", dm_concat), dm_tag_count
         self.dbow_words = checked("dbow_words", dbow_words)
         self.vector_size = checked("vector_size", vector_size)
         self.dv = KeyedVectors(self.vector_size)
@@ -156,6 +160,22 @@ class Doc2Vec(Word2Vec):
         """Whether each tag predicts each word of its documents (PV-DBOW)."""
         return bool(self.sg)
 
+    @property
+    def docvecs(self) -> KeyedVectors:
+        """The former name of `dv`, which gensim has deprecated."""
+        warnings.warn("docvecs is deprecated: use dv", DeprecationWarning, stacklevel=2)
+        return self.dv
+
+    @property
+    def random(self) -> np.random.RandomState:
+        """A generator from which nothing is drawn, for programs that seed it so that `infer_vector` repeats itself."""
+        return np.random.RandomState(0)
+
+    @property
+    def layer1_size(self) -> int:
+        """The columns of output vectors: `vector_size`, or as many as those of all vectors that are concatenated."""
+        return self.vector_size * (1 + 2 * int(self.window) if self.dm and self.dm_concat else 1)
+
     # The corpus and its tags.
 
     def _source(self, documents: Any, file: Path | None) -> Source:
@@ -176,9 +196,9 @@ class Doc2Vec(Word2Vec):
         encoded = super()._encode(source, counted, numbered)
         if encoded is None:
             return None
-        words, rows = words_of(source), self.dv.key_to_index
+        words, row_of = words_of(source), self.dv._row
         tags: Iterable[Sequence[Any]] = words.tags if words else ([line] for line in range(counted.lines))
-        known = ([rows[tag] for tag in own if tag in rows] for own in tags)
+        known = ([row for row in map(row_of, own) if row >= 0] for own in tags)
         return replace(encoded, tags=pack(known, self.dv, len(encoded.vocabulary)))
 
     @claiming
@@ -188,20 +208,18 @@ class Doc2Vec(Word2Vec):
         found, self._found = self._found, {}
         if not update:
             keys = _in_order(found) or self.dv.index_to_key
-            self.dv = KeyedVectors.of(keys, initial_vectors(len(keys), self.vector_size, self._tag_seed(0)))
+            self.dv = vectors_of_tags(keys, initial_vectors(len(keys), self.vector_size, self._tag_seed(0)))
         else:
-            new, known = _in_order(tag for tag in found if tag not in self.dv.key_to_index), len(self.dv)
+            new, known = _in_order(tag for tag in found if self.dv._row(tag) < 0), len(self.dv)
             self.dv.add_vectors(new, initial_vectors(len(new), self.vector_size, self._tag_seed(known)))
         self._count(found)
-        self.dv.vectors_lockf = np.ones(1, np.float32)
 
     def _tag_seed(self, known: int) -> int:
         return (self.seed + TAG_SEED_STEP + known) % SEED_COUNT
 
     def _count(self, found: dict[str | int, list[int] | None]) -> None:
         """Add to the attributes of tags, which those of a file do not have: they are numbers of lines."""
-        row_of: dict[Any, int] = self.dv.key_to_index
-        counts = {row_of[tag]: count for tag, count in found.items() if count}
+        counts = {self.dv._row(tag): count for tag, count in found.items() if count}
         if counts:
             rows, columns = list(counts), np.array(list(counts.values()), np.int64).T
             self.dv.allocate_vecattrs(("word_count", "doc_count"), (int, int))
@@ -247,12 +265,18 @@ class Doc2Vec(Word2Vec):
         """
         if isinstance(doc_words, str):
             raise InvalidType("doc_words must be a list of words, not a string: pass doc_words.split()")
+        words = list(doc_words)
+        if others := [word for word in words if not isinstance(word, str)]:
+            raise InvalidType(f"doc_words must be the words of one document, each a str; got {shown(others[0])}")
         if self.matrices is None or not len(self.wv):
             raise RuntimeError(NO_VOCABULARY)
         rates = (checked("alpha", alpha or self.alpha), checked("min_alpha", min_alpha or self.min_alpha))
-        vector, known = self._ready().vector(doc_words, checked("epochs", epochs or self.epochs), *rates)
+        vector, known = self._ready().vector(words, checked("epochs", epochs or self.epochs), *rates)
         if not known:
             logger.warning("no word of the document is in the vocabulary: its vector is 0")
+        elif not vector.any():
+            logger.warning("no step changed the vector of the document, which is random: has the model been trained?")
+            vector = initial_vectors(1, self.vector_size, zlib.crc32(" ".join(words).encode("utf-8", "replace")))[0]
         return vector
 
     def _ready(self) -> Inference:
@@ -307,8 +331,7 @@ class Doc2Vec(Word2Vec):
         tags: list[Any] = list(names)
         for row in np.flatnonzero(integers).tolist():
             tags[row] = int(names[row])
-        self.dv = KeyedVectors.of(tags, vectors)
-        self.dv.vectors_lockf = np.ones(1, np.float32)
+        self.dv = vectors_of_tags(tags, vectors)
         self.dv.expandos.update(
             {
                 name.removeprefix(ATTRIBUTE): values
@@ -373,7 +396,8 @@ class Doc2Vec(Word2Vec):
         return self.wv[key] if key in self.wv else self.dv[key]
 
     def __str__(self) -> str:
-        name = ("dbow+w" if self.dbow_words else "dbow") if self.dbow else "dm/m" if self.cbow_mean else "dm/s"
+        way = "dm/c" if self.dm_concat else "dm/m" if self.cbow_mean else "dm/s"
+        name = ("dbow+w" if self.dbow_words else "dbow") if self.dbow else way
         parts = [f'"{self.comment}"'] if self.comment else []
         parts += [name, f"d{self.vector_size}"]
         parts += [f"n{self.negative}"] if self.negative else []

@@ -7,6 +7,7 @@ import logging
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.base import Engine
 from w2vtrain.engines.window_engine import WindowEngine
@@ -49,13 +50,14 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
     """
     is_whole = model.window == WHOLE_SENTENCE
     architecture, objective = method_of(model)
+    shrinks = not is_whole and not architecture_class(architecture).fixed_positions()
     settings = {
         "architecture": architecture,
         "objective": objective,
         "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
         "vector_size": model.vector_size,
         "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
-        "shrink_windows": bool(model.shrink_windows) and not is_whole,
+        "shrink_windows": bool(model.shrink_windows) and shrinks,
         "sample": share(model.sample, total),
         "alpha": alpha,
         "min_alpha": min(alpha, min_alpha),

@@ -29,10 +29,11 @@ Float32 = NDArray[np.float32]
 class Matrices:
     """Output vectors and vectors of tree nodes.
 
-    Input vectors are in the model's KeyedVectors `wv`. words: output vectors of words (V, d), if there is negative
-    sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, d), the root last, if there is hierarchical
-    softmax; keys: the words that have rows; tree: in the trainer's order, None for the one that follows from the
-    counts; order: an index that puts the model's rows in the trainer's order, slice(None) if both orders are equal.
+    Input vectors are in the model's KeyedVectors `wv`. words: output vectors of words (V, layer1_size), if there is
+    negative sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, layer1_size), the root last, if there
+    is hierarchical softmax; keys: the words that have rows; tree: in the trainer's order, None for the one that follows
+    from the counts; order: an index that puts the model's rows in the trainer's order, slice(None) if both orders are
+    equal.
     """
 
     def __init__(
@@ -129,6 +130,11 @@ class WordMatrices(Claimable):
         self.matrices: Matrices | None = None
         self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
 
+    @property
+    def layer1_size(self) -> int:
+        """The columns of output vectors."""
+        return self.vector_size
+
     def _keyed(self, words: Sequence[Any], vectors: Float32, counts: Any = None) -> KeyedVectors:
         """Return the object that holds the words and their vectors."""
         return KeyedVectors.of(words, vectors, counts)
@@ -139,14 +145,14 @@ class WordMatrices(Claimable):
         self._read, rows, old = None, len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
-        order = by_count(self.wv.index_to_key, self._counts().tolist())
+        order = by_count(self.wv.index_to_key, self._counts())
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
             self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEED_COUNT)
-        words = grown(old.words if old else None, rows, self.vector_size) if self.negative else None
+        words = grown(old.words if old else None, rows, self.layer1_size) if self.negative else None
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
         # the vectors of other nodes: docs/reference/gensim.md has the figures.
-        nodes = grown(None, max(0, rows - 1), self.vector_size) if self.hs else None
+        nodes = grown(None, max(0, rows - 1), self.layer1_size) if self.hs else None
         self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key))
 
     def init_weights(self) -> None:
@@ -166,7 +172,7 @@ class WordMatrices(Claimable):
 
     @property
     def syn1neg(self) -> NDArray[np.float32]:
-        """The output vectors of the words (V, vector_size)."""
+        """The output vectors of the words (V, layer1_size)."""
         if self.matrices is None or self.matrices.words is None:
             raise AttributeError("the model has no output vectors of words: negative is 0, or no vocabulary was built")
         return self.matrices.words
@@ -177,10 +183,10 @@ class WordMatrices(Claimable):
 
     @property
     def syn1(self) -> NDArray[np.float32]:
-        """A copy of the vectors of the tree's inner nodes, and a last row of zeros (V, vector_size)."""
+        """A copy of the vectors of the tree's inner nodes, and a last row of zeros (V, layer1_size)."""
         if self.matrices is None or self.matrices.nodes is None:
             raise AttributeError("the model has no vectors of tree nodes: hs is 0, or no vocabulary was built")
-        return grown(self.matrices.nodes, len(self.wv), self.vector_size)
+        return grown(self.matrices.nodes, len(self.wv), self.layer1_size)
 
     @syn1.setter
     def syn1(self, matrix: NDArray[np.float32]) -> None:
@@ -205,8 +211,14 @@ class WordMatrices(Claimable):
             raise RuntimeError(
                 f"wv.vectors has shape {np.shape(self.wv.vectors)}; expected {(len(keys), self.vector_size)}"
             )
-        if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs):
-            raise RuntimeError("hs or negative has changed since the vocabulary was built: call build_vocab again")
+        sizes = {rows.shape[1] for rows in (matrices.words, matrices.nodes) if rows is not None}
+        if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs) or sizes != {
+            self.layer1_size
+        }:
+            raise RuntimeError(
+                "hs, negative or, with dm_concat, window has changed since the vocabulary was built: call build_vocab"
+                " again"
+            )
         if fewer:
             self._take_rows(matrices)
         if len(keys) != len(matrices.keys):
@@ -246,7 +258,8 @@ class WordMatrices(Claimable):
         """Return the bytes that the words and the matrices of a vocabulary take, by name and in total."""
         rows = vocab_size or len(self.wv)
         sizes = dict(report or {}, vocab=rows * 500, vectors=rows * self.vector_size * 4)
-        sizes |= {name: sizes["vectors"] for name, used in (("syn1", self.hs), ("syn1neg", self.negative)) if used}
+        output = rows * self.layer1_size * 4
+        sizes |= {name: output for name, used in (("syn1", self.hs), ("syn1neg", self.negative)) if used}
         sizes["total"] = sum(sizes[name] for name in ("vocab", "vectors", "syn1", "syn1neg") if name in sizes)
         return sizes
 

@@ -163,7 +163,9 @@ def loaded(model: Any, path: str) -> Any:
     words = np.array(stored.words, object)[rows].tolist()
     if stored.settings.get("subwords") and not model.subword_settings():
         raise NotAModel(f"{path}: a model with subwords: load it with w2vtrain.FastText.load")
-    model.vector_size = model.layer1_size = stored.input.shape[1]
+    model.vector_size = stored.input.shape[1]
+    if stored.output.shape[1] != model.layer1_size:
+        raise NotAModel(f"{path}: output vectors of {stored.output.shape[1]} values, expected {model.layer1_size}")
     model.wv = model._keyed(words, stored.input[rows], stored.counts[rows])
     if model.subword_settings():
         ngrams = ngram_vectors(stored.settings, stored.arrays, *stored.input.shape)

@@ -23,6 +23,11 @@ class Predictions(WordMatrices):
     cbow_mean: int
     window: int | str
 
+    def _refuse_concatenation(self) -> None:
+        """Raise RuntimeError if output vectors score concatenated vectors, of which one is a document's."""
+        if self.layer1_size != self.vector_size:
+            raise RuntimeError("with dm_concat=1, only a document and a whole window predict a word: use infer_vector")
+
     def predict_output_word(self, context_words_list: list[Any], topn: int = 10) -> list[tuple[Any, float]] | None:
         """Return the words that are most probable in a context, with probabilities; None without any known word.
 
@@ -34,6 +39,7 @@ class Predictions(WordMatrices):
             raise RuntimeError(
                 "predict_output_word needs the output vectors of negative sampling: train with negative > 0"
             )
+        self._refuse_concatenation()
         words = [word for word in context_words_list if not isinstance(word, bool)]
         rows = [row for word in words if (row := self.wv.get_index(word, -1)) >= 0]
         if not rows:
@@ -58,6 +64,7 @@ class Predictions(WordMatrices):
         """
         if not self.hs or not hasattr(self, "syn1"):
             raise RuntimeError("score needs hierarchical softmax: train with hs=1 and negative=0")
+        self._refuse_concatenation()
         assert self.matrices
         ids = np.argsort(np.arange(len(self.wv))[self.matrices.order])  # from the model's rows to the trainer's
         tree = self.matrices.tree or huffman(np.sort(self.wv.expandos["count"])[::-1])

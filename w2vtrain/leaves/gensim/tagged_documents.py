@@ -1,4 +1,4 @@
-"""gensim's readers of documents, TaggedLineDocument and TaggedBrownCorpus, and the words of documents as sentences.
+"""gensim's readers of documents, TaggedLineDocument and TaggedBrownCorpus; the words of documents; vectors of tags.
 
 Nothing here trains; the class of a document is w2vtrain.TaggedDocument.
 """
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.errors import TokenError, shown
 from w2vtrain.leaves.documents.documents import TaggedDocument, tagged
 from w2vtrain.leaves.gensim.line_sentence import LineSentence
@@ -138,6 +140,20 @@ def _tag(tag: Any, index: int) -> str | int:
     if isinstance(tag, int | np.integer):
         return int(tag)
     raise TokenError(f"document {index}: its tag {shown(tag)} must be a string or a whole number")
+
+
+def vectors_of_tags(tags: Sequence[Any], vectors: NDArray[Any]) -> KeyedVectors:
+    """Return the vectors of tags (T, d), none of which is locked.
+
+    As in gensim, `key_to_index` leaves out whole numbers that are the numbers of their own rows.
+    """
+    dv = KeyedVectors.of(tags, vectors)
+    for row, tag in enumerate(tags):
+        if tag != row:
+            break
+        del dv.key_to_index[tag]
+    dv.vectors_lockf = np.ones(1, np.float32)
+    return dv
 
 
 def words_of(source: Source) -> Words | None:

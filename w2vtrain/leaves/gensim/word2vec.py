@@ -126,7 +126,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
     ) -> None:  # fmt: skip
         refuse_arguments("Word2Vec", other)
         if other:
-            raise InvalidType(f"Word2Vec has no argument {next(iter(other))}")
+            raise InvalidType(f"{type(self).__name__} has no argument {next(iter(other))}")
         self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
@@ -142,7 +142,6 @@ class Word2Vec(TrainableVocabulary, Predictions):
         if null_word:
             raise NotImplementedError("null_word pads windows of models that concatenate vectors: leave it at 0")
         check(self)
-        self.layer1_size = self.vector_size
         super().__init__()
         if self.hs and self.negative:
             logger.warning(

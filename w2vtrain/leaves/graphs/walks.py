@@ -246,7 +246,7 @@ class Walks:
         names, nodes = self.graph.names, len(self.graph.names)
         numbers = np.arange(nodes, dtype=np.int32)
         counts = np.rint(self.walks * self.visits()).astype(np.int64)
-        order = by_count(names, counts.tolist())
+        order = by_count(names, counts)
         words = np.empty(nodes, np.int32)
         words[order] = numbers
         lengths = self.lengths()

@@ -10,6 +10,8 @@ from w2vtrain.parsers import Choice, Real, Table, Text, Truth, Whole
     [
         (Whole(1, 5), "5", 5),
         (Whole(1, 5), 3.0, 3),
+        (Whole(1, 2**63 - 1), "9007199254740993", 2**53 + 1),
+        (Whole(1, 2**63 - 1), 2**53 + 1, 2**53 + 1),
         (Whole(1, 5, ("auto",)), "auto", "auto"),
         (Real(0.0, 1.0), "1e-3", 1e-3),
         (Choice(("a", "b")), "b", "b"),

@@ -63,7 +63,7 @@ class Number(Parser):
             return value
         try:
             number = self.kind(ascii_number(value))
-            is_exact = self.kind is float or float(value) == number
+            is_exact = self.kind is float or isinstance(value, str) or value == number
             if not isinstance(value, bool) and is_exact and self.low <= number <= self.high:  # NaN fails comparisons
                 return number + 0  # turns -0.0 into 0.0
         except (TypeError, ValueError, OverflowError):

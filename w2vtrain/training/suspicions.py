@@ -142,6 +142,8 @@ def wordless(ids: EncodedCorpus) -> str | None:
         part = ids.tokens[at : at + READ_TOKENS]
         has_words[-2 - part[part < 0]] = True
     all_tags = np.unique(ids.tags.rows)
+    if len(all_tags) == 1:
+        return "all documents have the same tag, so that its vector says nothing: give each document its own tags"
     learned = np.unique(ids.tags.rows[np.repeat(has_words, np.diff(ids.tags.starts))])
     if len(learned) == len(all_tags):
         return None

@@ -290,6 +290,9 @@ def test_documents_without_words_are_counted(w2vtrain_here, tmp_path):
     (tmp_path / "whole.txt").write_text("a b a\nb a\n")
     code, _, said = w2vtrain_here(["fit", "whole.txt", "--documents", *flags, "--force"], tmp_path)
     assert (code, "without any word" in said) == (0, False)
+    (tmp_path / "one.txt").write_text("a b a b a\n")
+    code, _, said = w2vtrain_here(["fit", "one.txt", "--documents", *flags, "--force"], tmp_path)
+    assert (code, "all documents have the same tag" in said) == (0, True), said
 
 
 def test_documents_choose_pv_dbow(w2vtrain_here, reviews, tmp_path):

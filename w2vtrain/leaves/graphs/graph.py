@@ -61,10 +61,10 @@ class Graph:
         sources, targets (E,): the numbers of the nodes of each edge; weights (E,): positive, 1 if None; directed:
         whether edges lead from the first node to the second only.
 
-        Raise DataError for a graph without edges, for two nodes of the same name, and for an invalid weight.
+        Raise DataError if no edge leads to another node, for two nodes of the same name, and for an invalid weight.
         """
-        if not len(sources):
-            raise DataError("the graph has no edges, so that there is nothing to learn")
+        if not np.any(np.asarray(sources) != np.asarray(targets)):
+            raise DataError("the graph has no edges between different nodes, so that there is nothing to learn")
         if len(set(names)) < len(names):
             twice = next(name for name, after in zip(sorted(names), sorted(names)[1:], strict=False) if name == after)
             raise DataError(f"two nodes have the name {shown(twice)}: names, as text, must differ")

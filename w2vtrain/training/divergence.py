@@ -84,6 +84,11 @@ class Losses:
 
     def check(self, state: State, settings: Settings) -> None:
         """Raise NothingLearned if there was no example, or no effect."""
+        if not state.passed and settings.seconds is not None:
+            raise NothingLearned(
+                f"nothing was learned: {spelled('seconds', settings.seconds)} ended before any words were trained on;"
+                " raise it"
+            )
         if not state.learned:
             raise NothingLearned(
                 f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"

@@ -105,6 +105,11 @@ class Run:
         if self.stop_requested:
             raise Stopped(STOPPED_EARLY)
 
+    def compiling(self) -> None:
+        """Raise Stopped before a kernel is compiled if a signal arrived during the last: see `on_compilation`."""
+        if self.phase is Phase.PREPARING:
+            self.end_if_stopped()
+
     def due(self) -> bool:
         """Return whether training should call `pause`. Any thread may call this."""
         return False

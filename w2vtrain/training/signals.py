@@ -72,7 +72,8 @@ def listening(run: Run) -> Iterator[None]:
 def _compiler_calls(frame: FrameType | None) -> bool:
     """Return whether the compiler has called what this frame is part of: it would drop an exception, and its code.
 
-    A signal that arrives while LLVM compiles is handled there. Training, which begins then, stops at its first pause.
+    A signal that arrives while LLVM compiles is handled there. The run ends before the next kernel is compiled, or at
+    the first pause of training.
     """
     while frame is not None and not frame.f_code.co_name.startswith("_raw_object_cache_"):
         frame = frame.f_back

@@ -73,7 +73,7 @@ def train(
     corpus, ids = _read(plan, run, ranks, events, record)
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
-    with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling):
+    with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling), on_compilation(run.compiling):
         trainer = Trainer(plan, ids, run, ranks, events, record, clock, probe)
         if inputs.start:
             trainer.start(inputs.start, inputs)
@@ -91,7 +91,7 @@ def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) ->
     started, corpus = time.monotonic(), corpus_of(inputs.sources, settings)
     compiling = Announcement("the reader", events.compiling)
     announcing = Events(reading=lambda *_: compiling.deliver()).followed_by(events)
-    with on_compilation(compiling):
+    with on_compilation(compiling), on_compilation(run.compiling):
         ids = inputs.encoded or ranks.read(run, inputs, corpus, settings, announcing)
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])

@@ -18,6 +18,7 @@ from typing import Any
 
 from w2vtrain.errors import ConfigError, W2VError, shown, spelled
 from w2vtrain.other_programs import OTHER_NAMES
+from w2vtrain.system.files import resolved
 
 RESERVED = ("contract",)
 """Modules in a registry's folder that are not members."""
@@ -262,12 +263,12 @@ class Registry:
 
 def is_code(name: str) -> bool:
     """Return whether a name is that of a file or module rather than a registered member."""
-    return name.endswith(".py") or "." in name
+    return name.endswith(".py") or ("." in name and not name.startswith("."))  # no name of a module begins with one
 
 
 def placed(name: str, folder: str | Path = ".") -> str:
     """Return a name that is valid in any working directory: a file relative to `folder` becomes absolute."""
-    return str(Path(folder, name).resolve()) if name.endswith(".py") and "\0" not in name else name
+    return str(resolved(Path(folder, name))) if name.endswith(".py") and "\0" not in name else name
 
 
 @cache

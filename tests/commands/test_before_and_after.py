@@ -137,6 +137,38 @@ def test_dry_run_refuses_folders_and_locks_that_fit_refuses(w2vtrain_here, folde
     assert "v.txt: in use by process" in said
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("convert", "a.bin", "-o", "v.txt"),
+        ("convert", "a.bin", "-o", "v.txt", "--format", "spacy"),
+        ("phrases", "text.txt", "-o", "v.txt"),
+    ],
+)
+def test_other_commands_refuse_an_output_that_a_running_fit_will_write(w2vtrain_here, folder, words):
+    held = Lock(folder / ".v.txt.lock", "v.txt")
+    code, _, said = w2vtrain_here(words, folder)
+    held.release(remove=True)
+    assert code == 73, said
+    assert "v.txt: in use by process" in said
+
+
+LOOP_CODES = {
+    "-o": 73, "--save-model": 73, "--log-json": 73, "--save-vocab": 73, "--run": 73, "--cache-dir": 73, "--heldout": 66,
+    "--read-vocab": 66, "resume": 66,
+}  # fmt: skip
+"""Exit codes of `fit` with an option that names a loop of symbolic links, and of `resume`."""
+
+
+@pytest.mark.parametrize("name", LOOP_CODES)
+def test_a_loop_of_symbolic_links_is_refused(w2vtrain_here, folder, name):
+    loop = folder / "loop.txt"
+    loop.symlink_to("loop.txt")
+    words = ["fit", "text.txt", "-o", "v.txt", "-q", name, "loop.txt"] if name != "resume" else ["resume", "loop.txt"]
+    code, _, said = w2vtrain_here(words, folder)
+    assert (code, "try again" in said) == (LOOP_CODES[name], False), said
+
+
 def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_here, folder):
     run = CheckpointedRun(folder / "v.txt.run")
     with contextlib.suppress(Stopped), run.held():

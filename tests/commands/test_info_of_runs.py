@@ -63,7 +63,7 @@ def test_a_lock_of_a_process_that_has_ended_is_not_tried(tmp_path, monkeypatch):
     lock.release()
     text = (tmp_path / "lock").read_text()
     (tmp_path / "lock").write_text(text.replace(str(os.getpid()), str(2**22 + 1), 1))
-    monkeypatch.setattr("w2vtrain.system.locks.lock_descriptor", pytest.fail)
+    monkeypatch.setattr("filelock.lock_descriptor", pytest.fail)
     assert holder(tmp_path / "lock") is None
     assert holder(tmp_path / "missing") is None
 

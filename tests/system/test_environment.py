@@ -151,11 +151,13 @@ def test_a_clock_that_jumps_changes_no_measured_time(text, tmp_path):
     assert all(0 <= spent < 1e6 for spent in seconds.values())
 
 
-def test_a_working_folder_that_is_gone_at_the_start_is_reported(text, tmp_path):
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_a_working_folder_that_is_gone_at_the_start_is_reported(text, tmp_path, is_absolute):
     """The message is one line."""
     gone = tmp_path / "gone"
     program = f'mkdir "{gone}"; cd "{gone}"; rmdir "{gone}"; exec "$@"'
-    done = fit(text, tmp_path / "v.txt", start=["sh", "-c", program, "sh", *COMMAND], env=with_package())
+    output = tmp_path / "v.txt" if is_absolute else "v.txt"
+    done = fit(text, output, start=["sh", "-c", program, "sh", *COMMAND], env=with_package())
     assert (done.returncode, len(done.stderr.splitlines())) == (66, 1), done.stderr
     assert "the working directory was deleted" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == []

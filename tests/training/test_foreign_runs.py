@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from reference import first_lines, stopping
 
-from w2vtrain.commands.fit_request import lock_path
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.safetensors import write_safetensors
-from w2vtrain.system.locks import Lock
+from w2vtrain.system.locks import Lock, lock_path
 from w2vtrain.training import checkpoint_file, one_process
 from w2vtrain.training.run_files import CONFIG, LOCK, SCHEMA, run_config, write_config
 

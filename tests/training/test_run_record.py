@@ -16,12 +16,12 @@ import pytest
 from reference import begin, first_lines, newest_checkpoint
 from signaled import run_signaled
 
-from w2vtrain.commands import fit_request
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, Stopped
+from w2vtrain.kernels.jit import NoCache, on_compilation
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text
-from w2vtrain.system.locks import Lock, run_of
+from w2vtrain.system.locks import Lock, lock_path, run_of
 from w2vtrain.training import early_stopping, perplexity, record
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.events import Events
@@ -172,7 +172,7 @@ def test_result_of_another_run_is_not_overwritten(folder):
 
 def test_run_with_an_output_in_use_is_refused_before_it_reads_anything(folder):
     for name in ("v.bin", "voc.txt", "log"):
-        lock = Lock(fit_request.lock_path(str(folder / name)), name, "another")
+        lock = Lock(lock_path(str(folder / name)), name, "another")
         done = run(command("--run", "other", "--save-vocab", "voc.txt", "--log-json", "log"), folder)
         lock.release(remove=True)
         assert done.returncode == 73, done.stderr
@@ -206,7 +206,7 @@ def test_run_owns_only_the_files_that_it_recorded(folder):
 
 
 def test_lock_file_names_its_run_and_is_deleted_when_the_run_finishes(folder):
-    path = fit_request.lock_path(str(folder / "v.bin"))
+    path = lock_path(str(folder / "v.bin"))
     lock = Lock(path, "v.bin", "0123")
     assert run_of(path) == "0123"
     lock.release()
@@ -225,7 +225,7 @@ def test_error_for_an_output_in_a_missing_folder_shows_the_path_as_given(folder)
 
 def test_long_output_names_with_a_common_prefix_have_different_locks(folder):
     names = [f"{'n' * 240}{end}" for end in (".bin", ".bin.json", ".vocab")]
-    paths = [fit_request.lock_path(str(folder / name)) for name in names]
+    paths = [lock_path(str(folder / name)) for name in names]
     assert len(set(paths)) == 3
     assert all(len(os.fsencode(path.name)) < 255 for path in paths)
     done = run(command(output=f"{'n' * 240}.bin"), folder)
@@ -272,6 +272,8 @@ def test_signal_in_a_compiler_callback_is_not_lost_and_shows_no_traceback(tmp_pa
         callback()
     assert held.stop_requested
     assert capfd.readouterr().err == ""
+    with on_compilation(held.compiling), pytest.raises(Stopped):
+        NoCache().load_overload(None, None)  # the next kernel is not compiled
 
 
 # epochs
@@ -319,6 +321,11 @@ def test_subsampling_that_leaves_nothing_to_learn_from_is_an_error(folder):
     assert "--min-count" in done.stderr
     assert "subsampling keeps 0 words per epoch (0.0%)" in done.stderr
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
+
+
+def test_a_time_limit_that_leaves_no_time_to_learn_is_reported(w2vtrain_here, folder):
+    code, _, said = w2vtrain_here(command("--seconds", "1e-9")[3:], folder)
+    assert (code, "--seconds 1e-09 ended before any words were trained on" in said) == (65, True), said
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from w2vtrain.commands.fit_request import FitRequest, lock_path
+from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.base import Weights
 from w2vtrain.errors import OutputError
@@ -18,8 +18,8 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import DOCUMENTS, choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
-from w2vtrain.system.files import STDOUT, answering, check_writable, is_stream, sweep, write_json
-from w2vtrain.system.locks import Lock
+from w2vtrain.system.files import STDOUT, answering, is_stream, resolved, sweep, write_json
+from w2vtrain.system.locks import Lock, check_output, lock_path
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.memory_and_disk import SMALL_BYTES
@@ -41,7 +41,7 @@ def check_outputs(request: FitRequest, owned: Callable[[str], bool]) -> None:
     for output in request.vectors:
         output.check_writable(overwrite)
     for file in filter(None, [*request.others, request.log_json]):
-        check_writable(file, overwrite(file))
+        check_output(file, overwrite(file))
 
 
 def check_begun(request: FitRequest, run: Run) -> None:
@@ -52,10 +52,10 @@ def check_begun(request: FitRequest, run: Run) -> None:
     """
     assert isinstance(run, CheckpointedRun)
     folder, config = run.folder, run.config
-    named = str(folder.resolve())
+    named = str(resolved(folder))
     vectors = named.removesuffix(".run") if named.endswith(".run") else ""
     for file in [] if request.force else request.files:
-        path = os.path.realpath(file)
+        path = str(resolved(file))
         with answering(Path(file)):
             own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
         if file in HARMLESS or own or config.began(lock_path(file)):
@@ -76,7 +76,7 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
     try:
         for file, path in request.locks.items():
             held.append(Lock(path, file, run.id))
-            sweep(Path(os.path.realpath(file)))  # before training, which needs the space
+            sweep(resolved(file))  # before training, which needs the space
         run.begin_outputs(complete)
         yield
         done = True
@@ -160,4 +160,4 @@ def results_bytes(
     sizes = {output.path: vectors(output, counts.get(output.path, len(words))) for output in request.vectors}
     sizes |= {file: size for file, size in ((request.save_model, whole), (request.save_vocab, listed)) if file}
     sizes |= {file: SMALL_BYTES for file in (request.record, request.log_json) if file}
-    return [(Path(os.path.realpath(file)).parent, size) for file, size in sizes.items() if not is_stream(file)]
+    return [(resolved(file).parent, size) for file, size in sizes.items() if not is_stream(file)]

@@ -4,7 +4,6 @@ Nothing is written here. fit_outputs.py checks the outputs once the run folder i
 """
 
 import json
-import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,7 +25,7 @@ from w2vtrain.objectives import check_options, engine_of, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, among, is_stream
+from w2vtrain.system.files import STDOUT, among, is_stream, resolved
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
@@ -241,7 +240,7 @@ def check_folders(request: FitRequest) -> None:
     """Raise OutputError for the first output whose folder does not exist, before the run folder is created."""
     for file in request.files:
         try:
-            missing = file != STDOUT and not Path(os.path.realpath(file)).parent.is_dir()
+            missing = file != STDOUT and not resolved(file).parent.is_dir()
         except OSError as error:
             raise OutputError(f"{shown(file)} cannot be created: {reason(error)}") from error
         if missing:
@@ -252,7 +251,7 @@ def check_apart(request: FitRequest) -> None:
     """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
     folder, locks = request.run_folder, request.locks.values()
     for file in request.files:
-        path = Path(os.path.realpath(file))
+        path = resolved(file)
         if among(path, locks):
             raise UsageError(f"{file}: this is the name of another output's lock file; choose another name")
         if folder is not None and among(folder, [path, *path.parents]):

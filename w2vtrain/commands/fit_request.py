@@ -4,8 +4,6 @@ A field of FitRequest, or of the `Arguments` of a leaf, is the only place in whi
 and what it affects. Nothing is opened or created here.
 """
 
-import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -36,13 +34,11 @@ from w2vtrain.commands.options import (
 from w2vtrain.doors import corpora
 from w2vtrain.formats.vector_formats import MODELS
 from w2vtrain.parsers import MAX_SECONDS, MAX_WORDS, Real, Whole
-from w2vtrain.system.files import is_stream
+from w2vtrain.system.files import is_stream, resolved
+from w2vtrain.system.locks import lock_path
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Output
-
-MAX_LOCK_NAME_BYTES = 200
-"""Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 
 
 Request = TypeVar("Request")
@@ -268,14 +264,4 @@ def encoding_folder(cache_dir: str | None, output: str) -> Path | None:
     """
     if cache_dir:
         return Path(cache_dir)
-    return None if is_stream(output) else Path(output).resolve().parent
-
-
-def lock_path(output: str) -> Path:
-    """Return the path of the lock file beside an output, with symbolic links resolved."""
-    target = Path(os.path.realpath(output))
-    name = os.fsencode(target.name)
-    if len(name) > MAX_LOCK_NAME_BYTES:  # drop a partial character: some file systems reject it
-        start = name[:MAX_LOCK_NAME_BYTES].decode("utf-8", "ignore")
-        return target.parent / f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock"
-    return target.parent / f".{target.name}.lock"
+    return None if is_stream(output) else resolved(output).parent

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
@@ -23,8 +22,9 @@ from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.doors import leaf
-from w2vtrain.errors import InputMissing, Relayed, UsageError, W2VError
+from w2vtrain.errors import Relayed, UsageError, W2VError
 from w2vtrain.objectives import stated_options
+from w2vtrain.system.files import resolved
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
@@ -142,12 +142,9 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone, complete: bool) -> Itera
 def recorded(request: FitRequest) -> dict[str, Any]:
     """Return what a run folder records about a request, so that `resume` can repeat it.
 
-    Relative names refer to the working directory; raise InputMissing if it was deleted.
+    Relative names refer to the working directory.
     """
-    try:
-        return {"cwd": str(Path.cwd()), "request": asdict(request)}
-    except FileNotFoundError:
-        raise InputMissing("the working directory was deleted: change to one that exists") from None
+    return {"cwd": str(resolved(".")), "request": asdict(request)}
 
 
 def headline(settings: Settings, reason: str) -> str:

@@ -21,7 +21,8 @@ import click
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, among, check_writable
+from w2vtrain.system.files import STDOUT, among
+from w2vtrain.system.locks import check_output
 
 if TYPE_CHECKING:
     from w2vtrain.embeddings.model import Model
@@ -162,7 +163,7 @@ def check_texts(outputs: Sequence[str], sources: Sequence[str], inputs: Sequence
     check_outside(outputs, sources)
     for file in outputs:
         check_suffix(file)
-        check_writable(file, force)
+        check_output(file, force)
 
 
 def refuse_stdin_twice(*paths: str) -> None:

@@ -26,7 +26,7 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
 from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import STDOUT, resolved
 from w2vtrain.system.spinner import SPINNER
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         from w2vtrain.commands.fit_run import carry_out
         from w2vtrain.training.run_files import run_config
         from w2vtrain.user_code import Named
-    folder = Path(run).resolve()
+    folder = resolved(run)
     config = run_config(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
-    cache = str(Path(cache_dir).resolve()) if cache_dir else None
+    cache = str(resolved(cache_dir)) if cache_dir else None
     cwd = config.cwd
     try:
         os.chdir(cwd)
@@ -66,7 +66,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
             f"{shown(cwd)}: the folder that the run was started in does not exist; if it was moved: {advice}"
         ) from error
     request = asked_before(folder, config)
-    if (place := Path(cwd, request.run_folder or "").resolve()) != folder:
+    if (place := resolved(Path(cwd, request.run_folder or ""))) != folder:
         advice = elsewhere(folder, cwd, request)
         raise OutputError(
             f"{folder}: was copied or moved from {place}, whose outputs it would write: continue it here by {advice}"

@@ -29,9 +29,10 @@ from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector, collect_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
-from w2vtrain.system.files import Claim, atomic_write, check_writable, is_stream
+from w2vtrain.system.files import Claim, atomic_write, is_stream
 from w2vtrain.system.folder_writing import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
+from w2vtrain.system.locks import check_output
 from w2vtrain.system.reading import read_lines
 
 log = logging.getLogger(__name__)
@@ -127,7 +128,7 @@ class Output:
             check_folder(self.path, overwrite(self.path), form.is_ours)
             return
         for file in self.names:
-            check_writable(file, overwrite(file))
+            check_output(file, overwrite(file))
 
     def write(
         self, words: Sequence[str], matrix: NDArray[Any] | LazyRows, overwrite: Callable[[str], bool],

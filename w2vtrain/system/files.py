@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from w2vtrain.errors import OutputError, ReadError, W2VError, WriteError, reason, spelled
+from w2vtrain.errors import InputMissing, OutputError, ReadError, W2VError, WriteError, reason, spelled
 from w2vtrain.system.machine import process_exists
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 
@@ -104,7 +104,7 @@ def write_json(path: str | Path, values: dict[str, Any], force: bool = False, cl
 def check_writable(path: str | Path, force: bool = False) -> None:
     """Raise OutputError if `atomic_write(path, force)` would.
 
-    Call this before hours of work whose result goes to `path`. It creates and removes a file beside the target.
+    It creates and removes a file beside the target. Commands call locks.check_output instead.
     """
     if str(path) == STDOUT:
         return
@@ -132,10 +132,22 @@ def is_stream(output: str | Path) -> bool:
         return False
 
 
+def resolved(path: str | Path) -> Path:
+    """Return the absolute path with symbolic links resolved; one of a loop of links stays, and cannot be opened.
+
+    Raise InputMissing if the path is relative and the working directory was deleted. Path.resolve would raise a
+    RuntimeError for a loop, before Python 3.13.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except FileNotFoundError:
+        raise InputMissing("the working directory was deleted: change to one that exists") from None
+
+
 def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:
     """Return the path to write to, with links followed if `follow`, and its status, or None if it does not exist."""
     try:
-        target = Path(os.path.realpath(path) if follow else path)
+        target = resolved(path) if follow else Path(path)
         old = Path(path).stat(follow_symlinks=follow)
         if not follow and not stat.S_ISREG(old.st_mode):
             raise OutputError(f"{path} is a symbolic link or not a regular file: remove it")
@@ -293,14 +305,15 @@ def answering(path: Path) -> Iterator[None]:
     """Raise ReadError if a block that reads at `path` raises an OSError that says nothing about what is there.
 
     A network disk that does not answer for a moment must not pass for one without the file, or with a damaged one.
-    FileNotFoundError, NotADirectoryError, PermissionError and a name that is too long are left to the caller.
+    FileNotFoundError, NotADirectoryError, PermissionError, names that are too long and loops of symbolic links are left
+    to the caller.
     """
     try:
         yield
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         raise
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
+        if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
             raise
         raise ReadError(f"{path} cannot be used at the moment: {reason(error)}: nothing is lost; try again") from error
 
@@ -370,7 +383,7 @@ def same_file(one: str | Path, other: str | Path) -> bool:
         status = os.stat(one)  # noqa: PTH116 - a Path per file takes longer, and a corpus may have many
         if status.st_ino:  # 0: a file system without inodes
             return os.path.samestat(status, os.stat(other))  # noqa: PTH116
-    return os.path.realpath(one) == os.path.realpath(other)
+    return resolved(one) == resolved(other)
 
 
 def among(file: str | Path, others: Iterable[str | Path]) -> bool:

@@ -1,9 +1,10 @@
 """Lock files: each is held by at most one process, names that process, and is released when the process ends.
 
-This module does not know what a lock protects (a run folder or an output file); its callers do.
+A lock protects a run folder, or an output file, beside which it is. `check_output` checks both the file and its lock.
 """
 
 import errno
+import hashlib
 import logging
 import os
 import socket
@@ -12,10 +13,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import lock_descriptor
-
 from w2vtrain.errors import OutputError, reason, spelled
-from w2vtrain.system.files import answering, open_regular
+from w2vtrain.system.files import answering, check_writable, is_stream, open_regular, resolved
 from w2vtrain.system.machine import process_exists
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -23,6 +22,9 @@ OWNER_PREFIX = "process "
 """Prefix of a lock file's first line, which names the process that holds it."""
 RUN_PREFIX = "run "
 """Prefix of the line with the run's id."""
+MAX_NAME_BYTES = 200
+"""Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
+ANOTHER = "another process"
 MAX_READ_BYTES = 500
 """The beginning of a lock file that is read; the rest is ignored."""
 
@@ -93,17 +95,45 @@ class Lock:
         if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
             raise OutputError(f"{self.path}: this name is needed for a lock file, but the file is not one: rename it")
         if not _locked(handle, self.path):
-            owner = _owner(handle) or "another process"
-            raise OutputError(
-                f"{self._protected}: in use by {owner}; wait for it, or choose another output or"
-                f" {spelled('run')} folder"
-            )
+            raise in_use(self._protected, _owner(handle).removeprefix(OWNER_PREFIX) or ANOTHER)
 
     def _has_name(self) -> bool:
         try:
             return os.path.samestat(os.fstat(self._handle), self.path.stat(follow_symlinks=False))
         except OSError:
             return False
+
+
+def in_use(protected: str, owner: str) -> OutputError:
+    """Return the error for what another process has locked. owner: as `holder` returns it."""
+    by = owner if owner == ANOTHER else f"{OWNER_PREFIX}{owner}"
+    return OutputError(f"{protected}: in use by {by}; wait for it, or choose another output or {spelled('run')} folder")
+
+
+def lock_path(output: str | Path) -> Path:
+    """Return the path of the lock file beside an output, with symbolic links resolved."""
+    target = resolved(output)
+    name = os.fsencode(target.name)
+    if len(name) > MAX_NAME_BYTES:  # drop a partial character: some file systems reject it
+        start = name[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+        return target.parent / f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock"
+    return target.parent / f".{target.name}.lock"
+
+
+def check_free(output: str | Path) -> None:
+    """Raise OutputError if another process holds the lock beside an output, as `fit` does while it runs."""
+    if owner := holder(lock_path(output)):
+        raise in_use(str(output), owner)
+
+
+def check_output(path: str | Path, force: bool = False) -> None:
+    """Raise OutputError if `atomic_write(path, force)` would, or if a running `fit` will write the same file.
+
+    Call this before hours of work whose result goes to `path`. It creates and removes a file beside the target.
+    """
+    check_writable(path, force)
+    if not is_stream(path):
+        check_free(path)
 
 
 def check_lock(path: Path, protected: str) -> None:
@@ -133,9 +163,9 @@ def holder(path: Path) -> str | None:
     try:
         with os.fdopen(open_regular(path, os.O_RDWR), "rb") as file:
             owner = _owner(file.fileno()).removeprefix(OWNER_PREFIX)
-            if _has_ended(owner) or lock_descriptor(file.fileno(), blocking=False):
+            if _has_ended(owner) or _is_taken(file.fileno()):
                 return None
-            return owner or "another process"
+            return owner or ANOTHER
     except OSError:
         return None
 
@@ -147,9 +177,16 @@ def _has_ended(owner: str) -> bool:
     return on_this_host and pid.isdecimal() and not process_exists(int(pid))
 
 
+def _is_taken(handle: int) -> bool:
+    """Lock an open file; return whether that was possible."""
+    from filelock import lock_descriptor  # slow, and most commands find no lock file
+
+    return lock_descriptor(handle, blocking=False)
+
+
 def _locked(handle: int, path: Path) -> bool:
     try:
-        return lock_descriptor(handle, blocking=False)
+        return _is_taken(handle)
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise OutputError(f"{path}: cannot be locked: {reason(error)}") from error

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
 from w2vtrain.system.compression import ARCHIVE_BYTES, MIN_HEAD_BYTES, decompressed, recognize, refuse_archive
+from w2vtrain.system.files import resolved
 from w2vtrain.system.reading import why_unopened
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
 from w2vtrain.text.tokenizers import REWRITING, blocks, whole_words
@@ -302,18 +303,18 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
 
 def would_read(source: str, file: str) -> bool:
     """Return whether a source names a file or a folder that does not exist yet: in its folder, or as its pattern."""
-    path = Path(os.path.realpath(file))
+    path = resolved(file)
     if Path(source).exists():
         folders = [source]
     elif has_magic(source):
-        pattern = os.path.realpath(source)
+        pattern = str(resolved(source))
         deeper = (pattern.replace("**/", "*/" * depth) for depth in range(len(path.parts)))
         if any(map(path.match, deeper)):
             return True
         folders = glob(source, recursive=True)  # noqa: PTH207
     else:
         return False
-    return any(Path(os.path.realpath(name)) in path.parents for name in folders if Path(name).is_dir())
+    return any(resolved(name) in path.parents for name in folders if Path(name).is_dir())
 
 
 def _unreadable(error: OSError) -> None:

@@ -19,7 +19,7 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.base import Weights
 from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
 from w2vtrain.system.background import SLOW_SECONDS, BackgroundThread
-from w2vtrain.system.files import answering, atomic_write
+from w2vtrain.system.files import answering, atomic_write, resolved
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
@@ -111,7 +111,7 @@ class CheckpointedRun(Run):
     @property
     def shared(self) -> Path:
         """The folder in which the ranks of a job share the encoded corpus."""
-        return self.cache.resolve() / f"{NAME}-{self.id}" if self.cache else self.folder.resolve() / CORPUS
+        return resolved(self.cache) / f"{NAME}-{self.id}" if self.cache else resolved(self.folder) / CORPUS
 
     def read(
         self, settings: Settings, description: dict[str, Any], deciding: Sequence[str] = (), anew: bool = False

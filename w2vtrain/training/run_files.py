@@ -15,9 +15,18 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, reason, shown, spelled
-from w2vtrain.system.files import answering, atomic_write, open_regular, sync_folder, temporary_name, temporary_pattern
-from w2vtrain.system.json_text import json_object, json_text, typed
+from w2vtrain.system.files import (
+    answering,
+    atomic_write,
+    open_regular,
+    resolved,
+    sync_folder,
+    temporary_name,
+    temporary_pattern,
+)
+from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
 from w2vtrain.system.locks import Lock, check_lock, run_of
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint_file
@@ -75,10 +84,10 @@ class Config:
     def owns(self, path: str) -> bool:
         """Return whether this run wrote the file or folder at this path, and it was not replaced since."""
         try:
-            known = self.written.get(os.path.realpath(path), [])
+            known = self.written.get(str(resolved(path)), [])
             with answering(Path(path)):
                 found = identity(Path(path))
-        except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: the name has a NUL byte
+        except (OSError, ValueError):  # it does not exist, or cannot be opened; ValueError: its name has a NUL byte
             return False
         return len(known) > 0 and found[: len(known)] == known
 
@@ -98,6 +107,11 @@ def identity(path: Path) -> list[int]:
     """Return the inode, the size and the time of modification of a file; of a folder the inode."""
     status = path.stat()
     return [status.st_ino, *([] if path.is_dir() else [status.st_size, status.st_mtime_ns])]
+
+
+def settings_digest(settings: Settings) -> str:
+    """Return the digest of the settings that must not change when a run is resumed."""
+    return json_digest({name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS})
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]) -> list[str]:

@@ -17,7 +17,8 @@ from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.parsers import MAX_LEARNING_RATE, MAX_SECONDS, MAX_WORDS, Number, Real, Whole
-from w2vtrain.system.files import check_writable, write_json
+from w2vtrain.system.files import write_json
+from w2vtrain.system.locks import check_output
 from w2vtrain.system.terminal import echo
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def run(
     check_different(files, inputs)
     check_repeatable(inputs)
     for file in files:
-        check_writable(file, force=True)
+        check_output(file, force=True)
     if plot and not (questions or pairs):
         raise UsageError("--plot shows scores: add --questions or --pairs")
     if plot:

@@ -24,7 +24,7 @@ from w2vtrain.leaves.compare.measure import evaluate
 from w2vtrain.leaves.compare.result import CurvePoint, CurveSoFar
 from w2vtrain.probability.dense import RowScorer, one_thread
 from w2vtrain.system.children import tell
-from w2vtrain.system.files import write_json
+from w2vtrain.system.files import resolved, write_json
 from w2vtrain.system.json_text import json_object, typed
 from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
@@ -181,7 +181,7 @@ def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Pa
     run.warn = lambda text: say(f"warning: {text}")
     request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():
-        run.read(settings, {"cwd": str(Path.cwd()), "request": request}, ("sources", "heldout"), anew=True)
+        run.read(settings, {"cwd": str(resolved(".")), "request": request}, ("sources", "heldout"), anew=True)
         run.begin_outputs(complete=False)
         result = _train(trial, settings, Curve(settings, trial, say, curve), run)
         write_json(path, result)

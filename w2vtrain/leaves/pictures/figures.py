@@ -12,7 +12,8 @@ from w2vtrain.errors import ConfigError, UsageError
 from w2vtrain.leaves.figures import INSTALL, new_figure
 from w2vtrain.leaves.pictures.page import LIGHT
 from w2vtrain.system import terminal
-from w2vtrain.system.files import atomic_write, check_writable
+from w2vtrain.system.files import atomic_write
+from w2vtrain.system.locks import check_output
 
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI, SHARPNESS = 100, 2
@@ -55,7 +56,7 @@ def check_picture_file(path: str, force: bool, suffixes: Sequence[str] = SUFFIXE
     if Path(path).suffix.lower() not in suffixes:
         raise UsageError(f"{path}: unknown suffix for this picture: use {', '.join(suffixes)}")
     check_packages(path)
-    check_writable(path, force)
+    check_output(path, force)
 
 
 def write_figure(figure: Any, path: str, force: bool) -> str:

@@ -6,7 +6,8 @@ from w2vtrain.commands.input_files import check_different
 from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import UsageError
-from w2vtrain.system.files import STDOUT, atomic_write, check_writable
+from w2vtrain.system.files import STDOUT, atomic_write
+from w2vtrain.system.locks import check_output
 
 
 @command(epilog=CODES)
@@ -44,7 +45,7 @@ def report(
         raise UsageError("-: a report needs a file or a folder, beside which it looks for the record")
     check_different([output], [source, f"{source}.json", *filter(None, [questions, *pairs, log_json])])
     check_packages(output)
-    check_writable(output, force)
+    check_output(output, force)
     asked = (words or "").replace(",", " ").split()
     text = page_of(subject_of(source, log_json), asked, [questions] if questions else [], pairs, map_words)
     with atomic_write(output, force) as file:

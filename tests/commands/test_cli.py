@@ -605,6 +605,7 @@ def test_bad_settings_exit_with_78(fails, corpus, tmp_path):
             "vector-size: expected a whole number from 1 to 100,000, got '0'; epochs",
         ),
         (["--objective", "nosuch"], "choose one of"),
+        (["--objective", "../../../etc/passwd"], "choose one of"),
         (["-O", "foo=3"], "it has: negative, ns_exponent"),
         (["--negative", "-3"], "-3"),
         (["--objective", "hs", "--negative", "3"], "negative"),

@@ -134,7 +134,7 @@ def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str,
     for name in ("settings", "record"):
         if name not in box.metadata:
             raise DataError(f"{box.path}: the model has no {name}")
-        parsed.append(json_object(box.metadata[name], f"{box.path}: the model's {name} are"))
+        parsed.append(json_object(box.metadata[name], f"{box.path}: the model's {name}:"))
     parsed[0].pop("stall_timeout", None)  # a setting that models of earlier versions have
     return parsed[0], parsed[1]
 

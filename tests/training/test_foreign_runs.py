@@ -451,6 +451,13 @@ def test_invalid_settings_are_reported_with_the_folder(w2vtrain, stopped, settin
     assert f"v.bin.run: its {CONFIG} is damaged: " in said
 
 
+@pytest.mark.parametrize("size", [10, 100_000])  # rows of 9 and of 10 values are stored alike
+def test_settings_that_are_not_those_of_the_checkpoint_are_refused(w2vtrain, stopped, size):
+    rewrite(stopped, settings={"vector_size": size})
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, f"the settings in its {CONFIG} are not those of its checkpoint" in said) == (65, True), said
+
+
 @pytest.mark.skipif(os.name != "posix", reason="this system has no umask")
 def test_a_run_can_be_resumed_with_any_umask(w2vtrain, stopped):
     before = os.umask(0)

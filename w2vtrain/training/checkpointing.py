@@ -36,6 +36,7 @@ from w2vtrain.training.run_files import (
     kept_vocabulary,
     locked,
     read_config,
+    settings_digest,
     sweep,
     write_config,
 )
@@ -121,7 +122,8 @@ class CheckpointedRun(Run):
         Without config.json, or if a run with other settings learned nothing, this run is new. If the folder has
         checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
         start over if `anew`, else raise ConfigError. Likewise, if config.json has another schema, start over if `anew`,
-        else raise DataError.
+        else raise DataError. If the settings in config.json are not those of the checkpoint, start over if
+        `allow_changed`, else raise DataError.
 
         description: the fields `cwd` and `request` of config.json; deciding: see `Config.changes_since`.
         """
@@ -142,6 +144,13 @@ class CheckpointedRun(Run):
                 self.config.run, self.config.complete = before.run, before.complete
         self.id = self.config.run
         self.checkpoint = checkpoint_file.newest(self.folder, self.id) if before and not changed else None
+        if self.checkpoint and self.checkpoint.saved.settings not in ("", settings_digest(settings)):
+            if not self.allow_changed:
+                raise DataError(
+                    f"{self.folder}: the settings in its {CONFIG} are not those of its checkpoint: restore them, or use"
+                    f" {spelled('allow_changed', True)} to start over"
+                )
+            self.checkpoint = None
         self.number = self.checkpoint.number if self.checkpoint else 0
 
     def is_complete(self, outputs: Sequence[str]) -> bool:

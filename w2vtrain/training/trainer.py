@@ -37,6 +37,7 @@ from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.record import Record, output_parameters
 from w2vtrain.training.run import Phase, Run
+from w2vtrain.training.run_files import settings_digest
 from w2vtrain.training.state import Epoch, Progress, Saved, State
 from w2vtrain.training.suspicions import thinned, warnings_of
 
@@ -343,7 +344,8 @@ class Trainer:
     def snapshot(self) -> tuple[Saved, dict[str, np.ndarray]]:
         """Return the facts and the arrays to save in a checkpoint."""
         assert self.fingerprint, "the run saves checkpoints"
-        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **self.early_stopping.facts())
+        facts = {**self.early_stopping.facts(), "settings": settings_digest(self.settings)}
+        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **facts)
         return saved, self.engine.state() | self.early_stopping.arrays()
 
     def check(self, largest: float) -> None:

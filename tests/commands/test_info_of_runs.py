@@ -37,6 +37,11 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
     assert "time left" in shown
     assert "continue             w2vtrain resume v.txt.run" in shown
     assert w2vtrain_here(["info", "v.txt.run/config.json"], stopped)[1].startswith("path                 v.txt.run")
+    config = stopped / "v.txt.run" / "config.json"
+    saved = config.read_text()
+    config.write_text(saved.replace('"text.txt"', '"-"'))
+    assert "continue             w2vtrain resume v.txt.run < TEXT\n" in w2vtrain_here(["info", "v.txt.run"], stopped)[1]
+    config.write_text(saved)
     words = shlex.split(about["command"])
     assert words[0] == "w2vtrain"
     assert w2vtrain_here(words[1:], stopped)[0] == 0

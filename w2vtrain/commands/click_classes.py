@@ -3,10 +3,14 @@
 Commands, and their options, are declared in the modules beside this.
 """
 
+import io
 import os
 import pkgutil
+import shlex
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -15,7 +19,7 @@ from click.types import StringParamType
 
 from w2vtrain.commands.spelling import answer, missing_output, options_of
 from w2vtrain.config import MODEL, TRAINING, WORDS
-from w2vtrain.other_programs import COMMANDS
+from w2vtrain.other_programs import COMMANDS, CORPUS, replaced
 from w2vtrain.system.stopping import signals_end_imports
 
 INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
@@ -83,7 +87,21 @@ class WithDebug(click.Command):
 
 
 class Command(WithDebug):
-    """A command whose options have two hyphens; it says so for one, and knows those of other programs."""
+    """A command whose options have two hyphens; it says so for one, and knows those of other programs.
+
+    It has --quiet: by default, that discards what is written to standard error until the command ends or fails.
+    """
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        if "--quiet" not in options_of(self):
+            self.params.insert(
+                -1,
+                Option(
+                    ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_discard_messages,
+                    help="Print only errors.", section=MESSAGES,
+                ),
+            )  # fmt: skip
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, in sections if there are many."""
@@ -95,9 +113,11 @@ class Command(WithDebug):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. Raise UsageError for an option of another program, or one with a single hyphen."""
         known = options_of(self)
+        arguments = [str(part.name).upper() for part in self.params if isinstance(part, click.Argument)]
+        plain = " ".join([ctx.command_path, *arguments, *["-o FILE"] * ("--output" in known)]) if arguments else ""
         for word in args[: args.index("--")] if "--" in args else args:
             name = word.partition("=")[0]
-            if name not in known and (hint := answer(name, known)):
+            if name not in known and (hint := answer(name, known, plain)):
                 raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
         last = "" if any(arg.startswith("-") for arg in args[-2:-1]) else "".join(args[-1:])  # a value is no output
         try:
@@ -106,6 +126,11 @@ class Command(WithDebug):
             if error.param and error.param.name == "output":
                 raise missing_output(last, ctx) from None
             raise
+
+
+def _discard_messages(ctx: click.Context, _: click.Parameter, is_quiet: bool) -> None:
+    if is_quiet:
+        ctx.with_resource(redirect_stderr(io.StringIO()))
 
 
 class Catalogue(WithDebug, click.Group):
@@ -143,6 +168,15 @@ class LazyGroup(Catalogue):
         entries = {name: entry for listed in sections.values() for name, entry in listed.items()}
         super().__init__(*args, commands=LazyCommands(entries), **attributes)
         self.sections = sections
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments. Raise UsageError for the options of word2vec.c, which has no commands."""
+        given = {name.lstrip("-"): value for name, value in pairwise([*args, ""]) if name[:1] == "-"}
+        if "".join(args[:1]).startswith("-") and args[0] not in options_of(self):
+            for text in (value for name, value in given.items() if replaced(name) == CORPUS):
+                line = shlex.join([ctx.command_path, "fit", text or "CORPUS", "-o", given.get("output", "FILE")])
+                raise click.UsageError(f"No such option {args[0]!r}: a command comes first: {line}", ctx)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and short helps of the commands, in sections with one width of names."""

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from w2vtrain.commands.input_files import from_stdin, vectors_in
+from w2vtrain.commands.input_files import from_stdin, tag_hint, vectors_in
 from w2vtrain.commands.options import command, lookup_options, method_option, query_options
 from w2vtrain.commands.shell import echo_json, imports
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError, MissingKey, UsageError
 from w2vtrain.system.terminal import echo, warning
 
 if TYPE_CHECKING:
@@ -267,6 +267,8 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                     answer = lookup.answer(keyed, query)
             except (DataError, UsageError) as error:
                 said = f"{where}{error}"
+                if isinstance(error, MissingKey):
+                    said += tag_hint(vectors, (word for word in query if word not in keyed))
                 if any(" " in word for word in query):
                     said += "; quotes make one word: leave them out"
                     said += ", or add --sentences for the mean of its words" * (lookup.name == "vector")

@@ -358,12 +358,29 @@ def test_what_does_not_fit_is_refused_in_one_line(w2vtrain_here, reviews, tmp_pa
     assert not (tmp_path / "docs.txt").exists()
 
 
-def test_perplexity_of_new_text_is_refused(w2vtrain_here, reviews, tmp_path):
+def test_a_saved_model_writes_its_documents_and_refuses_what_it_does_not_have(w2vtrain_here, reviews, tmp_path):
     flags = ["--save-model", "m.safetensors", *FLAGS]
     assert w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *flags], tmp_path)[0] == 0
-    code, _, said = w2vtrain_here(["perplexity", "m.safetensors", reviews], tmp_path)
-    assert code == 65
-    assert "predicts words from vectors of their documents, and this text has none" in said
+    command = ["convert", "m.safetensors", "-o", "again.txt", "--export", "documents"]
+    assert w2vtrain_here([*command, "--quiet"], tmp_path) == (0, "", "")
+    assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "docs.txt").read_bytes()
+    hint = "'12' is the tag of a document: `w2vtrain convert m.safetensors -o FILE --export documents`"
+    cannot = "m.safetensors is a model of documents, which cannot be trained further"
+    for words, answered, message in (
+        ("perplexity m.safetensors reviews.txt", 65, "from vectors of their documents, and this text has none"),
+        ("perplexity reviews.txt m.safetensors", 65, "comes first: w2vtrain perplexity m.safetensors reviews.txt"),
+        ("convert m.safetensors -o x.txt --export in", 65, "pv-dbow trains no input vectors of words: use --export do"),
+        ("convert m.safetensors -o x.txt --export blend", 65, "pv-dbow trains no input vectors of words"),
+        ("neighbors m.safetensors 12", 65, hint),
+        ("similarity m.safetensors 12 13", 65, hint),
+        ("vector m.safetensors 12", 65, hint),
+        ("plot map m.safetensors 12 13 -o map.html", 65, hint),
+        ("fit reviews.txt -o x.txt --init-from m.safetensors", 78, cannot),
+        ("fit reviews.txt -o x.txt --init-from m.safetensors --documents", 78, cannot),
+    ):
+        code, _, said = w2vtrain_here(words.split(), tmp_path)
+        assert (code, said.count("\n")) == (answered, 1), said
+        assert message in said
 
 
 def test_a_stopped_run_says_that_its_documents_come_at_the_end(w2vtrain_here, reviews, tmp_path, monkeypatch):

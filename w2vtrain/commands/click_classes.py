@@ -3,13 +3,11 @@
 Commands, and their options, are declared in the modules beside this.
 """
 
-import io
 import os
 import pkgutil
 import shlex
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stderr
 from itertools import pairwise
 from typing import Any
 
@@ -87,21 +85,7 @@ class WithDebug(click.Command):
 
 
 class Command(WithDebug):
-    """A command whose options have two hyphens; it says so for one, and knows those of other programs.
-
-    It has --quiet: by default, that discards what is written to standard error until the command ends or fails.
-    """
-
-    def __init__(self, *args: Any, **attributes: Any) -> None:
-        super().__init__(*args, **attributes)
-        if "--quiet" not in options_of(self):
-            self.params.insert(
-                -1,
-                Option(
-                    ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_discard_messages,
-                    help="Print only errors.", section=MESSAGES,
-                ),
-            )  # fmt: skip
+    """A command whose options have two hyphens; it says so for one, and knows those of other programs."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, in sections if there are many."""
@@ -126,11 +110,6 @@ class Command(WithDebug):
             if error.param and error.param.name == "output":
                 raise missing_output(last, ctx) from None
             raise
-
-
-def _discard_messages(ctx: click.Context, _: click.Parameter, is_quiet: bool) -> None:
-    if is_quiet:
-        ctx.with_resource(redirect_stderr(io.StringIO()))
 
 
 class Catalogue(WithDebug, click.Group):

@@ -50,7 +50,8 @@ class Corpus:
     white space, as in Python and gensim) or "simple" (lower case; words are maximal runs of Unicode letters and
     combining marks). errors: how to treat bytes that are not UTF-8, as in `bytes.decode`: "replace" turns them into
     U+FFFD, "ignore" drops them, "strict" raises DataError. allow_nul: treat NUL bytes as white space; otherwise they
-    raise DataError. block_bytes: the approximate size of a block, which does not affect any result.
+    raise DataError. block_bytes: the approximate size of a block, which does not affect any result. options: whether
+    messages may name options that read such files.
 
     Raise InputMissing if a source does not exist or cannot be read, and UsageError for no sources or `-` twice.
     """
@@ -61,11 +62,11 @@ class Corpus:
 
     def __init__(
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
-        errors: str = "replace", allow_nul: bool = False,
+        errors: str = "replace", allow_nul: bool = False, options: bool = True,
     ) -> None:  # fmt: skip
         if not sources or list(sources).count("-") > 1:
             raise UsageError("name at least one text file, and - (standard input) at most once")
-        self.tokenizer, self.errors, self.allow_nul = tokenizer, errors, allow_nul
+        self.tokenizer, self.errors, self.allow_nul, self.options = tokenizer, errors, allow_nul, options
         self.block_bytes = max(1, block_bytes)
         self.files = tuple(_file(path) for source in sources for path in _paths(source, self._below))
 
@@ -148,7 +149,7 @@ class Reader(Blocks):
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
         raw = self._raw(file)
-        return self._tokenized(file, raw if file.first else _opened(raw, file.name))
+        return self._tokenized(file, raw if file.first else _opened(raw, file.name, self._corpus.options))
 
     def _tokenized(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield text, rewritten by the tokenizer, and a newline if it does not end with one."""
@@ -199,10 +200,9 @@ class Reader(Blocks):
 
     def _without_nul(self, piece: bytes, file: File, byte: int) -> bytes:
         if not self._corpus.allow_nul:
-            raise DataError(
-                f"{file.name}: NUL {self._place(file, byte)}, as in binary data or UTF-16: convert it with iconv, or"
-                f" use {spelled('allow_nul', True)}"
-            )
+            option = f", or use {spelled('allow_nul', True)}" * self._corpus.options
+            place = self._place(file, byte)
+            raise DataError(f"{file.name}: NUL {place}, as in binary data or UTF-16: convert it with iconv{option}")
         self.nul += piece.count(0)
         return piece.replace(b"\0", b" ")
 
@@ -271,14 +271,15 @@ def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
     return chain([head], pieces)
 
 
-def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _opened(pieces: Iterator[bytes], name: str, options: bool) -> Iterator[bytes]:
     """Return the text of a file as `_unpacked` does. Raise DataError if it is no text."""
     pieces = _unpacked(pieces, name)
     head = next(pieces)
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
     if head.startswith((b"PAR1", b"ARROW1")):
-        raise DataError(f"{name}: Parquet or Arrow, not text: name a column with {spelled('column')}")
+        remedy = f"name a column with {spelled('column')}" if options else "save it with the suffix .parquet or .arrow"
+        raise DataError(f"{name}: Parquet or Arrow, not text: {remedy}")
     for start, kind in NO_TEXT.items():
         if head.startswith(start):
             raise DataError(f"{name}: {kind}, not text: extract its text first, or name other files")

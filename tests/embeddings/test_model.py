@@ -229,7 +229,7 @@ def test_describe_returns_the_facts_of_a_model(tmp_path):
         (b"the 12\nof 7\nand 3", {"kind": "vocabulary", "words": 3, "words_exact": True}),
         (b"", {"kind": "unknown", "note": "an empty file"}),
         (b"Call me Ishmael.\n", {"kind": "unknown"}),
-        (b"PK\x03\x04", {"kind": "unknown", "note": "a zip archive: unpack it first"}),
+        (b"PK\x03\x04", {"kind": "unknown", "note": "a zip archive, not text: unpack it, and name the files that were in it"}),
     ],
 )
 def test_describe_identifies_other_files(tmp_path, content, expected):

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
-from w2vtrain.system.compression import ARCHIVE_BYTES, MAX_EXPANSION, decompressed, recognize, refuse_archive
+from w2vtrain.system.compression import MAX_EXPANSION, decompressed, recognize
+from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 
 ALLOWED_BYTES = 1 << 26
 """What any compressed file may contain, even if that is more than MAX_EXPANSION times its size. Vectors of zeros and
@@ -142,10 +143,10 @@ def digest(path: str | Path) -> str:
 def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line) for each line of a file, decompressed, without a byte order mark.
 
-    Raises the errors of `open_input`, and DataError for an archive, a longer line and a longer text.
+    Raises the errors of `open_input`, and DataError for what is not text, a longer line and a longer text.
     """
     with open_input(path, ALLOWED_LINES_BYTES) as (file, _):
-        refuse_archive(cast(io.BufferedReader, file).peek(ARCHIVE_BYTES), str(path))
+        refuse_foreign(cast(io.BufferedReader, file).peek(HEAD_BYTES), str(path))
         number = taken = 0
         while line := file.readline(max_line_bytes + 3):
             number += 1

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
-from w2vtrain.system.compression import ARCHIVE_BYTES, MIN_HEAD_BYTES, decompressed, recognize, refuse_archive
+from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
+from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 from w2vtrain.system.reading import why_unopened
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
 from w2vtrain.text.tokenizers import REWRITING, blocks, whole_words
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
-
-NO_TEXT = {
-    b"\x89PNG": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"GIF8": "a GIF picture",
-    b"%PDF-": "a PDF document",
-    b"{\\rtf": "an RTF document",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a document of Microsoft Office",
-    b"SQLite format 3": "an SQLite database",
-    b"\x93NUMPY": "an array of NumPy",
-}
-"""Files that are often beside text, by their first bytes."""
 
 
 class Corpus:
@@ -239,8 +228,8 @@ def line_ends(file: File, places: Sequence[int]) -> set[int]:
     """
     try:
         with Path(file.path).open("rb", buffering=0) as stream:
-            head = stream.read(ARCHIVE_BYTES)
-            refuse_archive(head, file.path)
+            head = stream.read(HEAD_BYTES)
+            refuse_foreign(head, file.path)
             if recognize(head):
                 return set()
             return {_line_end(stream, place, file.size or 0) for place in places}
@@ -259,15 +248,16 @@ def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
 
 
 def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Return the content of a file, decompressed if necessary, from its first byte on. Raise DataError for an archive.
+    """Return the content of a file, decompressed if necessary, from its first byte on. Raise DataError for other files,
+    such as archives.
 
-    The first piece has ARCHIVE_BYTES or all.
+    The first piece has HEAD_BYTES or all.
     """
     pieces = decompressed(pieces, name)
     head = b""
-    while len(head) < ARCHIVE_BYTES and (piece := next(pieces, b"")):
+    while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
         head += piece
-    refuse_archive(head, name)
+    refuse_foreign(head, name)
     return chain([head], pieces)
 
 
@@ -275,14 +265,9 @@ def _opened(pieces: Iterator[bytes], name: str, options: bool) -> Iterator[bytes
     """Return the text of a file as `_unpacked` does. Raise DataError if it is no text."""
     pieces = _unpacked(pieces, name)
     head = next(pieces)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
     if head.startswith((b"PAR1", b"ARROW1")):
         remedy = f"name a column with {spelled('column')}" if options else "save it with the suffix .parquet or .arrow"
         raise DataError(f"{name}: Parquet or Arrow, not text: {remedy}")
-    for start, kind in NO_TEXT.items():
-        if head.startswith(start):
-            raise DataError(f"{name}: {kind}, not text: extract its text first, or name other files")
     return chain([head], pieces)
 
 

@@ -159,10 +159,11 @@ def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = No
             yield number, line
 
 
-def regular_size(path: str | Path) -> int:
+def regular_size(path: str | Path, stdin: bool = True) -> int:
     """Return the size in bytes of a file that is read more than once. Raise InputMissing for a pipe or a device.
 
-    Opening a pipe could wait forever for its writer, and what was read of it once is gone.
+    Opening a pipe could wait forever for its writer, and what was read of it once is gone. stdin: whether `-` may stand
+    for the file.
     """
     try:
         status = Path(path).stat()
@@ -171,7 +172,8 @@ def regular_size(path: str | Path) -> int:
     if stat.S_ISDIR(status.st_mode):
         raise InputMissing(f"{path} is a folder: name a file")
     if not stat.S_ISREG(status.st_mode):
-        raise InputMissing(f"{path} is a pipe or a device: name a file, or pass - to read standard input")
+        remedy = ", or pass - to read standard input" if stdin else ""
+        raise InputMissing(f"{path} is a pipe or a device: name a file{remedy}")
     return status.st_size
 
 

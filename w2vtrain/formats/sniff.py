@@ -33,6 +33,7 @@ MATRIX = (
     "a matrix of numbers without words, as numpy.savetxt and TensorBoard write it: save the numbers with numpy.save as"
     " X.npy, and beside it their words, one per line, as X.words.txt"
 )
+OLD_MACINTOSH = "text whose lines end with CR (old Macintosh): convert it with tr '\\r' '\\n'"
 WEB_PAGE = re.compile(rb"\s*<(!doctype )?html", re.IGNORECASE)
 MODEL_FILES = (MODEL, KEYED, FASTTEXT)
 """The kinds of files that have more than vectors, in the order in which they are tried."""
@@ -95,7 +96,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     if names_columns(head, whole):
         return _unknown(size, compression, "a table whose first line names columns (0, 1, 2, ...): delete that line")
     if b"\r" in head and b"\n" not in head and not CONTROL.search(head):
-        return _unknown(size, compression, "text whose lines end with CR (old Macintosh): convert it with tr '\\r' '\\n'")
+        return _unknown(size, compression, OLD_MACINTOSH)
     if found := _recognized(head, whole):
         name, promise = found
         if compression and not (name in formats() and formats()[name].compressible):

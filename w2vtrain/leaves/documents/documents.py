@@ -244,7 +244,8 @@ def rows_of(tags: Iterable[Sequence[str | int]], words: int) -> tuple[list[str],
             raise DataError(f"two tags are the same as text, {known[row]!r} and {tag!r}: rename one of them")
         return row
 
-    packed = pack((list(map(row_of, own or [_NoTag(number)])) for number, own in enumerate(tags, 1)), numbers, words)
+    each: Iterator[Sequence[Any]] = (own or [_NoTag(number)] for number, own in enumerate(tags, 1))
+    packed = pack((list(map(row_of, own)) for own in each), numbers, words)
     return list(numbers), packed
 
 

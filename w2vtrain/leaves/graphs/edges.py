@@ -37,8 +37,6 @@ JSON = re.compile(rb'\s*\{\s*"')
 MAYBE_PLAIN = (".csv", ".tsv")
 """Suffixes of tables that may also be lines of edges, without the names of columns."""
 BATCH_ROWS = 1 << 12
-CELL = rb'(?:^|%b)(?: *"((?:[^"]|"")*)"[ \r]*(?=%b|$)|([^%b]*))'
-"""A field between separators: what is in quotes, or all of it."""
 SEPARATORS = {b"\t": "tabs", b",": "commas", b" ": "white space"}
 """What separates fields: the first of these that is in the first edge of a file, or white space."""
 
@@ -159,8 +157,12 @@ def fields_of(line: bytes, separator: bytes) -> list[bytes]:
     """Return the fields of a line, as `split_edges` finds them."""
     if separator == b" ":
         return line.split()
-    cells = re.findall(CELL % ((separator,) * 3), line)
-    return [b"_".join((quoted.replace(b'""', b'"') or plain).split()) for quoted, plain in cells]
+    return [b"_".join((quoted.replace(b'""', b'"') or plain).split()) for quoted, plain in cells_in(line, separator)]
+
+
+def cells_in(line: bytes, separator: bytes) -> list[tuple[bytes, bytes]]:
+    """Return what each field of a line has in quotes, or else all of the field."""
+    return re.findall(rb'(?:^|%b)(?: *"((?:[^"]|"")*)"[ \r]*(?=%b|$)|([^%b]*))' % ((separator,) * 3), line)
 
 
 def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
@@ -195,7 +197,7 @@ def problem(line: bytes, separator: bytes) -> str:
     fields = fields_of(line, separator)
     if header_in(fields, False):
         return HEADER
-    if separator != b" " and any(b'"' == plain.lstrip()[:1] for _, plain in re.findall(CELL % ((separator,) * 3), line)):
+    if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
     if not 2 <= len(fields) <= 3 or not all(fields):
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"

@@ -106,7 +106,8 @@ def test_other_json_is_no_record(text, tmp_path, w2vtrain_here):
 
 def test_a_folder_that_is_no_run_folder_is_refused_in_one_line(stopped, w2vtrain_here):
     (stopped / "empty").mkdir()
-    assert w2vtrain_here(["info", "empty"], stopped)[::2] == (66, "w2vtrain: error: empty is a folder: name a file\n")
+    code, _, said = w2vtrain_here(["info", "empty"], stopped)
+    assert (code, "empty is a folder: name a file, or a run folder, which has a config.json" in said) == (66, True)
     (stopped / "v.txt.run/config.json").write_text("{")
     code, out, err = w2vtrain_here(["info", "v.txt.run"], stopped)
     assert (code, out, len(err.splitlines())) == (65, "", 1)

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import count
@@ -342,12 +343,12 @@ def _lines() -> Iterator[list[Query]]:
 def _available_lines() -> Iterator[list[bytes]]:
     """Yield the lines of standard input, as many at a time as are there without waiting."""
     stdin: Any = sys.stdin.buffer
-    begun: list[bytes] = []
+    begun, mark = list[bytes](), BOM_UTF8  # at the start of the first line
     for block in from_stdin(lambda: stdin.read1(READ_BYTES)):
         lines, newline, rest = block.rpartition(b"\n")
         if newline:
-            yield b"".join([*begun, lines]).split(b"\n")
-            begun = []
+            yield b"".join([*begun, lines]).removeprefix(mark).split(b"\n")
+            begun, mark = [], b""
         begun.append(rest)
-    if last := b"".join(begun):
+    if last := b"".join(begun).removeprefix(mark):
         yield [last]

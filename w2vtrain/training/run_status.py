@@ -5,6 +5,7 @@ Nothing is changed, and a run that is still training is not affected.
 
 import shlex
 import time
+from codecs import BOM_UTF8
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -100,8 +101,8 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
     further. Raise InputMissing if the file cannot be read.
     """
     with open_input(path) as (file, _):
-        data = file.read(1)
-        if data != b"{":
+        data = file.read(4).removeprefix(BOM_UTF8)
+        if data[:1] != b"{":
             return None
         data += file.read(MAX_CONFIG_BYTES)
     try:

@@ -169,7 +169,9 @@ def test_a_column_of_lists_has_several_tags_per_row(tmp_path, tags, suffix):
         ([[""], ["t"]], "tags of documents: word 0 is empty"),
         ([["a\nb"], ["t"]], "contains a newline"),
         ([["\ud800"], ["t"]], "unpaired surrogate"),
-        ([[], []], "no document has a tag"),
+        ([[1], ["1"]], "two tags are the same as text, 1 and '1': rename one"),
+        ([["row_2"], []], "the same as text, 'row_2' and row_2 of document 2, which has none"),
+        ([["t"], [2.0]], "document 1: its tag 2.0 must be a string or a whole number"),
     ],
 )
 def test_tags_that_cannot_be_saved_are_refused_before_training(monkeypatch, tags, message):
@@ -180,10 +182,10 @@ def test_tags_that_cannot_be_saved_are_refused_before_training(monkeypatch, tags
 
 def test_rows_are_numbered_by_first_appearance():
     names, tags = rows_of([["b", "a"], [], ["a", 3], [3]], 100)
-    assert names == ["b", "a", "3"]
-    assert tags.starts.tolist() == [0, 2, 2, 4, 5]
-    assert tags.rows.tolist() == [100, 101, 101, 102, 102]
-    assert (tags.size, tags.most) == (3, 2)
+    assert names == ["b", "a", "row_2", "3"]
+    assert tags.starts.tolist() == [0, 2, 3, 5, 6]
+    assert tags.rows.tolist() == [100, 101, 102, 101, 103, 103]
+    assert (tags.size, tags.most) == (4, 2)
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])

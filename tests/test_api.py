@@ -138,6 +138,12 @@ def test_a_given_vocabulary_is_reduced_only_by_min_count_or_max_vocab(corpus):
         w2vtrain.train(corpus, vocabulary=vocabulary, min_count=8, **SMALL)
 
 
+def test_warnings_name_the_line_of_the_caller():
+    with pytest.warns(UserWarning, match="subsampling") as caught:
+        w2vtrain.train([["red", "green", "blue"]] * 200, min_count=1, vector_size=4, epochs=1)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
 def test_errors_are_w2verrors_that_name_the_problem(corpus, tmp_path):
     with pytest.raises(ConfigError, match="vector_size: expected a whole number"):
         w2vtrain.train(corpus, vector_size=0)

@@ -3,6 +3,7 @@
 It writes no output file and prints nothing but the progress bar, if it is requested. See also system/spinner.py.
 """
 
+import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -253,4 +254,8 @@ def _with_warnings(events: Events) -> Events:
 
 
 def _warn(sentence: str) -> None:
-    warnings.warn(sentence, stacklevel=2)
+    """Issue a warning that names the line of the program which called this package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals["__name__"].startswith("w2vtrain."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, stacklevel=level)

@@ -3,8 +3,10 @@
 Its names were removed or renamed in gensim 4, or belong to parts of gensim that this package does not have.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NoReturn, TypeVar
+
+from w2vtrain.errors import InvalidType
 
 C = TypeVar("C", bound=type[Any])
 
@@ -111,11 +113,26 @@ def with_successors(cls: C) -> C:
     return cls
 
 
-def refuse_arguments(function: str, arguments: Mapping[str, object]) -> None:
-    """Raise TypeError if some arguments have been renamed; it names them all."""
+OTHER_NAMES = {
+    "dim": "vector_size", "epoch": "epochs", "learning_rate": "alpha", "lr": "alpha", "maxn": "max_n",
+    "minn": "min_n", "neg": "negative", "thread": "workers", "threads": "workers",
+    "ws": "window",
+}  # fmt: skip
+"""Parameters of fastText and of `w2vtrain.train`, and what gensim's classes call them."""
+
+
+def refuse_arguments(function: str, arguments: Mapping[str, object], known: Container[str] | None = None) -> None:
+    """Raise TypeError if some arguments have been renamed; it names them all.
+
+    known: the parameters of the function, if it has no others: any other argument is then refused, too.
+    """
     renamed = {name: SUCCESSORS["an argument"][name] for name in arguments if name in SUCCESSORS["an argument"]}
     if renamed:
         raise TypeError(f"{function} has no argument {', '.join(renamed)}: use {', '.join(renamed.values())}")
+    if arguments and known is not None:
+        name = next(iter(arguments))
+        ours = OTHER_NAMES.get(name)
+        raise InvalidType(f"{function} has no argument {name}" + (f": use {ours}" if ours and ours in known else ""))
 
 
 def missing(name: str) -> str | None:

@@ -37,6 +37,11 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
     assert "time left" in shown
     assert "continue             w2vtrain resume v.txt.run" in shown
     assert w2vtrain_here(["info", "v.txt.run/config.json"], stopped)[1].startswith("path                 v.txt.run")
+    config = stopped / "v.txt.run" / "config.json"
+    saved = config.read_text()
+    config.write_text(saved.replace('"text.txt"', '"-"'))
+    assert "continue             w2vtrain resume v.txt.run < TEXT\n" in w2vtrain_here(["info", "v.txt.run"], stopped)[1]
+    config.write_text(saved)
     words = shlex.split(about["command"])
     assert words[0] == "w2vtrain"
     assert w2vtrain_here(words[1:], stopped)[0] == 0
@@ -101,7 +106,8 @@ def test_other_json_is_no_record(text, tmp_path, w2vtrain_here):
 
 def test_a_folder_that_is_no_run_folder_is_refused_in_one_line(stopped, w2vtrain_here):
     (stopped / "empty").mkdir()
-    assert w2vtrain_here(["info", "empty"], stopped)[::2] == (66, "w2vtrain: error: empty is a folder: name a file\n")
+    code, _, said = w2vtrain_here(["info", "empty"], stopped)
+    assert (code, "empty is a folder: name a file, or a run folder, which has a config.json" in said) == (66, True)
     (stopped / "v.txt.run/config.json").write_text("{")
     code, out, err = w2vtrain_here(["info", "v.txt.run"], stopped)
     assert (code, out, len(err.splitlines())) == (65, "", 1)

@@ -85,7 +85,8 @@ def test_vector_prints_lines_that_are_a_file_of_vectors(run, tmp_path):
     found = read_vectors(tmp_path / "two.txt")
     assert found.words == ["é", "king"]
     np.testing.assert_array_equal(found.matrix, MATRIX[[2, 0]])
-    assert run("vector", "v.bin", stdin="é\nking\n") == (0, out, "")
+    for mark in ("", "\ufeff"):
+        assert run("vector", "v.bin", stdin=f"{mark}é\nking\n") == (0, out, "")
     answer = json.loads(run("vector", "v.bin", "queen", "--json")[1])
     assert answer == {"query": ["queen"], "vector": [2.0, 4.5, 0.1]}
 

@@ -20,6 +20,7 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vector_formats import rows as vector_rows
 from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system import files
+from w2vtrain.system.foreign import foreign
 
 WORDS = ["the", "königlich", "a\u2028b"]
 
@@ -229,7 +230,7 @@ def test_describe_returns_the_facts_of_a_model(tmp_path):
         (b"the 12\nof 7\nand 3", {"kind": "vocabulary", "words": 3, "words_exact": True}),
         (b"", {"kind": "unknown", "note": "an empty file"}),
         (b"Call me Ishmael.\n", {"kind": "unknown"}),
-        (b"PK\x03\x04", {"kind": "unknown", "note": "a zip archive: unpack it first"}),
+        (b"PK\x03\x04", {"kind": "unknown", "note": foreign(b"PK\x03\x04")}),
     ],
 )
 def test_describe_identifies_other_files(tmp_path, content, expected):

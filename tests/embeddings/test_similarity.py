@@ -66,6 +66,7 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
     ("text", "message"),
     [
         ("x y 1\ny z 2\n", "file.txt: none of its 2 pairs has both words in the vocabulary"),
+        ("1,x,2\n2,y,3\n", "in the vocabulary: one of each is a number; columns names other columns"),
         ("", "file.txt: none of its 0 pairs has both words in the vocabulary"),
         ("a b 1\n", "all scores of the covered pairs are equal"),
         ("a b 1\na c 1\n", "all scores of the covered pairs are equal"),

@@ -134,6 +134,7 @@ def test_files_that_are_no_text_are_named_by_their_kind(tmp_path, start, kind):
     [
         ('# w2vtrain phrases {"scoring":"npmi"}\n', "table of phrases"),
         ('{"event":"start","time":1}\n', "log of a run"),
+        ('\ufeff{"event":"start","time":1}\n', "log of a run"),
         ('[\n  {\n    "job": {}\n  }\n]\n', "results of a comparison"),
         ('{\n  "job": {}\n}\n', "results of a comparison"),
     ],

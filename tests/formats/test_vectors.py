@@ -269,6 +269,20 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("2 2\na 1 2\nb 3 4\n".encode("utf-16"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
+        (b"\n<!DOCTYPE html>\n<html lang=en>\n", "a web page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "a pointer of Git LFS"),
+        (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),
+    ],
+)
+def test_files_that_are_mistaken_for_vectors_are_named_by_their_kind(tmp_path, content, said):
+    with pytest.raises(DataError, match=said):
+        read_vectors(put(tmp_path, content))
+
+
+@pytest.mark.parametrize(
     "first", ["word 0 1 2", "word 1 2 3", "\t0\t1\t2", '"" 0 1 2'], ids=["zero", "one", "tabs", "no name"]
 )
 def test_a_line_that_names_columns_is_refused(tmp_path, first):
@@ -276,6 +290,11 @@ def test_a_line_that_names_columns_is_refused(tmp_path, first):
     with pytest.raises(DataError, match=r"file is a table whose first line names columns \(.*\): delete that line"):
         read_vectors(put(tmp_path, content))
     assert read_vectors(put(tmp_path, content.partition(b"\n")[2])).words == ["the", "of"]
+
+
+def test_the_row_of_the_word_word_names_columns_also_among_integers(tmp_path):
+    with pytest.raises(DataError, match="a table whose first line names columns"):
+        read_vectors(put(tmp_path, b"word 0 1 2\nof 3 -1 2\n"))
 
 
 def test_a_vector_may_count_up_among_integers(tmp_path):

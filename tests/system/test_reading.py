@@ -149,6 +149,8 @@ def test_what_is_read_twice_must_be_a_regular_file(tmp_path):
     for path in (tmp_path / "pipe", "/dev/zero"):
         with pytest.raises(InputMissing, match="is a pipe or a device: name a file, or pass -"):
             regular_size(path)
+        with pytest.raises(InputMissing, match=r"is a pipe or a device: name a file$"):
+            regular_size(path, stdin=False)
     with pytest.raises(InputMissing, match="no cannot be opened: No such file"):
         regular_size(tmp_path / "no")
     (tmp_path / "file").write_bytes(b"four")

@@ -111,10 +111,12 @@ def test_damaged_compressed_data_raise_data_errors_with_the_byte(tmp_path, kind)
     with pytest.raises(DataError, match=rf"cut: the {kind} data end early, at byte {len(packed) - 9}"):
         text_of(path)
     packed[200_000] ^= 0x55
-    with pytest.raises(DataError, match=rf"flip: damaged {kind} data near byte \d+"):
+    with pytest.raises(DataError, match=rf"flip: damaged {kind} data between bytes \d+ and \d+"):
         text_of(write(tmp_path / "flip", packed))
-    with pytest.raises(DataError, match=rf"behind: damaged {kind} data near byte 0"):
-        text_of(write(tmp_path / "behind", COMPRESS[kind](b"a b") + b"this is no member" * 9))
+    packed = COMPRESS[kind](b"a b")
+    for behind in (b"this is no member" * 9, b"\n"):
+        with pytest.raises(DataError, match=f"behind: the {kind} data end at byte {len(packed)}, and what follows"):
+            text_of(write(tmp_path / "behind", packed + behind))
 
 
 @pytest.mark.parametrize("kind", COMPRESS)
@@ -160,6 +162,7 @@ def test_a_skippable_zstd_frame_at_the_start_is_skipped(tmp_path):
         ("a b".encode("utf-16"), "UTF-16 or UTF-32 at byte 0.*iconv"),
         ("a b".encode("utf-32"), "UTF-16 or UTF-32 at byte 0"),
         (b"\xfe\xff\0a", "UTF-16"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "a pointer of Git LFS.*git lfs pull"),
         ("a b".encode("utf-16-be"), "NUL at byte 0"),
     ],
 )

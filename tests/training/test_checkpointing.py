@@ -415,7 +415,8 @@ def test_a_run_that_never_began_is_told_from_other_folders(tmp_path, w2vtrain_he
     (other / "notes.txt").touch()
     (tmp_path / "file").touch()
     expected = {
-        "nowhere.run": "nowhere.run: does not exist: the run has finished; if it never began, repeat the fit command",
+        "nowhere.run": "nowhere.run: does not exist: check the name; a run that has finished has no folder; if it never"
+        " began, repeat the fit command",
         "begun.run": "begun.run: this run never began: repeat the fit command",
         "other": "other: is not a run folder: it has no config.json",
         "file": "file: is not a run folder: it has no config.json",

@@ -5,8 +5,10 @@ Commands, and their options, are declared in the modules beside this.
 
 import os
 import pkgutil
+import shlex
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -15,7 +17,7 @@ from click.types import StringParamType
 
 from w2vtrain.commands.spelling import answer, missing_output, options_of
 from w2vtrain.config import MODEL, TRAINING, WORDS
-from w2vtrain.other_programs import COMMANDS
+from w2vtrain.other_programs import COMMANDS, CORPUS, replaced
 from w2vtrain.system.stopping import signals_end_imports
 
 INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
@@ -95,9 +97,11 @@ class Command(WithDebug):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. Raise UsageError for an option of another program, or one with a single hyphen."""
         known = options_of(self)
+        arguments = [str(part.name).upper() for part in self.params if isinstance(part, click.Argument)]
+        plain = " ".join([ctx.command_path, *arguments, *["-o FILE"] * ("--output" in known)]) if arguments else ""
         for word in args[: args.index("--")] if "--" in args else args:
             name = word.partition("=")[0]
-            if name not in known and (hint := answer(name, known)):
+            if name not in known and (hint := answer(name, known, plain)):
                 raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
         last = "" if any(arg.startswith("-") for arg in args[-2:-1]) else "".join(args[-1:])  # a value is no output
         try:
@@ -143,6 +147,15 @@ class LazyGroup(Catalogue):
         entries = {name: entry for listed in sections.values() for name, entry in listed.items()}
         super().__init__(*args, commands=LazyCommands(entries), **attributes)
         self.sections = sections
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments. Raise UsageError for the options of word2vec.c, which has no commands."""
+        given = {name.lstrip("-"): value for name, value in pairwise([*args, ""]) if name[:1] == "-"}
+        if "".join(args[:1]).startswith("-") and args[0] not in options_of(self):
+            for text in (value for name, value in given.items() if replaced(name) == CORPUS):
+                line = shlex.join([ctx.command_path, "fit", text or "CORPUS", "-o", given.get("output", "FILE")])
+                raise click.UsageError(f"No such option {args[0]!r}: a command comes first: {line}", ctx)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and short helps of the commands, in sections with one width of names."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from w2vtrain.commands.click_classes import OUTPUTS
 from w2vtrain.commands.input_files import check_different, with_vectors
 from w2vtrain.commands.options import (
     CODES,
@@ -19,6 +20,8 @@ from w2vtrain.commands.options import (
     Export,
     code_options,
     command,
+    declared,
+    export_option,
     restrict_option,
     writing_options,
 )
@@ -31,6 +34,7 @@ from w2vtrain.system.terminal import echo, one_line
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
 
+DOCUMENTS = "documents"
 EXPORTED = {
     "in": "input vectors",
     "out": "output vectors",
@@ -42,6 +46,12 @@ EXPORTED = {
 @command(epilog=CODES)
 @click.argument("vectors")
 @writing_options
+@declared(
+    OUTPUTS, "--export", type=click.Choice([*get_args(Export), DOCUMENTS]), default="auto",
+    help="Vectors of a model to write: input vectors, output vectors, their sums, `blend`, the centered input vectors"
+    " plus a share of the centered output vectors, or `documents`, the vectors of documents by tag. `auto` is what"
+    " `fit` chose for words.",
+)  # fmt: skip
 @restrict_option(0)
 @click.option("--center", is_flag=True, help="Subtract the mean of all vectors.")
 @click.option(
@@ -55,7 +65,7 @@ EXPORTED = {
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def convert(
-    vectors: str, output: str, format_: str | None, dtype: str, export: Export, restrict_vocab: int, center: bool,
+    vectors: str, output: str, format_: str | None, dtype: str, export: str, restrict_vocab: int, center: bool,
     remove_top: int, normalize: bool, repair: bool, force: bool,
 ) -> None:  # fmt: skip
     """Read VECTORS in any format, or from a model, change them as requested, and write them.
@@ -118,7 +128,10 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
         raise UsageError(f"{output}: {form} holds a model, which is converted unchanged: use -o and --force only")
     with with_vectors(source) as path:
         if sniff(path).kind not in MODEL_READERS:
-            raise DataError(f"{path}: {form} holds a model, and this file has vectors alone")
+            raise DataError(
+                f"{output}: a model has more than vectors, and {source} has only these: write vectors, such as"
+                f" {Path(output).stem}.txt or {Path(output).stem}.bin, or convert the file of `fit --save-model`"
+            )
         model = load_model(path)
         save_as(form, output, model, force)
     echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions", err=True)
@@ -132,11 +145,12 @@ def files_read(path: str) -> list[str]:
     return [path, *(str(file) for file in beside if file.exists())]
 
 
-def read(path: str, which: Export, limit: int | None, repair: bool) -> tuple[Vectors, list[str]]:
+def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vectors, list[str]]:
     """Return the first `limit` words of a file with the requested vectors, and what these are if a model has several.
 
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
+    from w2vtrain.architectures import architectures
     from w2vtrain.embeddings.model import load_model
     from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import sniff
@@ -148,15 +162,26 @@ def read(path: str, which: Export, limit: int | None, repair: bool) -> tuple[Vec
             raise DataError(f"{path}: --export {which} needs a model, as `fit --save-model` writes it")
         return read_vectors(path, lenient=repair, limit=limit), []
     model = load_model(path)
-    kind, share = choose_vectors(model.record, which)
-    vectors = exported(model.input, model.output, kind, share, path)
-    loaded = Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit])
-    return mended(loaded, path) if repair else loaded, [EXPORTED[kind]]
+    if which == DOCUMENTS:
+        tags, rows = model.documents
+        loaded, what = Vectors(tags[:limit], rows[:limit], MODEL.name), "vectors of documents"
+    else:
+        kind, share = choose_vectors(model.record, which)
+        known = architectures().get(str(model.settings.get("architecture")))
+        if known and kind != "out" and not known.uses_words():
+            raise DataError(
+                f"{path}: {model.settings['architecture']} trains no input vectors of words: use --export {DOCUMENTS}"
+                + " or out" * (len(model.output) == len(model.words))
+            )
+        vectors, what = exported(model.input, model.output, kind, share, path), EXPORTED[kind]
+        loaded = Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit])
+    return mended(loaded, path) if repair else loaded, [what]
 
 
 @command(epilog=CODES)
 @click.argument("run")
 @writing_options
+@export_option
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @code_options
 def export(

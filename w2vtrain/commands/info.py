@@ -4,6 +4,7 @@ The facts come from formats/describe.py and training/run_status.py; this module 
 """
 
 import re
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from w2vtrain.commands.input_files import readable
 from w2vtrain.commands.options import command, json_option
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.doors import is_there, leaf
+from w2vtrain.errors import InputMissing
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.terminal import echo, escaped_line
@@ -57,6 +59,7 @@ def facts_of(path: str) -> dict[str, Any]:
             return dict(describe_run(path))
         if is_there("comparisons") and (comparison := leaf("comparisons").describe_comparison(Path(path))):
             return dict(comparison)
+        raise InputMissing(f"{path} is a folder: name a file, or a run folder, which has a config.json")
     with readable(path) as name:
         facts = {**describe(name), "path": path}
         if facts["kind"] == "unknown":
@@ -64,7 +67,7 @@ def facts_of(path: str) -> dict[str, Any]:
 
             if record := describe_record(name):
                 return {**record, "path": path}
-            head = read_head(name)[0]
+            head = read_head(name)[0].removeprefix(BOM_UTF8)
             for start, (kind, note) in OTHERS.items():
                 if re.match(start, head):
                     facts |= {"kind": kind, "note": note}

@@ -9,9 +9,10 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from w2vtrain.commands.shell import imports
-from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
+from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, among
 from w2vtrain.system.locks import check_output
@@ -66,7 +67,7 @@ def with_vectors(file: str) -> Iterator[str]:
     The error for a run folder, and for arguments in the wrong order, says what to write.
     """
     with imports():
-        from w2vtrain.formats.sniff import vector_folder
+        from w2vtrain.formats.sniff import readers, vector_folder
     if os.path.isdir(file) and not vector_folder(Path(file)):  # noqa: PTH112 - unlike Path.is_dir, for names of any length
         from w2vtrain.training.run_status import is_run_folder
 
@@ -79,20 +80,20 @@ def with_vectors(file: str) -> Iterator[str]:
         with readable(file) as path:
             yield path
     except InputMissing as error:
-        if line := _in_order(file):
+        if line := _in_order(file, readers()):
             raise InputMissing(f"{error}; the vectors come first: {line}") from error
         raise
 
 
-def _in_order(missing: str) -> str:
-    """Return the command with the file of vectors first, if that is another argument than the missing file."""
-    from w2vtrain.formats.sniff import readers, sniff
+def _in_order(wrong: str, kinds: Container[str]) -> str:
+    """Return the command with the file of one of these kinds first, if that is another argument than the wrong file."""
+    from w2vtrain.formats.sniff import sniff
 
     context = click.get_current_context()
     given = [context.params[str(part.name)] for part in context.command.params if isinstance(part, click.Argument)]
     words = [word for value in given for word in (value if isinstance(value, tuple) else [value])]
     for word in words:
-        if word != missing and os.path.isfile(word) and sniff(word).kind in readers():  # noqa: PTH113 - any length
+        if word != wrong and os.path.isfile(word) and sniff(word).kind in kinds:  # noqa: PTH113 - any length
             return shlex.join([*context.command_path.split(), word, *(other for other in words if other != word)])
     return ""
 
@@ -105,6 +106,22 @@ def vectors_in(file: str) -> Vectors:
         return read_vectors(path)
 
 
+def tag_hint(file: str, unknown: Iterable[str]) -> str:
+    """Return the end of a message about unknown words of which one is a tag of the documents of a model, or ""."""
+    tag = next((word for word in unknown if word in _tags_in(os.path.abspath(file))), None)  # noqa: PTH100 - names of any length
+    if tag is None:
+        return ""
+    command = f"w2vtrain convert {shlex.quote(file)} -o FILE --export documents"
+    return f"; {tag!r} is the tag of a document: `{command}` writes the vectors of documents"
+
+
+@cache
+def _tags_in(file: str) -> frozenset[str]:
+    from w2vtrain.formats.model_file import document_tags
+
+    return frozenset(document_tags(file))
+
+
 def model_in(file: str, named: Mapping[str, str | None]) -> Model:
     """Return the model of a file, or of stdin for `-`, and let its code run if --objective or --architecture names it.
 
@@ -112,9 +129,16 @@ def model_in(file: str, named: Mapping[str, str | None]) -> Model:
     """
     with imports():
         from w2vtrain.embeddings.model import load_model
+        from w2vtrain.formats.sniff import MODEL_READERS
         from w2vtrain.user_code import Named, require
     with with_vectors(file) as path:
-        permission, model = Named(**named), load_model(path)
+        permission = Named(**named)
+        try:
+            model = load_model(path)
+        except DataError as error:
+            if line := _in_order(file, MODEL_READERS):
+                raise DataError(f"{error}; the model comes first: {line}") from error
+            raise
     permission.allow()
     settings = permission.in_place_of(model.settings)
     require(*(str(settings.get(kind)) for kind in ("objective", "architecture")))

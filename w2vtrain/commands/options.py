@@ -201,9 +201,8 @@ export_option = declared(
     " otherwise `in`; for a model or a run folder, it is what `fit` chose.",
 )  # fmt: skip
 writing_options = all_of(
-    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, dtype_option,
-    export_option,
-)  # fmt: skip
+    click.option("-o", "--output", required=True, metavar="FILE", help=OUTPUT), format_option, dtype_option
+)
 """Options of commands that write vectors."""
 case_option: Any = click.option("--case-sensitive", is_flag=True, help="Distinguish upper from lower case.")
 method_option: Any = click.option(

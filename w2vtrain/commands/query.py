@@ -10,6 +10,7 @@ import math
 import os
 import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import count
@@ -17,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from w2vtrain.commands.input_files import from_stdin, vectors_in
+from w2vtrain.commands.input_files import from_stdin, tag_hint, vectors_in
 from w2vtrain.commands.options import command, lookup_options, method_option, query_options
 from w2vtrain.commands.shell import echo_json, imports
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError, MissingKey, UsageError
 from w2vtrain.system.terminal import echo, warning
 
 if TYPE_CHECKING:
@@ -267,6 +268,8 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                     answer = lookup.answer(keyed, query)
             except (DataError, UsageError) as error:
                 said = f"{where}{error}"
+                if isinstance(error, MissingKey):
+                    said += tag_hint(vectors, (word for word in query if word not in keyed))
                 if any(" " in word for word in query):
                     said += "; quotes make one word: leave them out"
                     said += ", or add --sentences for the mean of its words" * (lookup.name == "vector")
@@ -340,12 +343,12 @@ def _lines() -> Iterator[list[Query]]:
 def _available_lines() -> Iterator[list[bytes]]:
     """Yield the lines of standard input, as many at a time as are there without waiting."""
     stdin: Any = sys.stdin.buffer
-    begun: list[bytes] = []
+    begun, mark = list[bytes](), BOM_UTF8  # at the start of the first line
     for block in from_stdin(lambda: stdin.read1(READ_BYTES)):
         lines, newline, rest = block.rpartition(b"\n")
         if newline:
-            yield b"".join([*begun, lines]).split(b"\n")
-            begun = []
+            yield b"".join([*begun, lines]).removeprefix(mark).split(b"\n")
+            begun, mark = [], b""
         begun.append(rest)
-    if last := b"".join(begun):
+    if last := b"".join(begun).removeprefix(mark):
         yield [last]

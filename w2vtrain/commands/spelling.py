@@ -7,7 +7,8 @@ import os
 
 import click
 
-from w2vtrain.other_programs import hint_for
+from w2vtrain.config import NAMES
+from w2vtrain.other_programs import CORPUS, FITS, hint_for, replaced
 
 
 def options_of(command: click.Command) -> set[str]:
@@ -15,10 +16,11 @@ def options_of(command: click.Command) -> set[str]:
     return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
 
 
-def answer(name: str, known: set[str]) -> str | None:
+def answer(name: str, known: set[str], plain: str) -> str | None:
     """Return what to write in place of a word of the command line, or None if no other program has such an option.
 
-    known: the command's own options. Only commands with settings answer for settings of other programs.
+    known: the command's own options; plain: the command with its arguments, "" if it has none. Only commands with
+    settings answer for settings of other programs.
     """
     bare = name.lstrip("-")
     if not bare or not name.startswith("-") or bare[0].isdigit():
@@ -28,6 +30,10 @@ def answer(name: str, known: set[str]) -> str | None:
         return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
     if ours in known:
         return None
+    if plain and name[:2] not in known and replaced(bare) == CORPUS:
+        return f"name the file without an option: {plain}"
+    if "--allow-changed" in known and bare.replace("-", "_") in NAMES:
+        return f"the settings of a run are fixed; to train its vectors further, {FITS} --init-from VECTORS"
     if "--min-count" in known and (hint := hint_for(bare)):
         return hint
     if not name.startswith("--") and name[:2] in known:  # the value of a short option follows it

@@ -16,7 +16,7 @@ from w2vtrain.embeddings.datasets import read_pairs
 from w2vtrain.embeddings.evaluation_rules import PLAIN, Report, Rules, case_folding, first_indices, frequent_words
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.errors import NoKnownWords, UndefinedScore
+from w2vtrain.errors import NoKnownWords, UndefinedScore, spelled
 from w2vtrain.formats.vectors import Vectors
 
 # Number of pairs whose vectors are in memory at a time.
@@ -70,9 +70,12 @@ def evaluate_similarity(
     """
     fold = protocol.fold if case_insensitive else str
     words = frequent_words(vectors.words, restrict_vocab)
-    gold, similar, known = _compared(read_pairs(path, columns), words, vectors.matrix, fold)
+    pairs = list(read_pairs(path, columns))
+    gold, similar, known = _compared(pairs, words, vectors.matrix, fold)
     if not known.any():
-        raise NoKnownWords(f"{path}: none of its {len(gold):,} pairs has both words in the vocabulary")
+        is_misread = pairs and all(left.isdigit() or right.isdigit() for left, right, _ in pairs)
+        hint = f": one of each is a number; {spelled('columns')} names other columns" if is_misread else ""
+        raise NoKnownWords(f"{path}: none of its {len(gold):,} pairs has both words in the vocabulary{hint}")
     counted = known | protocol.unknown
     gold, similar, unknown = gold[counted], similar[counted], int(np.count_nonzero(~known))
     for kind, values in (("scores", gold), ("similarities", similar)):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InvalidType, MalformedFile
+from w2vtrain.errors import DataError, InputMissing, InvalidType, MalformedFile
 from w2vtrain.formats.safetensors import (
     SafetensorsFile,
     decode_words,
@@ -89,6 +89,16 @@ def read_model(path: str | Path, vectors_only: bool = False) -> ModelParts:
     except DataError as error:
         raise DataError(f"{error}: the file is damaged; train the model again") from error
     return model
+
+
+def document_tags(path: str | Path) -> list[str]:
+    """Return the tags of documents in a model file; none if it has none or cannot be read. Nothing else is read."""
+    try:
+        with open_safetensors(path) as box:
+            letters = box.array(DOCUMENT_TAGS, "U8", 1)
+        return decode_words(letters.tobytes(), path)
+    except (DataError, InputMissing):
+        return []
 
 
 def check_parts(model: ModelParts, where: str | Path) -> None:

@@ -133,26 +133,7 @@ def recognize(head: bytes) -> Compression | None:
     return next((known for known in COMPRESSIONS if head.startswith(known.magic)), None)
 
 
-ARCHIVES = (
-    ("zip", 0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")),
-    ("tar", 257, (b"ustar",)),
-    ("7z", 0, (b"7z\xbc\xaf\x27\x1c",)),
-    ("rar", 0, (b"Rar!\x1a\x07",)),
-)
-"""Files that contain files: what each is called, and the bytes that it has at an offset."""
-ARCHIVE_BYTES = 512
-"""Number of bytes that `archive` needs."""
-
-
-def archive(head: bytes) -> str | None:
-    """Return what data are called that begin with `head`, decompressed, and contain files; None for other data."""
-    return next((f"a {kind} archive" for kind, at, magic in ARCHIVES if head.startswith(magic, at)), None)
-
-
-def refuse_archive(head: bytes, name: str) -> None:
-    """Raise DataError, with the file's `name`, if text that begins with `head` is an archive."""
-    if kind := archive(head):
-        raise DataError(f"{name}: {kind}, not text: unpack it, and name the files that were in it")
+MORE = "the {0} data end at byte {1}, and what follows is not {0}, or is damaged: cut it off, or copy the file again"
 
 
 def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -167,8 +148,8 @@ def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[bytes]:
-    offset = 0
-    decoder = kind.decoder()
+    offset = end = 0  # end: of the last whole member
+    decoder, is_begun = kind.decoder(), False
     for piece in pieces:
         for start in range(0, len(piece), kind.feed_bytes):
             data = piece[start : start + kind.feed_bytes]
@@ -178,9 +159,11 @@ def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[
                     data = data.lstrip(b"\0")
                     if not data:
                         break
-                    decoder = kind.decoder()
+                    decoder, is_begun = kind.decoder(), False
                 try:
-                    yield from kind.texts(decoder, data)
+                    for text in kind.texts(decoder, data):
+                        is_begun = True
+                        yield text
                 except MemoryError:
                     raise
                 except Exception as error:  # each library has its own class
@@ -189,10 +172,16 @@ def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[
                             f"{name}: the {kind.name} data need more than {MAX_WINDOW_BYTES >> 30} GiB of memory, or"
                             f" more than is free ({error}): decompress the file first"
                         ) from error
-                    raise DataError(f"{name}: damaged {kind.name} data near byte {position}: {error}") from error
+                    if end and not is_begun:
+                        raise DataError(f"{name}: {MORE.format(kind.name, end)}") from error
+                    place = f"between bytes {position} and {offset}"
+                    raise DataError(f"{name}: damaged {kind.name} data {place}: {error}") from error
                 data = b""
                 if decoder.eof:
                     data, decoder = decoder.unused_data, None
+                    end = offset - len(data)
+    if decoder is not None and end and not is_begun:
+        raise DataError(f"{name}: {MORE.format(kind.name, end)}")
     if decoder is not None:
         raise DataError(f"{name}: the {kind.name} data end early, at byte {offset}: is the copy incomplete?")
 

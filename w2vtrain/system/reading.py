@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
-from w2vtrain.system.compression import ARCHIVE_BYTES, MAX_EXPANSION, decompressed, recognize, refuse_archive
+from w2vtrain.system.compression import MAX_EXPANSION, decompressed, recognize
+from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 
 ALLOWED_BYTES = 1 << 26
 """What any compressed file may contain, even if that is more than MAX_EXPANSION times its size. Vectors of zeros and
@@ -142,10 +143,10 @@ def digest(path: str | Path) -> str:
 def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line) for each line of a file, decompressed, without a byte order mark.
 
-    Raises the errors of `open_input`, and DataError for an archive, a longer line and a longer text.
+    Raises the errors of `open_input`, and DataError for what is not text, a longer line and a longer text.
     """
     with open_input(path, ALLOWED_LINES_BYTES) as (file, _):
-        refuse_archive(cast(io.BufferedReader, file).peek(ARCHIVE_BYTES), str(path))
+        refuse_foreign(cast(io.BufferedReader, file).peek(HEAD_BYTES), str(path))
         number = taken = 0
         while line := file.readline(max_line_bytes + 3):
             number += 1
@@ -158,10 +159,11 @@ def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = No
             yield number, line
 
 
-def regular_size(path: str | Path) -> int:
+def regular_size(path: str | Path, stdin: bool = True) -> int:
     """Return the size in bytes of a file that is read more than once. Raise InputMissing for a pipe or a device.
 
-    Opening a pipe could wait forever for its writer, and what was read of it once is gone.
+    Opening a pipe could wait forever for its writer, and what was read of it once is gone. stdin: whether `-` may stand
+    for the file.
     """
     try:
         status = Path(path).stat()
@@ -170,7 +172,8 @@ def regular_size(path: str | Path) -> int:
     if stat.S_ISDIR(status.st_mode):
         raise InputMissing(f"{path} is a folder: name a file")
     if not stat.S_ISREG(status.st_mode):
-        raise InputMissing(f"{path} is a pipe or a device: name a file, or pass - to read standard input")
+        remedy = ", or pass - to read standard input" if stdin else ""
+        raise InputMissing(f"{path} is a pipe or a device: name a file{remedy}")
     return status.st_size
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
-from w2vtrain.system.compression import ARCHIVE_BYTES, MIN_HEAD_BYTES, decompressed, recognize, refuse_archive
+from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
 from w2vtrain.system.files import resolved
+from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 from w2vtrain.system.reading import why_unopened
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
 from w2vtrain.text.tokenizers import REWRITING, blocks, whole_words
@@ -30,18 +31,6 @@ BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
 
-NO_TEXT = {
-    b"\x89PNG": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"GIF8": "a GIF picture",
-    b"%PDF-": "a PDF document",
-    b"{\\rtf": "an RTF document",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a document of Microsoft Office",
-    b"SQLite format 3": "an SQLite database",
-    b"\x93NUMPY": "an array of NumPy",
-}
-"""Files that are often beside text, by their first bytes."""
-
 
 class Corpus:
     """The text files that the sources name. Regular files are opened once at the start, to report missing ones early.
@@ -51,7 +40,8 @@ class Corpus:
     white space, as in Python and gensim) or "simple" (lower case; words are maximal runs of Unicode letters and
     combining marks). errors: how to treat bytes that are not UTF-8, as in `bytes.decode`: "replace" turns them into
     U+FFFD, "ignore" drops them, "strict" raises DataError. allow_nul: treat NUL bytes as white space; otherwise they
-    raise DataError. block_bytes: the approximate size of a block, which does not affect any result.
+    raise DataError. block_bytes: the approximate size of a block, which does not affect any result. options: whether
+    messages may name options that read such files.
 
     Raise InputMissing if a source does not exist or cannot be read, and UsageError for no sources or `-` twice.
     """
@@ -62,11 +52,11 @@ class Corpus:
 
     def __init__(
         self, sources: Sequence[str], tokenizer: str = "whitespace", block_bytes: int = BLOCK_BYTES,
-        errors: str = "replace", allow_nul: bool = False,
+        errors: str = "replace", allow_nul: bool = False, options: bool = True,
     ) -> None:  # fmt: skip
         if not sources or list(sources).count("-") > 1:
             raise UsageError("name at least one text file, and - (standard input) at most once")
-        self.tokenizer, self.errors, self.allow_nul = tokenizer, errors, allow_nul
+        self.tokenizer, self.errors, self.allow_nul, self.options = tokenizer, errors, allow_nul, options
         self.block_bytes = max(1, block_bytes)
         self.files = tuple(_file(path) for source in sources for path in _paths(source, self._below))
 
@@ -149,7 +139,7 @@ class Reader(Blocks):
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
         raw = self._raw(file)
-        return self._tokenized(file, raw if file.first else _opened(raw, file.name))
+        return self._tokenized(file, raw if file.first else _opened(raw, file.name, self._corpus.options))
 
     def _tokenized(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield text, rewritten by the tokenizer, and a newline if it does not end with one."""
@@ -200,10 +190,9 @@ class Reader(Blocks):
 
     def _without_nul(self, piece: bytes, file: File, byte: int) -> bytes:
         if not self._corpus.allow_nul:
-            raise DataError(
-                f"{file.name}: NUL {self._place(file, byte)}, as in binary data or UTF-16: convert it with iconv, or"
-                f" use {spelled('allow_nul', True)}"
-            )
+            option = f", or use {spelled('allow_nul', True)}" * self._corpus.options
+            place = self._place(file, byte)
+            raise DataError(f"{file.name}: NUL {place}, as in binary data or UTF-16: convert it with iconv{option}")
         self.nul += piece.count(0)
         return piece.replace(b"\0", b" ")
 
@@ -240,8 +229,8 @@ def line_ends(file: File, places: Sequence[int]) -> set[int]:
     """
     try:
         with Path(file.path).open("rb", buffering=0) as stream:
-            head = stream.read(ARCHIVE_BYTES)
-            refuse_archive(head, file.path)
+            head = stream.read(HEAD_BYTES)
+            refuse_foreign(head, file.path)
             if recognize(head):
                 return set()
             return {_line_end(stream, place, file.size or 0) for place in places}
@@ -260,29 +249,26 @@ def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
 
 
 def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Return the content of a file, decompressed if necessary, from its first byte on. Raise DataError for an archive.
+    """Return the content of a file, decompressed if necessary, from its first byte on. Raise DataError for other files,
+    such as archives.
 
-    The first piece has ARCHIVE_BYTES or all.
+    The first piece has HEAD_BYTES or all.
     """
     pieces = decompressed(pieces, name)
     head = b""
-    while len(head) < ARCHIVE_BYTES and (piece := next(pieces, b"")):
+    while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
         head += piece
-    refuse_archive(head, name)
+    refuse_foreign(head, name)
     return chain([head], pieces)
 
 
-def _opened(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _opened(pieces: Iterator[bytes], name: str, options: bool) -> Iterator[bytes]:
     """Return the text of a file as `_unpacked` does. Raise DataError if it is no text."""
     pieces = _unpacked(pieces, name)
     head = next(pieces)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{name}: UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv")
     if head.startswith((b"PAR1", b"ARROW1")):
-        raise DataError(f"{name}: Parquet or Arrow, not text: name a column with {spelled('column')}")
-    for start, kind in NO_TEXT.items():
-        if head.startswith(start):
-            raise DataError(f"{name}: {kind}, not text: extract its text first, or name other files")
+        remedy = f"name a column with {spelled('column')}" if options else "save it with the suffix .parquet or .arrow"
+        raise DataError(f"{name}: Parquet or Arrow, not text: {remedy}")
     return chain([head], pieces)
 
 

@@ -180,7 +180,7 @@ def corpus_of(sources: Sources, settings: Settings, whole_rows: bool = False, nu
     source = _source_of(sources, settings, whole_rows, numbers)
     if settings.phrases:
         source = copy.copy(source)
-        size = regular_size(settings.phrases)
+        size = regular_size(settings.phrases, stdin=False)
         source.phrases = _table(settings.phrases, size, Path(settings.phrases).stat().st_mtime_ns)
     return source
 

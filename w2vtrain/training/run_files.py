@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -168,8 +169,11 @@ def run_config(folder: Path) -> Config:
     except (FileNotFoundError, NotADirectoryError):
         if Path(f"{folder}.run", CONFIG).exists():
             raise InputMissing(f"{folder}: the run folder of this output is {folder}.run") from None
+        similar = get_close_matches(folder.name.removesuffix(".run"), [run.stem for run in folder.parent.glob("*.run")])
+        name = f"name (similar: {', '.join(f'{run}.run' for run in similar)})" if similar else "name"
         raise InputMissing(
-            f"{folder}: does not exist: the run has finished; if it never began, repeat the fit command"
+            f"{folder}: does not exist: check the {name}; a run that has finished has no folder; if it never began,"
+            " repeat the fit command"
         ) from None
     except OSError as error:
         raise InputMissing(f"{shown(str(folder))} cannot be opened: {reason(error)}") from error

@@ -5,6 +5,7 @@ Nothing is changed, and a run that is still training is not affected.
 
 import shlex
 import time
+from codecs import BOM_UTF8
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, W2VError
 from w2vtrain.registry import is_code
+from w2vtrain.system.files import STDOUT
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
@@ -50,6 +52,8 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(name)}"
+    if request.get("sources") == [STDOUT] or request.get("heldout") == STDOUT:
+        command += " < TEXT"  # which was standard input
     if "comparison" in request:
         command = "repeat the `compare` command"
     return described | _progress(folder, config) | {"outputs": outputs, "command": command, "settings": settings}
@@ -97,8 +101,8 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
     further. Raise InputMissing if the file cannot be read.
     """
     with open_input(path) as (file, _):
-        data = file.read(1)
-        if data != b"{":
+        data = file.read(4).removeprefix(BOM_UTF8)
+        if data[:1] != b"{":
             return None
         data += file.read(MAX_CONFIG_BYTES)
     try:

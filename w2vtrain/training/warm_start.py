@@ -115,6 +115,12 @@ class WarmStart:
         """Return a run's settings and their origins, as `config.resolve` does; what is not given is taken over."""
         mine = self.settings
         settings, origins = resolve(flags, environment, config, mine)
+        documents = self.model is not None and DOCUMENTS in self.model.arrays
+        if documents and settings.architecture == mine["architecture"]:
+            raise ConfigError(
+                f"{label('init_from')}: {self.name} is a model of documents, which cannot be trained further; train on"
+                " all documents, or infer the vectors of new ones"
+            )
         if any(getattr(settings, name) != mine.get(name) for name in ("objective", "architecture") if name in mine):
             rest = {name: value for name, value in mine.items() if name not in METHOD_SETTINGS}
             settings, origins = resolve(flags, environment, config, rest)

@@ -169,7 +169,9 @@ def test_a_column_of_lists_has_several_tags_per_row(tmp_path, tags, suffix):
         ([[""], ["t"]], "tags of documents: word 0 is empty"),
         ([["a\nb"], ["t"]], "contains a newline"),
         ([["\ud800"], ["t"]], "unpaired surrogate"),
-        ([[], []], "no document has a tag"),
+        ([[1], ["1"]], "two tags are the same as text, 1 and '1': rename one"),
+        ([["row_2"], []], "the same as text, 'row_2' and row_2 of document 2, which has none"),
+        ([["t"], [2.0]], "document 1: its tag 2.0 must be a string or a whole number"),
     ],
 )
 def test_tags_that_cannot_be_saved_are_refused_before_training(monkeypatch, tags, message):
@@ -180,10 +182,10 @@ def test_tags_that_cannot_be_saved_are_refused_before_training(monkeypatch, tags
 
 def test_rows_are_numbered_by_first_appearance():
     names, tags = rows_of([["b", "a"], [], ["a", 3], [3]], 100)
-    assert names == ["b", "a", "3"]
-    assert tags.starts.tolist() == [0, 2, 2, 4, 5]
-    assert tags.rows.tolist() == [100, 101, 101, 102, 102]
-    assert (tags.size, tags.most) == (3, 2)
+    assert names == ["b", "a", "row_2", "3"]
+    assert tags.starts.tolist() == [0, 2, 3, 5, 6]
+    assert tags.rows.tolist() == [100, 101, 102, 101, 103, 103]
+    assert (tags.size, tags.most) == (4, 2)
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])
@@ -361,12 +363,29 @@ def test_what_does_not_fit_is_refused_in_one_line(w2vtrain_here, reviews, tmp_pa
     assert not (tmp_path / "docs.txt").exists()
 
 
-def test_perplexity_of_new_text_is_refused(w2vtrain_here, reviews, tmp_path):
+def test_a_saved_model_writes_its_documents_and_refuses_what_it_does_not_have(w2vtrain_here, reviews, tmp_path):
     flags = ["--save-model", "m.safetensors", *FLAGS]
     assert w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *flags], tmp_path)[0] == 0
-    code, _, said = w2vtrain_here(["perplexity", "m.safetensors", reviews], tmp_path)
-    assert code == 65
-    assert "predicts words from vectors of their documents, and this text has none" in said
+    command = ["convert", "m.safetensors", "-o", "again.txt", "--export", "documents"]
+    assert w2vtrain_here([*command, "--quiet"], tmp_path) == (0, "", "")
+    assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "docs.txt").read_bytes()
+    hint = "'12' is the tag of a document: `w2vtrain convert m.safetensors -o FILE --export documents`"
+    cannot = "m.safetensors is a model of documents, which cannot be trained further"
+    for words, answered, message in (
+        ("perplexity m.safetensors reviews.txt", 65, "from vectors of their documents, and this text has none"),
+        ("perplexity reviews.txt m.safetensors", 65, "comes first: w2vtrain perplexity m.safetensors reviews.txt"),
+        ("convert m.safetensors -o x.txt --export in", 65, "pv-dbow trains no input vectors of words: use --export do"),
+        ("convert m.safetensors -o x.txt --export blend", 65, "pv-dbow trains no input vectors of words"),
+        ("neighbors m.safetensors 12", 65, hint),
+        ("similarity m.safetensors 12 13", 65, hint),
+        ("vector m.safetensors 12", 65, hint),
+        ("plot map m.safetensors 12 13 -o map.html", 65, hint),
+        ("fit reviews.txt -o x.txt --init-from m.safetensors", 78, cannot),
+        ("fit reviews.txt -o x.txt --init-from m.safetensors --documents", 78, cannot),
+    ):
+        code, _, said = w2vtrain_here(words.split(), tmp_path)
+        assert (code, said.count("\n")) == (answered, 1), said
+        assert message in said
 
 
 def test_a_stopped_run_says_that_its_documents_come_at_the_end(w2vtrain_here, reviews, tmp_path, monkeypatch):

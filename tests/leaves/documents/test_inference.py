@@ -118,6 +118,13 @@ def model():
     return w2vtrain.train(w2vtrain.Documents(documents), **SMALL | {"architecture": "pv-dbow", "epochs": 1})
 
 
+def test_a_text_of_frequent_words_alone_is_learned_without_subsampling(model):
+    rare, all_kept = (Inference(replace(model, settings=model.settings | {"sample": x})) for x in (1e-12, 0.0))
+    vectors, _ = rare.vectors(Sentences([["a"], ["unknown"], ["c", "b"]]))
+    assert vectors.any(axis=1).tolist() == [True, False, True]
+    np.testing.assert_array_equal(vectors[2], all_kept.vector(["c", "b"])[0])
+
+
 def test_progress_is_reported(model):
     told = []
     Inference(model).vectors(Sentences([["a", "b"]] * 70), threads=2, on_learned=lambda *some: told.append(some))

@@ -175,6 +175,9 @@ def test_unsupported_arguments_are_refused_in_one_line():
         Doc2Vec(DOCUMENTS, size=3, iter=3)
     with pytest.raises(TypeError, match="train has no argument documents: use corpus_iterable"):
         Doc2Vec().train(documents=DOCUMENTS)
+    for name in ("dm", "dm_mean", "dm_concat", "dbow_words"):
+        with pytest.raises(TypeError, match=f"^{name} must be a whole number, got '0'"):
+            Doc2Vec(DOCUMENTS, **{name: "0"})
     with pytest.raises(TypeError, match="Doc2Vec has no argument random_state"):
         Doc2Vec(DOCUMENTS, random_state=3)
 
@@ -360,7 +363,8 @@ def test_inferred_vectors_follow_the_weights(model):
     found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
     model.init_weights()
     found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
-    assert len(set(map(tuple, found))) == 6
+    assert found[1] == found[2]  # nothing has changed since the last epoch
+    assert len(set(map(tuple, found))) == 5
 
 
 def test_an_untrained_model_infers_a_random_vector_per_text_with_a_warning(caplog):
@@ -405,8 +409,9 @@ def test_a_file_keeps_all_that_training_and_inference_need(tmp_path):
 @pytest.mark.filterwarnings("ignore:1 of 301 tags have documents without any word:UserWarning")
 def test_models_of_words_and_of_fit(lines, tmp_path):
     Word2Vec(TEXTS, vector_size=8, min_count=1).save(tmp_path / "words")
-    with pytest.raises(AttributeError, match="has no vectors of documents"):
+    with pytest.raises(AttributeError, match="has no vectors of documents") as caught:
         Doc2Vec.load(tmp_path / "words")
+    assert str(caught.value).count("words has no") == str(caught.value).count(str(tmp_path)) == 1
     options = {"vector_size": 8, "min_count": 1, "sample": 0}
     w2vtrain.train(TEXTS, **options).save(tmp_path / "skipgram")
     with pytest.raises(AttributeError, match=r"is no model of Doc2Vec; load it with w2vtrain\.load_model"):

@@ -14,7 +14,7 @@ import pytest
 import w2vtrain
 from w2vtrain import Word2Vec
 from w2vtrain.config import validated
-from w2vtrain.leaves.gensim.learning import TrainCall, settings_for, span
+from w2vtrain.leaves.gensim.learning import TrainCall, span
 from w2vtrain.leaves.gensim.word_choice import share
 from w2vtrain.text.encoded import read
 from w2vtrain.text.token_lists import Sentences
@@ -159,9 +159,10 @@ def test_the_nodes_of_a_tree_start_at_zero_after_an_update():
 def test_calls_of_train_draw_different_random_numbers(model):
     seeds = []
     for _ in range(2):
-        seeds.append(settings_for(model, 1, 0.1, 0.1, 100).seed)
+        seeds.append(TrainCall(1, 0.1, 0.1, 1, None, None, 0).settings(model, None).seed)
         model.train(SENTENCES, total_examples=900, epochs=1)
     assert len({*seeds, model.seed}) == 3
+    assert model.to_model().settings["seed"] == model.seed
 
 
 @pytest.mark.parametrize("hs, negative", [(0, 5), (1, 0), (1, 5)])
@@ -386,6 +387,9 @@ def test_large_subsampling_thresholds_are_occurrences():
         ),
         (lambda: Word2Vec(SENTENCES, trim_rule=lambda *_: 1), RuntimeError, "keeps none.*the trim rule keeps none"),
         (lambda: Word2Vec(SENTENCES, sizes=9), TypeError, "no argument sizes"),
+        (lambda: Word2Vec(SENTENCES, minn=9), TypeError, "^Word2Vec has no argument minn$"),
+        (lambda: w2vtrain.FastText(SENTENCES, minn=9), TypeError, "^FastText has no argument minn: use min_n$"),
+        (lambda: w2vtrain.Doc2Vec(None, epoch=9), TypeError, "^Doc2Vec has no argument epoch: use epochs$"),
         (lambda: Word2Vec(None, 100, 0.025, 5), TypeError, "vector_size must be a whole number, got 0.025"),
         (lambda: Word2Vec(negative=hash), TypeError, "negative must be a whole number"),
         (lambda: Word2Vec(SENTENCES, "corpus.txt"), TypeError, "one corpus"),
@@ -654,7 +658,7 @@ def test_output_vectors_can_be_set():
     with pytest.raises(ValueError, match=r"syn1neg: expected the shape \(15, 8\)"):
         model.syn1neg = np.zeros((2, 8))
     model.negative = 0
-    with pytest.raises(RuntimeError, match="hs or negative has changed"):
+    with pytest.raises(RuntimeError, match="hs, negative or"):
         model.train(SENTENCES, total_examples=900, epochs=1)
 
 
@@ -733,13 +737,19 @@ def test_a_pickle_is_named_when_it_is_loaded(tmp_path):
     [
         {"vector_size": 0}, {"window": 0}, {"workers": 0}, {"epochs": 0}, {"sample": float("nan")}, {"seed": None},
         {"seed": "1"}, {"negative": 1001}, {"alpha": float("nan")}, {"alpha": 1e308},
-        {"min_alpha": -1}, {"ns_exponent": 9},
+        {"min_alpha": -1}, {"ns_exponent": 9}, {"sg": "0"}, {"sg": None}, {"hs": "0"}, {"cbow_mean": 2},
+        {"reread": "0"},
     ],
     ids=str,
 )  # fmt: skip
 def test_parameters_out_of_range_are_named(wrong):
     with pytest.raises((ValueError, TypeError), match=f"^{next(iter(wrong))} must be"):
         Word2Vec(**wrong)
+
+
+@pytest.mark.parametrize("flag", [True, 1, 1.0, np.int64(1), np.bool_(True)])
+def test_flags_are_bools_and_the_numbers_0_and_1(flag):
+    assert Word2Vec(sg=flag, cbow_mean=flag).sg == w2vtrain.FastText(sg=flag).sg == w2vtrain.Doc2Vec(dm=flag).dm == 1
 
 
 @pytest.mark.parametrize("nothing", [[], (), [[]], [[], []]], ids=["list", "tuple", "sentence", "sentences"])

@@ -73,8 +73,8 @@ def test_spaces_in_names_become_underscores_where_tabs_or_commas_separate_fields
 
 
 def test_quotes_stay_in_names_unless_they_enclose_a_whole_field(tmp_path):
-    names = list(read(tmp_path, '"\t""""\n5" disk\t"say ""hi"""\n"a"b\tc"\n').names)
-    assert names == ['"', '5"_disk', 'say_"hi"', '"a"b', 'c"']
+    names = list(read(tmp_path, '""""\t"a"\n5" disk\t"say ""hi"""\na"b\tc"\n').names)
+    assert names == ['"', "a", '5"_disk', 'say_"hi"', 'a"b', 'c"']
     assert sorted(read(tmp_path, '"a" "b"\n').names) == ['"a"', '"b"']
 
 
@@ -123,6 +123,12 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b 1e39\n", 1, "the weight is 1e+39"),
         ("a b 1_0\n", 1, "expected a number as the weight, got b'1_0'"),
         ('a,b\n"","c"\n', 2, "separated by commas"),
+        ('a,b\n"c,d\n', 2, "a field begins with a quote that does not end it: put the field in quotes, and double"),
+        ('"a"b\tc\n', 1, "a field begins with a quote that does not end it"),
+        ("#\nid_1,id_2\n1,2\n2,3\n", 2, "seems to name columns, because all other nodes are numbers: put # before it"),
+        ("FromNodeId\tToNodeId\n1\t2\n", 1, "seems to name columns"),
+        ("u v w\n1 2 0.5\n", 1, "seems to name columns"),
+        ('{"source": "a", "target": "b"}\n', 1, "JSON lines: save them in a file with the suffix .jsonl"),
         ('"target","source"\na,b\n', 1, "this line names columns"),
         (b'a,b\n"c \xff",b\n', 2, "is not UTF-8"),
         ("a b x1\n", 1, "expected a number as the weight, got b'x1'"),
@@ -134,7 +140,7 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("%%MatrixMarket matrix coordinate real general\n% c\n3 3 1\n1 2 5\n", 3, "the sizes of a matrix: delete this"),
         ("a b\n" + "c" * 1001 + " d\n", 2, "the name of a node has more than 1,000 bytes"),
         (b"a b\nc \xff\n", 2, "is not UTF-8"),
-        (b"a b\nc \0d\n", None, "NUL"),
+        (b"a b\nc \0d\n", None, "as in binary data or UTF-16: convert it with iconv"),
     ],
 )
 def test_an_invalid_line_is_refused_with_its_file_and_number(tmp_path, text, line, said):
@@ -200,7 +206,7 @@ def test_tables_without_edges_are_refused(tmp_path, name, text, said):
 
 def test_what_is_no_graph_is_refused(tmp_path):
     for text in ("", "# only a comment\n\n", "a a\nb b\n"):
-        with pytest.raises(DataError, match="the graph has no edges"):
+        with pytest.raises(DataError, match="edges: the graph has no edges"):
             read(tmp_path, text)
     with pytest.raises(InputMissing):
         Walks("none.txt")
@@ -248,8 +254,9 @@ def test_graphs_of_other_packages_are_taken_over():
     frame = pandas.DataFrame(edges, columns=["source", "target", "weight"])
     assert steps(Walks(frame).graph) == pytest.approx(expected(edges), abs=1e-6)
     assert steps(Walks(frame, directed=True).graph) == pytest.approx(expected(edges, True), abs=1e-6)
-    renamed = frame.rename(columns={"source": "x", "target": "y", "weight": "z"})
-    assert steps(Walks(renamed).graph) == pytest.approx(expected(edges), abs=1e-6)
+    for names in ({"source": "Source", "weight": "WEIGHT"}, {"source": 0, "target": 1, "weight": 2}):
+        renamed = frame.rename(columns=names)
+        assert steps(Walks(renamed).graph) == pytest.approx(expected(edges), abs=1e-6)
     assert steps(Walks(frame[["target", "source"]]).graph) == pytest.approx(
         expected([(a, b, 1) for a, b, _ in edges]), abs=1e-6
     )
@@ -259,6 +266,14 @@ def test_graphs_of_other_packages_are_taken_over():
         assert steps(graph) == pytest.approx(expected(edges, True), abs=1e-6)
         assert list(graph.names) == list("abcd")
     assert list(Walks(matrix).graph.names) == list("0123")
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_frames_of_other_packages_have_edges_in_columns(library):
+    columns = {"year": [7, 8], "Weight": [2, 1], "target": ["b", "c"], "source": ["a", "b"]}
+    package = pytest.importorskip(library)
+    frame = package.table(columns) if library == "pyarrow" else package.DataFrame(columns)
+    assert steps(Walks(frame).graph) == pytest.approx(expected([("a", "b", 2), ("b", "c", 1)]), abs=1e-6)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -304,8 +319,9 @@ def test_objects_that_are_no_graphs_are_refused():
         Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [None]}))
     with pytest.raises(DataError, match="two nodes have the name '1'"):
         Walks(csr_matrix(np.ones((2, 2))), names=["1", "1"])
-    with pytest.raises(DataError, match="an edge has the columns source and target"):
-        Walks(pandas.DataFrame({"a": [1]}))
+    for columns in ({"a": [1]}, {"id": [1], "from": [2], "to": [3]}, {"source": [1], "Source": [2], "target": [3]}):
+        with pytest.raises(DataError, match="an edge has the columns source and target"):
+            Walks(pandas.DataFrame(columns))
     with pytest.raises(DataError, match="an edge has the columns source and target"):  # which is the source?
         Walks(pandas.DataFrame({"to": [1], "source": [2]}))
     for missing in (None, float("nan"), pandas.NA):

@@ -39,6 +39,7 @@ def values(curve):
 def test_a_log_of_epochs(tmp_path):
     scored = {"heldout": {"perplexity": 300.0}}
     log = written(tmp_path / "log", FIRST, epoch(1, 3.0, 2.0, **scored), progress(2000, 2.5, 0.0), epoch(2, 2.6, 0.5))
+    log.write_bytes(b"\xef\xbb\xbf" + log.read_bytes())
     run = read_run(log)
     assert values(run.loss) == [3.0, 2.6]
     assert values(run.perplexity) == [300.0]

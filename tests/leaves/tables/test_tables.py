@@ -280,7 +280,7 @@ MALFORMED = [
     ("t.csv", b'id,text\r\n1,a\r\n2,"b\r\n3,"c"\r\n4,d\r\n', ":3: the row that begins here"),
     ("t.tsv", b'id\ttext\n"a\nb"\t"c', ":2: the row that begins here"),
     ("t.csv", b'"id,text\n1,a\n', ":1: the row that begins here"),
-    ("t.csv", "id,text\n1,a\n".encode("utf-16"), ": UTF-16 or UTF-32, expected UTF-8"),
+    ("t.csv", "id,text\n1,a\n".encode("utf-16"), ": UTF-16 or UTF-32 at byte 0, expected UTF-8"),
     ("t.csv", b"id;text\n1;a\n", ": the columns seem to be separated by ;: convert the file, for example with csvf"),
     ("t.csv", b"id\ttext\n1\ta\n", ": the columns seem to be separated by tabs: name the file .tsv"),
     ("t.tsv", b"id,text\n1,a\n", ": the columns seem to be separated by commas: name the file .csv"),

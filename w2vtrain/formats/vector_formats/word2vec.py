@@ -101,12 +101,12 @@ def is_matrix(head: bytes, whole: bool) -> bool:
 def names_columns(head: bytes, whole: bool) -> bool:
     """Return whether the first line of data without a line "V d" names columns 0, 1, 2, ..., as data frames do.
 
-    A vector may have these values, too, but hardly if no other row has integers alone.
+    A vector may have these values, too, but hardly that of `word`, or if no other row has integers alone.
     """
     rows = [fields for line in whole_lines(head, whole) if (fields := line.split())]
-    if HEADER.match(head) or len(rows) < 2 or any(all(map(INTEGER.fullmatch, row[1:])) for row in rows[1:]):
+    if HEADER.match(head) or len(rows) < 2 or not any(map(_counts_up, (rows[0], rows[0][1:]))):  # words have no name
         return False
-    return any(map(_counts_up, (rows[0], rows[0][1:])))  # the column of the words may have no name
+    return rows[0][0].lower() == b"word" or not any(all(map(INTEGER.fullmatch, row[1:])) for row in rows[1:])
 
 
 def _counts_up(fields: list[bytes]) -> bool:

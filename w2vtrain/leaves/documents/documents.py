@@ -80,10 +80,11 @@ class Documents:
     ----------
     documents : str, path, list of these, or iterable of TaggedDocument
         Text files, each line of which is a document whose tag is its number, counted from 1; or tables, with the
-        setting `column`; or objects with `words` and `tags`, such as pairs of both, or those of gensim.
+        setting `column`; or objects with `words` and `tags`, such as pairs of both, or those of gensim. A row or object
+        without a tag gets "row_" and its number, counted from 1.
     tag : str, optional
         The column of the tables that has the tag of each row, or a list of its tags. Rows may share a tag. White space
-        in a tag becomes "_", and a row without a tag gets "row_" and its number.
+        in a tag becomes "_".
 
     Examples
     --------
@@ -154,8 +155,6 @@ class Documents:
                 words, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end, numbered=True
             )
         names, tags = rows_of(self._tags(lines), len(ids.vocabulary))
-        if not names:
-            raise DataError("no document has a tag, so that there is nothing to learn a vector for")
         encoded = encode_words(names, "tags of documents", spaces=True)  # now, not after training, if one is invalid
         return DocumentCorpus(**vars(ids) | {"tags": tags}, names=encoded)
 
@@ -170,8 +169,8 @@ class Documents:
         if len(rows) != lines:
             raise DataError(f"{self.name}: column {shown(self.tag)} has {len(rows):,} rows, and the text {lines:,}")
         if getattr(column, "lists", False):  # a token per tag
-            return (tags_of(column.words_of(row.split()), number) for number, row in enumerate(rows, 1))
-        return (tags_of([row], number) for number, row in enumerate(rows, 1))
+            return (tags_of(column.words_of(row.split())) for row in rows)
+        return (tags_of([row]) for row in rows)
 
     def read(self) -> Blocks:
         """Start a pass over the text."""
@@ -201,7 +200,7 @@ class _Words:
 
 
 def tagged(document: Any, index: int) -> tuple[Sequence[str], Sequence[Any]]:
-    """Return the words and the tags of a document from Python. Raise TokenError for another object."""
+    """Return the words and the tags of a document from Python. Raise TokenError for another object, or another tag."""
     words: Any = getattr(document, "words", None)
     tags: Any = getattr(document, "tags", None)
     if words is None and isinstance(document, tuple | list) and len(document) == 2:
@@ -211,21 +210,56 @@ def tagged(document: Any, index: int) -> tuple[Sequence[str], Sequence[Any]]:
             f"document {index}: expected a list of words and a list of tags, such as TaggedDocument(words, tags), got"
             f" {shown(document)}"
         )
-    return words, list(tags)
+    return words, [_tag(tag, index) for tag in tags]
 
 
-def tags_of(names: Sequence[bytes], number: int) -> list[str]:
-    """Return the tags in row `number` of a table, without white space, which files of vectors could not have."""
+def _tag(tag: Any, index: int) -> str | int:
+    """Return a tag as Python's str or int. Raise TokenError if it is neither."""
+    if isinstance(tag, str):
+        return tag
+    if isinstance(tag, int | np.integer):
+        return int(tag)
+    raise TokenError(f"document {index}: its tag {shown(tag)} must be a string or a whole number")
+
+
+def tags_of(names: Sequence[bytes]) -> list[str]:
+    """Return the tags in a row of a table, without white space, which files of vectors could not have."""
     tags = ["_".join(name.decode(errors="replace").split()) for name in names]
-    return [tag for tag in tags if tag] or [f"row_{number}"]
+    return [tag for tag in tags if tag]
 
 
-def rows_of(tags: Iterable[Sequence[Any]], words: int) -> tuple[list[str], Tags]:
-    """Return the distinct tags, as text, and the rows of each document's, which follow those of `words` words."""
+def rows_of(tags: Iterable[Sequence[str | int]], words: int) -> tuple[list[str], Tags]:
+    """Return the distinct tags, as text, and the rows of each document's, which follow those of `words` words.
+
+    A document without tags gets one of its own. Raise DataError for different tags of the same text, as 1 and "1".
+    """
     numbers: dict[str, int] = {}
-    numbered = ([numbers.setdefault(str(tag), len(numbers)) for tag in own] for own in tags)
-    packed = pack(numbered, numbers, words)
+    known: list[Any] = []
+
+    def row_of(tag: Any) -> int:
+        row = numbers.setdefault(str(tag), len(numbers))
+        if row == len(known):
+            known.append(tag)
+        if known[row] != tag:
+            raise DataError(f"two tags are the same as text, {known[row]!r} and {tag!r}: rename one of them")
+        return row
+
+    each: Iterator[Sequence[Any]] = (own or [_NoTag(number)] for number, own in enumerate(tags, 1))
+    packed = pack((list(map(row_of, own)) for own in each), numbers, words)
     return list(numbers), packed
+
+
+@dataclass(frozen=True)
+class _NoTag:
+    """The tag of a document that has none."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"row_{self.number}"
+
+    def __repr__(self) -> str:
+        return f"{self} of document {self.number}, which has none"
 
 
 def pack(numbered: Iterable[Sequence[int]], known: Sized, words: int) -> Tags:

@@ -78,9 +78,9 @@ class Inference:
         """Return the vector of each line of a source, (D, d), and its number of known words, (D,).
 
         epochs, alpha, min_alpha: those of the model by default; the learning rate falls linearly over the epochs. A
-        line without known words gets zeros. folder: see `encoded.read`, whose errors are raised; on_read: its
-        `progress`; on_learned: called with the number of documents that are done, and of all. Raise ResourceError if
-        memory is too small.
+        line without known words gets zeros. If subsampling leaves no word of a line in any epoch, the line is learned
+        without subsampling. folder: see `encoded.read`, whose errors are raised; on_read: its `progress`; on_learned:
+        called with the number of documents that are done, and of all. Raise ResourceError if memory is too small.
         """
         settings = self._with(epochs, alpha, min_alpha, threads)
         with read(source, threads=threads, folder=folder, progress=on_read) as counted:
@@ -129,7 +129,9 @@ class Inference:
                     part = next(left, None)
                 if part is None:
                     return
-                infer(engine, tokens, starts, part, rates, seeds, thread)
+                infer(engine, tokens, starts, part, rates, seeds, engine.keep, thread)
+                for d in part.start + np.flatnonzero(~rows[part].any(axis=1)):  # subsampling left no word in any epoch
+                    infer(engine, tokens, starts, slice(d, d + 1), rates, seeds, all_words, thread)
                 yield part.stop - part.start
 
         with self._turn:
@@ -137,7 +139,7 @@ class Inference:
             is_blas_used = not isinstance(engine, WindowEngine)
             infer: Any = _infer_blocks if is_blas_used else _infer_windows
             rows = engine.matrices()[0][len(self.vocabulary) : len(self.vocabulary) + lines, : settings.vector_size]
-            rows[...] = 0
+            rows[...], all_words = 0, np.full_like(engine.keep, np.iinfo(engine.keep.dtype).max)
             threads = schedule.threads if len(parts) > 1 else 0
             blas = one_thread() if is_blas_used else nullcontext()
             with blas, parallel(work, threads, "w2vtrain inference") as done:
@@ -173,18 +175,18 @@ class Inference:
 
 
 def _infer_windows(
-    engine: WindowEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
+    engine: WindowEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, keep: Any, thread: int
 ) -> None:
     architecture, objective, scratch = engine.workers[thread]
     matrices, still = Matrices(engine.w_in, engine.w_out), padded_rows(1, engine.w_out.shape[1])
     infer_documents(
         architecture, objective, engine.windows, tokens, starts, part.start, part.stop, rates, matrices,
-        engine.keep, np.int32(engine.input_rows - 1), still, np.empty_like(scratch.context), seeds, scratch,
+        keep, np.int32(engine.input_rows - 1), still, np.empty_like(scratch.context), seeds, scratch,
     )  # fmt: skip
 
 
 def _infer_blocks(
-    engine: BlockEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, thread: int
+    engine: BlockEngine, tokens: Any, starts: Any, part: slice, rates: Any, seeds: Any, keep: Any, thread: int
 ) -> None:
     first_row, sink = len(engine.problem.counts), np.int32(engine.input_rows - 1)
     for d in range(part.start, part.stop):
@@ -192,7 +194,7 @@ def _infer_blocks(
         for epoch, lr in enumerate(rates.tolist() if span[0] < span[1] else ()):
             work, stream = engine.work[thread], (seed, epoch, 0)
             work.begin(*stream)
-            for examples in gather(tokens, *span, engine.keep, engine.windows, engine.architecture, stream, work):
+            for examples in gather(tokens, *span, keep, engine.windows, engine.architecture, stream, work):
                 moved = examples._replace(contexts=np.where(examples.contexts < first_row, sink, examples.contexts))
                 for at in range(0, len(examples.targets), engine.schedule.block):
                     engine.step(examples, at, lr, thread, moved)

@@ -24,7 +24,6 @@ from w2vtrain.embeddings.neighbors import cosine
 from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS
 from w2vtrain.formats.safetensors import encode_words
-from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.documents.documents import pack
 from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.leaves.gensim import saving
@@ -132,7 +131,7 @@ class Doc2Vec(Word2Vec):
         batch_words: int = 10_000, compute_loss: bool = False, max_final_vocab: int | None = None,
         reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
-        refuse_arguments("Doc2Vec", other)
+        dm, dm_mean = checked("dm", dm), checked("dm_mean", dm_mean)
         if dm and dm_concat and window == WHOLE_SENTENCE:
             raise InvalidValue("dm_concat=1 has output vectors for each position of a window: window must be a number")
         if dv is not None or dv_mapfile is not None:
@@ -326,7 +325,7 @@ class Doc2Vec(Word2Vec):
         try:
             names, vectors = stored.documents
         except DataError as error:
-            raise saving.NotAModel(f"{path}: {error}") from error
+            raise saving.NotAModel(str(error)) from error
         integers = stored.arrays.get(INTEGERS, np.zeros(len(names), np.uint8))
         tags: list[Any] = list(names)
         for row in np.flatnonzero(integers).tolist():

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.formats.subwords import Ngrams, NgramVectors
-from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import Path
 from w2vtrain.leaves.gensim.claim import claiming
@@ -68,7 +67,6 @@ class FastText(Word2Vec):
         max_final_vocab: int | None = None, shrink_windows: bool = True, comment: str | None = None,
         reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
-        refuse_arguments("FastText", other)
         if word_ngrams != 1:
             raise NotImplementedError("word_ngrams concerns classifiers: leave it at 1")
         self.min_n, self.max_n = checked("min_n", min_n), checked("max_n", max_n)

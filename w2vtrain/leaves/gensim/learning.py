@@ -64,7 +64,7 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
         "epochs": epochs,
         "min_count": max(1, model.min_count),
         "tokenizer": "unicode",
-        "seed": (model.seed + SEED_STEP_PER_CALL * model.train_count) % SEED_COUNT,
+        "seed": model.seed % SEED_COUNT,
         "threads": model.threads(),
     }
     try:
@@ -127,7 +127,8 @@ class TrainCall(NamedTuple):
         alpha, min_alpha = (self.start + (self.end - self.start) * place for place in (first, last))
         total = int(model.vocabulary().counts.sum())
         settings = settings_for(model, self.epochs // self.readings, alpha, min_alpha, total)
-        return replace(settings, seed=(settings.seed + SEED_STEP_PER_READING * reading) % SEED_COUNT)
+        earlier = SEED_STEP_PER_CALL * model.train_count + SEED_STEP_PER_READING * reading
+        return replace(settings, seed=(settings.seed + earlier) % SEED_COUNT)
 
 
 class Learner:

@@ -47,7 +47,8 @@ RANGES = {
     "workers": Range(int, 1),
     "epochs": Range(int, 1, 1_000_000),
     **dict.fromkeys(("sg", "hs", "cbow_mean", "sorted_vocab", "shrink_windows"), Range(int, 0, 1)),
-    **dict.fromkeys(("dbow_words", "dm_concat"), Range(int, 0, 1)),
+    **dict.fromkeys(("dm", "dbow_words", "dm_concat"), Range(int, 0, 1)),
+    **dict.fromkeys(("dm_mean", "reread"), Range(int, 0, 1, optional=True)),
     "negative": Range(int, 0, 1000),
     "ns_exponent": Range(float, -2, 2),
     "min_n": Range(int, 0, 1000),
@@ -82,7 +83,7 @@ def checked(name: str, value: Any) -> Any:
 def check(model: Any) -> None:
     """Convert and check all parameters of a model. Raise InvalidType or InvalidValue for the first that is wrong."""
     for name in RANGES:
-        if hasattr(model, name):
+        if name in vars(model):
             setattr(model, name, checked(name, getattr(model, name)))
     if not model.hs and not model.negative:
         raise InvalidValue("there is nothing to train: set hs=1, or negative to more than 0")

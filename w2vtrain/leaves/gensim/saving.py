@@ -16,6 +16,7 @@ from w2vtrain.config import validated
 from w2vtrain.embeddings.keyed_rows import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
+from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.fasttext_file import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
@@ -207,6 +208,8 @@ def _set_parameters(model: Any, stored: Model, path: str) -> None:
         values = _from_settings(model, stored.settings, path)
     if not isinstance(values, dict):
         raise NotAModel(f"{path}: the record of the model is invalid")
+    if "bucket" in model.parameters and "bucket" not in values and FASTTEXT not in stored.record:
+        raise NotAModel(f"{path}: a model without subwords: load it with w2vtrain.Word2Vec.load")
     values = {"bucket": 0, **values}  # the words of a model that names no n-grams have none
     for name in model.parameters:
         setattr(model, name, values.get(name, getattr(model, name)))

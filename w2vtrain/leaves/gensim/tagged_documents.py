@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
-from w2vtrain.errors import TokenError, shown
+from w2vtrain.errors import TokenError
 from w2vtrain.leaves.documents.documents import TaggedDocument, tagged
 from w2vtrain.leaves.gensim.line_sentence import LineSentence
 from w2vtrain.leaves.gensim.word_choice import Pruned
@@ -125,21 +125,12 @@ class Words:
                     warned = True
                 document = TaggedDocument(list(letters), document.tags)
             words, tags = tagged(document, index)
-            self.tags.append([_tag(tag, index) for tag in tags])
-            for tag in self.tags[-1]:
+            self.tags.append(list(tags))
+            for tag in tags:
                 count = self.counts.setdefault(tag, [0, 0])
                 count[0] += len(words)
                 count[1] += 1
             yield words
-
-
-def _tag(tag: Any, index: int) -> str | int:
-    """Return a tag as Python's str or int. Raise TokenError if it is neither."""
-    if isinstance(tag, str):
-        return tag
-    if isinstance(tag, int | np.integer):
-        return int(tag)
-    raise TokenError(f"document {index}: its tag {shown(tag)} must be a string or a whole number")
 
 
 def vectors_of_tags(tags: Sequence[Any], vectors: NDArray[Any]) -> KeyedVectors:

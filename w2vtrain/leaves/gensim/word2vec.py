@@ -6,6 +6,7 @@ The vocabulary, the way to the trainer, scoring and files are in the other modul
 import logging
 import time
 from collections.abc import Iterable
+from inspect import signature
 from os import PathLike, fspath
 from typing import Any, NoReturn, Self
 
@@ -124,15 +125,13 @@ class Word2Vec(TrainableVocabulary, Predictions):
         callbacks: Iterable[Any] = (), comment: str | None = None, max_final_vocab: int | None = None,
         shrink_windows: bool = True, reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
-        refuse_arguments("Word2Vec", other)
-        if other:
-            raise InvalidType(f"{type(self).__name__} has no argument {next(iter(other))}")
+        refuse_arguments(type(self).__name__, other, signature(saving.base_of(type(self))).parameters)
         self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
         self.sample, self.seed, self.epochs = sample, seed, epochs
         self.workers = automatic_threads()[0] if workers == -1 else workers
-        self.sg, self.hs, self.cbow_mean = bool(sg), bool(hs), bool(cbow_mean)
+        self.sg, self.hs, self.cbow_mean = sg, hs, cbow_mean
         self.negative = max(0, negative) if isinstance(negative, int) else negative
         self.ns_exponent, self.comment = ns_exponent, comment
         self.reread = reread
@@ -210,7 +209,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
         """
         refuse_arguments("train", other)
-        reread = self.reread if reread is None else reread
+        reread = checked("reread", self.reread if reread is None else reread)
         refuse_iterator(corpus_iterable, reread)
         check(self)
         self._source(corpus_iterable, corpus_file)  # raises TypeError; nothing is read yet

@@ -15,7 +15,7 @@ from w2vtrain.config import Settings
 from w2vtrain.doors import TABLES, leaf
 from w2vtrain.engines.chunks import read_only
 from w2vtrain.errors import DataError, UsageError
-from w2vtrain.leaves.graphs.graph import BAD_WEIGHT, Graph
+from w2vtrain.leaves.graphs.graph import BAD_WEIGHT, NO_EDGES, Graph
 from w2vtrain.leaves.graphs.graph_kernels import split_edges
 from w2vtrain.leaves.graphs.objects import COLUMNS, columns_of_edges
 from w2vtrain.system.compression import unpacked
@@ -30,6 +30,10 @@ MATRIX_MARKET = b"%%MatrixMarket"
 """How files of that format begin. Their first line that is no comment has sizes, and would pass for an edge."""
 HEADERS = ({"source", "target"}, {"from", "to"}, {"src", "dst"})
 HEADER = "this line names columns: name them source, target and perhaps weight, in this order, or put # before it"
+LIKE_HEADER = "this line seems to name columns, because all other nodes are numbers: put # before it"
+SAMPLE_LINES = 1 << 12
+"""Lines in which all nodes are numbers, if the first line of a file is taken for names of columns."""
+JSON = re.compile(rb'\s*\{\s*"')
 MAYBE_PLAIN = (".csv", ".tsv")
 """Suffixes of tables that may also be lines of edges, without the names of columns."""
 BATCH_ROWS = 1 << 12
@@ -64,7 +68,10 @@ def read_edges(corpus: Corpus, directed: bool = False) -> Graph:
             line += lines
     names = names_in(table, corpus)
     del table
-    return Graph.of(names, np.concatenate(sources), np.concatenate(targets), joined(weights), directed)
+    ends = np.concatenate(sources), np.concatenate(targets)
+    if not np.any(ends[0] != ends[1]):
+        raise DataError(f"{corpus.name}: {NO_EDGES}")
+    return Graph.of(names, *ends, joined(weights), directed)
 
 
 def joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
@@ -89,8 +96,12 @@ def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, Iterator[bytes]]:
             separator = separator_of(edge)
             if block.startswith(MATRIX_MARKET):
                 raise DataError(f"{file.name}:{line + number}: the sizes of a matrix: delete this line, and line 1")
+            if JSON.match(edge):
+                raise DataError(f"{file.name}:{line + number}: JSON lines: save them in a file with the suffix .jsonl")
             names = header_in(fields_of(edge, separator), is_table)
             if not names:
+                if looks_like_header(block.split(b"\n", number + SAMPLE_LINES)[number:-1], separator):
+                    raise DataError(f"{file.name}:{line + number}: {LIKE_HEADER}")
                 return line, separator, chain([block], blocks)
             line += number + 1
             is_plain = names in (COLUMNS, COLUMNS[:2])
@@ -147,8 +158,12 @@ def fields_of(line: bytes, separator: bytes) -> list[bytes]:
     """Return the fields of a line, as `split_edges` finds them."""
     if separator == b" ":
         return line.split()
-    cells = re.findall(rb'(?:^|%b)(?: *"((?:[^"]|"")*)"[ \r]*(?=%b|$)|([^%b]*))' % ((separator,) * 3), line)
-    return [b"_".join((quoted.replace(b'""', b'"') or plain).split()) for quoted, plain in cells]
+    return [b"_".join((quoted.replace(b'""', b'"') or plain).split()) for quoted, plain in cells_in(line, separator)]
+
+
+def cells_in(line: bytes, separator: bytes) -> list[tuple[bytes, bytes]]:
+    """Return what each field of a line has in quotes, or else all of the field."""
+    return re.findall(rb'(?:^|%b)(?: *"((?:[^"]|"")*)"[ \r]*(?=%b|$)|([^%b]*))' % ((separator,) * 3), line)
 
 
 def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
@@ -160,6 +175,13 @@ def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
     plain = {name.strip('"') for name in names}
     has_names = {*COLUMNS[:2]} <= plain or {*names[:2]} in HEADERS
     return names if has_names or (is_table and len(names) > 2 and not is_number(fields[2])) else ()
+
+
+def looks_like_header(lines: list[bytes], separator: bytes) -> bool:
+    """Return whether the nodes of all edges but the first are whole numbers, and those of the first are not."""
+    edges = [line for line in lines if line.strip() and not line.startswith(COMMENTS)]
+    first, *others = ([field.isdigit() for field in fields_of(edge, separator)[:2]] for edge in edges)
+    return bool(others) and not any(first) and all(map(all, others))
 
 
 def is_number(field: bytes) -> bool:
@@ -176,6 +198,8 @@ def problem(line: bytes, separator: bytes) -> str:
     fields = fields_of(line, separator)
     if header_in(fields, False):
         return HEADER
+    if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
+        return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
     if not 2 <= len(fields) <= 3 or not all(fields):
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:

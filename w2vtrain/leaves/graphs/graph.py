@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 
 BAD_WEIGHT = f"weights must be from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}: leave out the edge, or correct its weight"
 
+NO_EDGES = "the graph has no edges between different nodes, so that there is nothing to learn"
+
 
 class Arcs(NamedTuple):
     """The A arcs of N nodes, by the node that they leave. An undirected edge is two arcs, and a self loop one.
@@ -64,7 +66,7 @@ class Graph:
         Raise DataError if no edge leads to another node, for two nodes of the same name, and for an invalid weight.
         """
         if not np.any(np.asarray(sources) != np.asarray(targets)):
-            raise DataError("the graph has no edges between different nodes, so that there is nothing to learn")
+            raise DataError(NO_EDGES)
         if len(set(names)) < len(names):
             twice = next(name for name, after in zip(sorted(names), sorted(names)[1:], strict=False) if name == after)
             raise DataError(f"two nodes have the name {shown(twice)}: names, as text, must differ")

@@ -73,6 +73,8 @@ def split_edges(text: Array, separator: int, names: Array, weights: Array) -> tu
             while first < end and is_space(text[first]) and (separator == SPACE or text[first] != separator):
                 first += 1
             closing = closing_quote(text, first, end, separator)
+            if closing < -1:
+                return edges, size, line
             last = max(first, closing)
             while last < end and not (is_space(text[last]) if separator == SPACE else text[last] == separator):
                 last += 1
@@ -107,7 +109,10 @@ def split_edges(text: Array, separator: int, names: Array, weights: Array) -> tu
 
 @kernel()
 def closing_quote(text: Array, first: int, end: int, separator: int) -> int:
-    """Return where the quote is that closes the field that begins at `first`, if the field is in quotes, or -1."""
+    """Return where the quote is that closes the field that begins at `first`, if the field is in quotes, or -1.
+
+    It is -2 if a quote begins the field and none ends it.
+    """
     if separator == SPACE or text[first] != QUOTE:
         return -1
     last = first + 1
@@ -116,7 +121,7 @@ def closing_quote(text: Array, first: int, end: int, separator: int) -> int:
     after = last + 1
     while after < end and is_space(text[after]) and text[after] != separator:
         after += 1
-    return last if last < end and (after == end or text[after] == separator) else -1
+    return last if last < end and (after == end or text[after] == separator) else -2
 
 
 @kernel()

@@ -26,14 +26,17 @@ def is_graph(data: object) -> bool:
 
 
 def columns_of_edges(given: Sequence[Any], name: str) -> list[str]:
-    """Return the columns of edges among those of a table. Raise DataError, with the name of the table, without any."""
-    named = [column for column in COLUMNS if column in given]
-    if named[:2] != [*COLUMNS[:2]]:
+    """Return the columns of edges among those of a table, whose names may be in upper case.
+
+    Raise DataError, with the name of the table, if there are none, or two of a name.
+    """
+    own = [[column for column in given if str(column).lower() == name] for name in COLUMNS]
+    if not own[0] or not own[1] or max(map(len, own)) > 1:
         raise DataError(
-            f"{name}: an edge has the columns source and target, and perhaps weight; the columns are:"
+            f"{name}: an edge has the columns source and target, and perhaps weight; rename them: the columns are:"
             f" {', '.join(map(shown, given))}"
         )
-    return named
+    return [column for columns in own for column in columns]
 
 
 def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = None) -> Graph:
@@ -41,8 +44,8 @@ def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = No
 
     data: a sparse matrix (N, N), whose entry (i, j) is the weight of an arc from node i to node j; a graph of networkx
     or igraph, with the attribute `weight` of its edges, or 1; or a frame with an edge per row, in the columns source
-    and target, and perhaps weight, or, if it has none of these, in its two or three columns. directed: of frames; the
-    others say it themselves. names: of the nodes of a matrix, by default their indices. All names are used as text.
+    and target, and perhaps weight, or 0, 1 and perhaps 2, as pandas names them. directed: of frames; the others say it
+    themselves. names: of the nodes of a matrix, by default their indices. All names are used as text.
 
     Raise InvalidType for another object, and DataError for edges that no graph has.
     """
@@ -92,10 +95,8 @@ def _of_networkx(graph: Any) -> Graph:
 
 
 def _of_frame(frame: Any, directed: bool) -> Graph:
-    given = list(frame.columns)
-    first, second, *rest = (
-        given if not {*COLUMNS} & {*given} and 2 <= len(given) <= 3 else columns_of_edges(given, "a frame")
-    )
+    given = list(getattr(frame, "column_names", frame.columns))  # of Arrow, whose `columns` are values
+    first, second, *rest = given if given in ([0, 1], [0, 1, 2]) else columns_of_edges(given, "a frame")
     names, places = np.unique(np.concatenate([_nodes(frame, first), _nodes(frame, second)]), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
     return Graph.of(names.tolist(), ends[0], ends[1], _weights(frame[rest[0]]) if rest else None, directed)

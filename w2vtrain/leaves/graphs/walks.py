@@ -194,7 +194,7 @@ class Walks:
         self.directed, self.seed, self.threads = directed, seed, threads
         paths = [graph] if isinstance(graph, str | PathLike) else graph
         is_read = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
-        self._corpus = Corpus([fspath(path) for path in paths]) if is_read else None
+        self._corpus = Corpus([fspath(path) for path in paths], options=False) if is_read else None
         self._given = None if is_read else graph_of(graph, directed, names)
 
     @cached_property

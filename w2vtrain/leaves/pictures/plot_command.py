@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from w2vtrain.commands.click_classes import Catalogue
-from w2vtrain.commands.input_files import check_different, from_stdin, readable, refuse_stdin_twice, vectors_in
+from w2vtrain.commands.input_files import (
+    check_different,
+    from_stdin,
+    readable,
+    refuse_stdin_twice,
+    tag_hint,
+    vectors_in,
+)
 from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option, setting_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
@@ -238,9 +245,10 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
         except (DataError, UsageError):
             missing.append(word)
     if not rows:
-        raise DataError(f"{vectors}: has none of the {len(missing):,} words")
+        raise DataError(f"{vectors}: has none of the {len(missing):,} words{tag_hint(vectors, missing)}")
     if missing:
         some = ", ".join(missing[:MAX_NAMED_WORDS]) + ", ..." * (len(missing) > MAX_NAMED_WORDS)
+        some += tag_hint(vectors, missing)
         warning(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
     groups = [asked[word] or "other words" for word in rows] if any(asked.values()) else []
     return Chosen(list(rows), np.array(list(rows.values())), groups)

@@ -3,6 +3,7 @@
 All of these are foreign data: what does not have the types of this package's own files is an error that names the line.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,10 +148,10 @@ def _record_of(path: str | Path) -> dict[str, Any] | None:
             settings, record = settings_and_record(box)
         return {"settings": settings, "record": record}
     with open_input(path) as (file, _):
-        head = file.read(2)
+        head = file.read(5).removeprefix(BOM_UTF8)
         if head[:1] != b"{":
             raise DataError(f"{path}: is no log, record, model or run folder{REMEDY}")
-        is_record = head.strip() == b"{"  # one JSON object on many lines; a log has one on each line
+        is_record = head[:2].strip() == b"{"  # one JSON object on many lines; a log has one on each line
         return json_object(head + file.read(MAX_CONFIG_BYTES), f"{path} is") if is_record else None
 
 

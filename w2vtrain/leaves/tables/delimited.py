@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterator
 from functools import partial
-from typing import cast
 
 from w2vtrain.errors import DataError, shown
 from w2vtrain.leaves.tables.columns import batches, column_of, one_line_each
@@ -26,9 +25,7 @@ REMEDIES = {
 
 def _rows(file: File, raw: Raw, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not empty, each with the number of its first line."""
-    data = cast(io.BufferedReader, stream_of(raw(file)))
-    if data.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{file.path}: UTF-16 or UTF-32, expected UTF-8: convert it with iconv")
+    data = stream_of(raw(file))
     text = io.TextIOWrapper(data, "utf-8-sig", errors="surrogateescape", newline="")
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_CHARACTERS))
     rows, line = csv.reader(text, delimiter=delimiter, strict=True), 1

@@ -10,7 +10,8 @@ from w2vtrain.leaves.tables.arrow import ARROW, PARQUET
 from w2vtrain.leaves.tables.contract import Format
 from w2vtrain.leaves.tables.delimited import CSV, TSV
 from w2vtrain.leaves.tables.json_lines import JSON_LINES
-from w2vtrain.system.compression import decompressed, refuse_archive, unpacked
+from w2vtrain.system.compression import decompressed, unpacked
+from w2vtrain.system.foreign import refuse_foreign
 
 FORMATS = (PARQUET, ARROW, JSON_LINES, CSV, TSV)
 
@@ -24,7 +25,7 @@ def by_suffix(path: str) -> Format | None:
 def format_of(path: str) -> Format | None:
     """Return the format of a file by its suffix or, failing that, by its first bytes; None for any other file.
 
-    CSV and TSV begin like any text. Raise DataError for an archive.
+    CSV and TSV begin like any text. Raise DataError for what is neither, such as an archive.
     """
     if known := by_suffix(path):
         return known
@@ -34,7 +35,7 @@ def format_of(path: str) -> Format | None:
             head = next(pieces, b"")
     except (OSError, W2VError):
         return None
-    refuse_archive(head, path)
+    refuse_foreign(head, path)
     if head[:4] == b"PAR1":
         return PARQUET
     if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":

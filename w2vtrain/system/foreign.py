@@ -1,0 +1,39 @@
+"""Recognition of files that are mistaken for text or vectors, by their first bytes: archives, pictures, UTF-16.
+
+Compressed files are not among them: compression.py reads these.
+"""
+
+from w2vtrain.errors import DataError
+
+HEAD_BYTES = 512
+"""Number of bytes that `foreign` needs."""
+UNPACK = "not text: unpack it, and name the files that were in it"
+EXTRACT = "not text: extract its text first, or name other files"
+KINDS = (
+    (0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"), f"a zip archive, {UNPACK}"),
+    (257, (b"ustar",), f"a tar archive, {UNPACK}"),
+    (0, (b"7z\xbc\xaf\x27\x1c",), f"a 7z archive, {UNPACK}"),
+    (0, (b"Rar!\x1a\x07",), f"a rar archive, {UNPACK}"),
+    (0, (b"\x89PNG",), f"a PNG picture, {EXTRACT}"),
+    (0, (b"\xff\xd8\xff",), f"a JPEG picture, {EXTRACT}"),
+    (0, (b"GIF8",), f"a GIF picture, {EXTRACT}"),
+    (0, (b"%PDF-",), f"a PDF document, {EXTRACT}"),
+    (0, (b"{\\rtf",), f"an RTF document, {EXTRACT}"),
+    (0, (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",), f"a document of Microsoft Office, {EXTRACT}"),
+    (0, (b"SQLite format 3",), f"an SQLite database, {EXTRACT}"),
+    (0, (b"\x93NUMPY",), f"an array of NumPy, {EXTRACT}"),
+    (0, (b"\xff\xfe", b"\xfe\xff"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
+    (0, (b"version https://git-lfs.",), "a pointer of Git LFS, not the file itself: fetch it with git lfs pull"),
+)
+"""Where each kind of file has which bytes, what it is, and what to do about it."""
+
+
+def foreign(head: bytes) -> str | None:
+    """Return what data are that begin with `head`, decompressed, and what to do about it; None for other data."""
+    return next((kind for at, magic, kind in KINDS if head.startswith(magic, at)), None)
+
+
+def refuse_foreign(head: bytes, name: str) -> None:
+    """Raise DataError, with the file's `name`, if data that begin with `head` are of another kind than text."""
+    if kind := foreign(head):
+        raise DataError(f"{name}: {kind}")

@@ -144,7 +144,7 @@ class CheckpointedRun(Run):
                 self.config.run, self.config.complete = before.run, before.complete
         self.id = self.config.run
         self.checkpoint = checkpoint_file.newest(self.folder, self.id) if before and not changed else None
-        if self.checkpoint and self.checkpoint.saved.settings not in ("", settings_digest(settings)):
+        if self.checkpoint and self.checkpoint.saved.settings != settings_digest(settings):
             if not self.allow_changed:
                 raise DataError(
                     f"{self.folder}: the settings in its {CONFIG} are not those of its checkpoint: restore them, or use"

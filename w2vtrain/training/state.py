@@ -130,7 +130,7 @@ class Saved:
 
     corpus: what was read; epochs: the entries of the model's record; finished, lowest, waited: see EarlyStopping;
     scoring: its `seconds`; best: whether its best weights are stored; settings: the digest of the run's settings, see
-    `run_files.settings_digest`, empty in checkpoints of earlier versions.
+    `run_files.settings_digest`.
     """
 
     state: State
@@ -141,7 +141,7 @@ class Saved:
     lowest: Annotated[float, Meta(ge=0.0)] | None  # None stands for the infinity before the first scoring
     waited: Count
     best: bool
-    settings: str = ""
+    settings: str
 
     @classmethod
     def read(cls, values: Any, start: str) -> "Saved":

@@ -74,9 +74,11 @@ def test_programs_take_turns_and_what_limits_each_job_is_shown(corpus, tmp_path,
 
     monkeypatch.setattr(bench, "observe", made_up)
     monkeypatch.setattr("w2vtrain.leaves.compare.speed.warm_up", lambda job: None)
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": family\nhe she king queen\n")
     done = run(
         corpus, "--systems", "w2vtrain", "--program", f"pword2vec={sys.executable}", "--models", "skipgram",
-        "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
+        "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", questions,
         "--json", tmp_path / "found.json",
     )  # fmt: skip
     found = json.loads((tmp_path / "found.json").read_text())["measurements"]

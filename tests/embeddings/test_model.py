@@ -158,8 +158,8 @@ def test_arrays_of_objects_are_not_saved(tmp_path):
         ({"w2vtrain": "2"}, "w2vtrain format 2, but this version reads format 1"),
         ({"w2vtrain": None}, "not from w2vtrain"),
         ({"settings": None}, "has no settings"),
-        ({"record": "["}, "record are not JSON"),
-        ({"record": "3"}, "record are not a JSON object"),
+        ({"record": "["}, "record: not JSON"),
+        ({"record": "3"}, "record: not a JSON object"),
     ],
 )
 def test_invalid_metadata_raises_data_error(tmp_path, change, message):

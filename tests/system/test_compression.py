@@ -155,9 +155,10 @@ def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind
     packed = pack(text)
     middle = len(packed) * 3 // 4
     damages = {
-        "early, at byte": [packed[:-1], packed[:middle], packed + packed[:20], pack(b"")[:-1]],
-        "near byte": [
-            packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1 :],
+        "early, at byte": [packed[:-1], packed[:middle], pack(b"")[:-1]],
+        "between bytes": [packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1 :]],
+        f"end at byte {len(packed)}, and what follows": [
+            packed + packed[:20],
             packed + b"this is no member" * 9,
             packed + bytes(7) + b"this is no member" * 9,
         ],

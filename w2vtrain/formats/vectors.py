@@ -32,7 +32,7 @@ from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffi
 from w2vtrain.system.files import Claim, atomic_write, is_stream
 from w2vtrain.system.folder_writing import atomic_folder, check_folder
 from w2vtrain.system.json_text import json_text
-from w2vtrain.system.locks import check_output
+from w2vtrain.system.locks import check_free, check_output
 from w2vtrain.system.reading import read_lines
 
 log = logging.getLogger(__name__)
@@ -126,6 +126,7 @@ class Output:
         """Raise OutputError if the files cannot be written now. overwrite: whether one may be overwritten."""
         if not self.is_model and (form := formats()[self.form]).files:
             check_folder(self.path, overwrite(self.path), form.is_ours)
+            check_free(self.path)
             return
         for file in self.names:
             check_output(file, overwrite(file))

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from w2vtrain.errors import OutputError, WriteError, reason, spelled
 from w2vtrain.system.files import STDOUT, Claim, resolved, sweep, sync_folder, temporary_name
-from w2vtrain.system.locks import check_free
 
 Ours = Callable[[Path], bool]
 """A function that returns whether a folder is an output that may be replaced."""
@@ -36,7 +35,6 @@ def check_folder(path: str | Path, force: bool, ours: Ours) -> Path:
                 raise OutputError(f"{path} exists: use {spelled('force', True)} to overwrite")
         elif not target.parent.is_dir():
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}")
-        check_free(path)
         probe = temporary_name(target)
         probe.mkdir()
         probe.rmdir()

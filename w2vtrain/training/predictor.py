@@ -69,10 +69,10 @@ def model_predictor(model: Model) -> tuple[Settings, Vocabulary, Predictor]:
         built.scorer.scores(H, np.array([len(vocabulary) - 1], np.int32))
     except ConfigError as error:
         raise DataError(f"{model.name}: its settings: {error}") from error
-    except DataError as error:
-        raise DataError(f"{model.name}: {error}") from error
     except (KeyError, IndexError, ValueError) as error:
         raise DataError(damaged) from error
+    except DataError as error:
+        raise DataError(f"{model.name}: {error}") from error
     return settings, vocabulary, built
 
 

@@ -79,9 +79,11 @@ def test_systems_and_numbers_of_threads_take_turns(corpus, tmp_path, monkeypatch
 
     monkeypatch.setattr("w2vtrain.leaves.compare.speed.measure", made_up)
     monkeypatch.setattr("w2vtrain.leaves.compare.speed.warm_up", lambda job: None)
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": family\nhe she king queen\n")
     done = run(
         corpus, "--systems", "w2vtrain,gensim", "--models", "skipgram",
-        "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", corpus,
+        "--objectives", "neg", "--threads", "1,2,1", "--seeds", 2, "--questions", questions,
         "--json", tmp_path / "found.json", "--plot", tmp_path / "plot.png", "--within", "8,30.5",
     )  # fmt: skip
     written = json.loads((tmp_path / "found.json").read_text())

@@ -28,14 +28,15 @@ import numpy as np
 HOW = ("p", "q", "threads", "dim", "window", "epochs", "length", "walks", "alpha", "walks_alone")
 """The options that the systems are given."""
 COMMON = """
-import json, resource, sys
+import json, re, resource, sys
 edges, vectors, how = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 def seconds():
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 def done(write, walked=None, steps=None, uncounted=0.0):
     write()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with open("/proc/self/status") as status:  # ru_maxrss has the memory of the process that this one was forked from
+        peak = int(re.search(r"VmHWM:\\s+(\\d+)", status.read())[1])
     print(json.dumps({"seconds": seconds() - uncounted, "walking": walked, "steps": steps, "peak": peak * 1024}))
 def train(walks):
     from gensim.models import Word2Vec

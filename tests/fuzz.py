@@ -343,7 +343,15 @@ def state_of(folder):
     epoch = Epoch(1, 0.5, 8, 9, 2.5)
     read = Fingerprint(1, 2, [FileRead("text", 3, 4)])
     saved = Saved(
-        State().after(epoch), read, [asdict(epoch)], finished=1, scoring=0.5, lowest=9.5, waited=0, best=False
+        State().after(epoch),
+        read,
+        [asdict(epoch)],
+        finished=1,
+        scoring=0.5,
+        lowest=9.5,
+        waited=0,
+        best=False,
+        settings="",
     )
     return made(
         folder,

@@ -410,7 +410,7 @@ def begin(run, settings, **about):
 
 def saved(epoch):
     """Return what a checkpoint says about a run that has completed this many epochs."""
-    return Saved(State(epoch=epoch), Fingerprint(0, 0, []), [], 0, 0.0, None, 0, False)
+    return Saved(State(epoch=epoch), Fingerprint(0, 0, []), [], 0, 0.0, None, 0, False, settings="")
 
 
 def newest_checkpoint(folder):

@@ -256,6 +256,6 @@ def _with_warnings(events: Events) -> Events:
 def _warn(sentence: str) -> None:
     """Issue a warning that names the line of the program which called this package."""
     frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals["__name__"].startswith("w2vtrain."):
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("w2vtrain."):
         frame, level = frame.f_back, level + 1
     warnings.warn(sentence, stacklevel=level)

@@ -12,7 +12,6 @@ from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.objectives import build, check_options, objective_class, option_defaults
 from w2vtrain.objectives.contract import Candidates, Contexts, Window
-from w2vtrain.objectives.nce import learn_log_z, log_z_of
 from w2vtrain.probability.random_streams import hash_words
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.predictor import model_predictor
@@ -126,14 +125,6 @@ def test_a_model_without_the_log_z_of_its_options_is_refused(tmp_path):
 
 
 # Scoring.
-
-
-def test_tags_and_missing_words_have_no_log_z():
-    """Their numbers are not those of words, so that an entry of their own would be outside of the table."""
-    table, context = np.full(3, 2, np.float32), np.array([1, 3, -1, 0], np.int32)
-    assert log_z_of(table, False, context, 0, 4) == 1
-    learn_log_z(table, False, context, 0, 4, 4.0)
-    assert table.tolist() == [3, 3, 2]
 
 
 @pytest.mark.parametrize("options", [{}, {"learn_z": True}, {"learn_z": True, "z_table": 20}])

@@ -39,7 +39,7 @@ def learned_in(epoch, examples=7):
 
 def saved(facts):
     """Return what a checkpoint says that has these facts about early stopping."""
-    rest = {"state": asdict(State(epoch=9)), "corpus": asdict(Fingerprint(1, 2, [])), "epochs": []}
+    rest = {"state": asdict(State(epoch=9)), "corpus": asdict(Fingerprint(1, 2, [])), "epochs": [], "settings": ""}
     return Saved.read({**rest, **facts}, "damaged")
 
 

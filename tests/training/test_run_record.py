@@ -442,7 +442,7 @@ def test_corpus_without_examples_raises_in_the_python_api_too(folder):
 
 def saved(state):
     """Return what a checkpoint stores with this state."""
-    corpus, rest = asdict(Fingerprint(1, 2, [])), {"lowest": None, "waited": 0, "best": False}
+    corpus, rest = asdict(Fingerprint(1, 2, [])), {"lowest": None, "waited": 0, "best": False, "settings": ""}
     return {"state": state, "corpus": corpus, "epochs": [], "finished": 0, "scoring": 0.0, **rest}
 
 

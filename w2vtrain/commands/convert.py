@@ -150,7 +150,6 @@ def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vector
 
     Raise DataError if the file does not have these vectors, and the errors of `read_vectors` and `load_model`.
     """
-    from w2vtrain.architectures import architectures
     from w2vtrain.embeddings.model import load_model
     from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import sniff
@@ -166,6 +165,8 @@ def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vector
         tags, rows = model.documents
         loaded, what = Vectors(tags[:limit], rows[:limit], MODEL.name), "vectors of documents"
     else:
+        from w2vtrain.architectures import architectures  # imports Numba, which other files do not need
+
         kind, share = choose_vectors(model.record, which)
         known = architectures().get(str(model.settings.get("architecture")))
         if known and kind != "out" and not known.uses_words():

@@ -38,7 +38,7 @@ def answer(name: str, known: set[str], plain: str) -> str | None:
         return hint
     if not name.startswith("--") and name[:2] in known:  # the value of a short option follows it
         return None
-    longer = sorted(option for option in known if _letters(option).startswith(_letters(ours)))
+    longer = sorted(option for option in known if _letters(ours) and _letters(option).startswith(_letters(ours)))
     return f"write {' or '.join(longer)}" if longer else None
 
 

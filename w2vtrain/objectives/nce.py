@@ -27,16 +27,12 @@ MAX_Z_ENTRIES = 1 << 28
 
 @inline
 def log_z_of(table, hashed, context, first, size):
-    """Return log Z of the context context[first : first + size]: its own entry if hashed, else its words' mean.
-
-    Tags of documents, which follow the words, and missing words have none: it counts as 0.
-    """
+    """Return log Z of the context context[first : first + size]: its own entry if hashed, else its words' mean."""
     if hashed:
         return table[hash_words(context, first, size, len(table))]
     mean = float32(0)
     for c in range(first, first + size):
-        if 0 <= context[c] < len(table):
-            mean += table[context[c]] / float32(size)
+        mean += table[context[c]] / float32(size)
     return mean
 
 
@@ -47,8 +43,7 @@ def learn_log_z(table, hashed, context, first, size, step):
         table[hash_words(context, first, size, len(table))] += step
     else:
         for c in range(first, first + size):
-            if 0 <= context[c] < len(table):
-                table[context[c]] += step / float32(size)
+            table[context[c]] += step / float32(size)
 
 
 @kernel()

@@ -53,7 +53,7 @@ def atomic_write(
 
     The bytes go to a temporary file beside the target, which is synced to disk and then renamed in one step. So a crash
     or a full disk never leaves a partial file, no reader ever sees one, and an exception leaves the target unchanged.
-    A device or a pipe is written to directly, because a regular file must not replace it.
+    An open file, a device or a pipe is written to directly, because a regular file must not replace it.
 
     force: whether to overwrite an existing target; if False, a target that exists, or that appears while the block
     runs, is an error. follow: whether to follow a symbolic link; if False, a link is an error. size: the number of
@@ -66,6 +66,10 @@ def atomic_write(
     """
     if str(path) == STDOUT:
         with _standard_output() as stream:
+            yield stream
+        return
+    if OPEN_FILE.fullmatch(str(path)):  # a shell has created the file, which may have text that stays
+        with _Checked(Path(path), os.O_WRONLY | os.O_APPEND, shown=path, size=size) as raw, _buffered(raw) as stream:
             yield stream
         return
     target, old = _target(path, force, follow)
@@ -107,6 +111,10 @@ def check_writable(path: str | Path, force: bool = False) -> None:
     It creates and removes a file beside the target. Commands call locks.check_output instead.
     """
     if str(path) == STDOUT:
+        return
+    if OPEN_FILE.fullmatch(str(path)):
+        if not os.access(path, os.W_OK):
+            raise OutputError(f"{path} cannot be written: no file that can be written is open there")
         return
     target, old = _target(path, force)
     if old is not None and not stat.S_ISREG(old.st_mode):

@@ -163,7 +163,7 @@ def holder(path: Path) -> str | None:
     try:
         with os.fdopen(open_regular(path, os.O_RDWR), "rb") as file:
             owner = _owner(file.fileno()).removeprefix(OWNER_PREFIX)
-            if _has_ended(owner) or _is_taken(file.fileno()):
+            if _has_ended(owner) or _takes_lock(file.fileno()):
                 return None
             return owner or ANOTHER
     except OSError:
@@ -177,7 +177,7 @@ def _has_ended(owner: str) -> bool:
     return on_this_host and pid.isdecimal() and not process_exists(int(pid))
 
 
-def _is_taken(handle: int) -> bool:
+def _takes_lock(handle: int) -> bool:
     """Lock an open file; return whether that was possible."""
     from filelock import lock_descriptor  # slow, and most commands find no lock file
 
@@ -186,7 +186,7 @@ def _is_taken(handle: int) -> bool:
 
 def _locked(handle: int, path: Path) -> bool:
     try:
-        return _is_taken(handle)
+        return _takes_lock(handle)
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise OutputError(f"{path}: cannot be locked: {reason(error)}") from error

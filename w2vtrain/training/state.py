@@ -141,7 +141,7 @@ class Saved:
     lowest: Annotated[float, Meta(ge=0.0)] | None  # None stands for the infinity before the first scoring
     waited: Count
     best: bool
-    settings: str = ""
+    settings: str
 
     @classmethod
     def read(cls, values: Any, start: str) -> "Saved":

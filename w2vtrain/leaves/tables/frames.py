@@ -202,7 +202,6 @@ def _arrays(data: Any, column: str, name: str, numbers: bool) -> Iterator[Any]:
         return
     if hasattr(data, "columns") and column in list(data.columns) and hasattr(data[column], "__arrow_c_stream__"):
         # Other columns may have types that Arrow does not know.
-        # Other columns may have types that Arrow does not know.
         yield from _chunks(arrow, data[column], name, numbers)
     elif hasattr(data, "__arrow_c_stream__"):
         yield from _selected(_converted(arrow.RecordBatchReader.from_stream, data, name), column, name, numbers)

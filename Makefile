@@ -47,7 +47,7 @@ demo: .venv/installed ## Train on data/simplewiki.txt; print neighbors and score
 	@echo
 	$(BIN)/w2vtrain eval similarity $(DEMO)/vectors.txt data/eval/wordsim353.tsv
 
-test: install ## Run the tests; takes 5 minutes on 2 cores (AMD Zen 4), 6 if no kernel is compiled
+test: install ## Run the tests; takes 4 to 5 minutes on 2 cores (AMD Zen 5) if no kernel is compiled
 	$(BIN)/python -m pytest $(PARALLEL)
 
 test-all: install ## Run all tests, including the slow ones

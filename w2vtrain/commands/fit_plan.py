@@ -274,7 +274,7 @@ def check_export(export: Export, settings: Settings) -> None:
         )
 
 
-def check_documents(request: FitRequest, settings: Settings) -> None:
+def check_document_files(request: FitRequest, settings: Settings) -> None:
     """Raise UsageError if a file cannot have the vectors of documents, vectors of words are not trained, or an option
     has no effect.
     """
@@ -305,7 +305,7 @@ def check_results(request: FitRequest, settings: Settings) -> None:
     others = ((request.save_vocab, True), (request.save_model, False), (request.log_json, False))
     check_all(
         check_rows, partial(check_export, request.export, settings), partial(check_formats, request),
-        partial(check_documents, request, settings),
+        partial(check_document_files, request, settings),
         *(partial(check_suffix, file, compressible) for file, compressible in others if file),
     )  # fmt: skip
 

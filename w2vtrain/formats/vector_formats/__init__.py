@@ -84,7 +84,7 @@ FORMATS = {
         (".bin",), "binary", compressible=True,
     ),
     "glove": Format(
-        'GloVe\'s text format: one line per word, without a first line "V d"; it is read as text', (".glove",), "glove",
+        'GloVe\'s text format: one line per word, without a first line "V d"; it is read as text', (".glove",), "text",
         compressible=True,
     ),
     "model2vec": Format(

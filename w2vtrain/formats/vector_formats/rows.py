@@ -36,7 +36,6 @@ BYTES_PER_WORD = 100
 """Bytes that a word takes in a list and a set, besides its string."""
 REPAIR = "`w2vtrain convert --repair` writes a clean copy"
 """The end of the message about an invalid row."""
-NOT_FINITE = "a value is not a finite number"
 GARBLED = re.compile(r"\ufffd|_[-+.]?\d")
 """What a mended word has if bytes could not be decoded, or if it has taken up values."""
 REPORTED = 10
@@ -112,17 +111,12 @@ class Collector:
             self.flaws.append(f"{self.name}{place}: {problem}: {f'now {mended[:60]!r}' if mended else 'left out'}")
         self.skipped, self.mended = self.skipped + (not mended), self.mended + bool(mended)
 
-    def add(
-        self, names: list[bytes], block: NDArray[np.float32], place: Callable[[int], str],
-        why: Callable[[int], str] = lambda _: NOT_FINITE,
-    ) -> None:  # fmt: skip
-        """Add n rows. names: the words as bytes; block: their (n, d) values; place: where row i is, for messages; why:
-        what is wrong with row i if a value is not finite.
-        """
+    def add(self, names: list[bytes], block: NDArray[np.float32], place: Callable[[int], str]) -> None:
+        """Add n rows. names: the words as bytes; block: their (n, d) values; place: where row i is, for messages."""
         start = len(self.words)
         finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(block), axis=1)
         if not (finite.all() and self._add_words(names)):
-            block = block[self._kept(names, finite.tolist(), place, why)]
+            block = block[self._kept(names, finite.tolist(), place)]
         self._take(sum(map(sys.getsizeof, self.words[start:])) + BYTES_PER_WORD * (len(self.words) - start))
         if self._matrix is None:
             self._take(block.nbytes)
@@ -148,15 +142,13 @@ class Collector:
         self.words += words
         return True
 
-    def _kept(
-        self, names: list[bytes], finite: list[bool], place: Callable[[int], str], why: Callable[[int], str]
-    ) -> list[int]:
+    def _kept(self, names: list[bytes], finite: list[bool], place: Callable[[int], str]) -> list[int]:
         """Add words one by one, refuse those that are invalid, and return the numbers of those that were added."""
         keep = []
         for i, name in enumerate(names):
             word, problem = self._decoded(name)
             if not finite[i]:
-                word, problem = None, why(i)
+                word, problem = None, "a value is not a finite number"
             elif word in self._seen:
                 if self.coding:
                     self.skipped += 1

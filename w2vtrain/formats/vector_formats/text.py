@@ -74,6 +74,11 @@ def write(file: BinaryIO, table: Table) -> None:
     write_rows(file, table.words, table.matrix)
 
 
+def write_glove(file: BinaryIO, table: Table) -> None:
+    """Write GloVe's format: the same lines, without "V d"."""
+    write_rows(file, table.words, table.matrix)
+
+
 def write_rows(file: BinaryIO, words: Sequence[bytes], matrix: Any) -> None:
     """Write what follows the header; `matrix` needs only a length, a size, and slices of rows."""
     for names, block in float_blocks(words, matrix):
@@ -211,4 +216,4 @@ def _parse_line(line: bytes, rows: Collector, place: str) -> None:
         rows.add([word], row.reshape(1, -1), lambda _: place)
 
 
-CODE = {"text": Code(write, read)}
+CODE = {"text": Code(write, read), "glove": Code(write_glove, read)}

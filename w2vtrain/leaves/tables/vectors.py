@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM, NOT_FINITE
+from w2vtrain.formats.vector_formats.rows import MAX_DIM
 from w2vtrain.leaves.tables.columns import as_bytes
 from w2vtrain.system.reading import justified, open_input, regular_size
 
@@ -163,86 +162,47 @@ def _look(opener: _Opener, path: str | Path) -> Promise:
 
 
 def _read(opener: _Opener, path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    with _opened(opener, path) as table:
-        return _read_table(path, sniffed, table, lenient, limit)
-
-
-def _read_table(path: str | Path, sniffed: Sniff, table: _OpenTable, lenient: bool, limit: int | None) -> Vectors:
-    rows, dim, size = table.rows, _dim_of(table.schema, path), sniffed.size
-    counts: dict[int, NDArray[np.int64] | None] = {}  # by the number of their first row
-    problems: dict[int, str] = {}  # of rows of the last block, by their number
-
-    def blocks() -> Iterator[Rows]:
-        width, row = dim, 0
-        for batch in table.batches(max(1, READ_AT_ONCE_BYTES // (4 * (dim or 1024)))):
-            if len(batch):
-                batch.validate(full=True)
-                counts[row] = _counts(batch, row, path)
-                lengths = _lengths(batch)
-                width = width or 1 + int(np.bincount(lengths[lengths > 0], minlength=2)[1:].argmax())  # the most common
-                if width > MAX_DIM or 4 * rows * width > justified(size):
-                    raise DataError(
-                        f"{path}: {rows:,} vectors of {width:,} values are too much for a file of {size:,} bytes"
-                    )
-                problems.clear()
-                for i in np.flatnonzero((lengths >= 0) & (lengths != width)).tolist():
-                    problems[row + i] = f"a vector of {lengths[i]:,} values, expected {width:,}"
-                yield _block(batch, lengths == width, width)
-                row += len(batch)
-
-    parsed = blocks()
-    first = next(parsed, None)
-    if first is None:
+    rows, dim, size = sniffed.rows or 0, sniffed.dim or 0, sniffed.size
+    if not rows * dim:
         raise DataError(f"{path} contains no vectors")
-    shape, why = (rows, first[1].shape[1]), lambda row: problems.get(row, NOT_FINITE)
-    vectors = collected(path, sniffed, shape, chain([first], parsed), lenient, limit, why=why)
-    known = [values for values in counts.values() if values is not None]
-    if vectors.skipped or not known:
+    if dim > MAX_DIM or 4 * rows * dim > justified(size):
+        raise DataError(f"{path}: {rows:,} vectors of {dim:,} values are too much for a file of {size:,} bytes")
+    counts: list[NDArray[np.int64] | None] = []  # of each block
+    with _opened(opener, path) as table:
+        vectors = collected(path, sniffed, (rows, dim), _blocks(table, path, dim, counts), lenient, limit)
+    known = [values for values in counts if values is not None]
+    if vectors.skipped or len(known) < len(counts):
         return vectors
-    if len(known) < len(counts):
-        raise _null_count(next(row for row, values in counts.items() if values is None), path)
     return replace(vectors, counts=np.concatenate(known)[: len(vectors.words)])
 
 
-def _counts(batch: Any, row: int, path: str | Path) -> NDArray[np.int64] | None:
-    """Return a copy of the column `count`, which would keep the whole batch in memory; None if there is none.
+def _blocks(table: _OpenTable, path: str | Path, dim: int, counts: list[NDArray[np.int64] | None]) -> Iterator[Rows]:
+    """Yield words and their vectors (n, dim), and add their counts to `counts`: None if they are not all known.
 
-    row: the number of the first row. All counts may be null, which means that they are unknown. Raise DataError if some
-    are, or are not whole numbers.
+    A null word is empty, and null values are NaN, as if the file had them: what is then done depends on how it is read.
     """
     import pyarrow as pa
-
-    if "count" not in batch.schema.names or (column := batch.column("count")).null_count == len(batch):
-        return None
-    if column.null_count:
-        raise _null_count(row + column.is_null().index(True).as_py(), path)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise DataError(f"{path}: the column `count` has type {str(column.type)[:100]}, expected whole numbers")
-    return whole_numbers(np.array(column), path, row)
-
-
-def _null_count(row: int, path: str | Path) -> DataError:
-    return DataError(
-        f"{path}, row {row + 1:,}: the count is null, and others are not: write it, or leave out the column"
-    )
-
-
-def _lengths(batch: Any) -> NDArray[np.int64]:
-    """Return the number of values of each vector; -1 for a null."""
     from pyarrow import compute  # no attribute of pyarrow until it is imported
 
-    return np.asarray(compute.list_value_length(batch.column("vector")).fill_null(-1), np.int64)
-
-
-def _block(batch: Any, whole: NDArray[np.bool_], dim: int) -> Rows:
-    """Return the words and the values of a few rows. A null word is empty, and null values are NaN, as if the file had
-    them: what is then done depends on how it is read. whole (n,): which vectors have d values; the others are NaN, too.
-    """
-    vector = batch.column("vector")
-    present = as_float32((vector if whole.all() else vector.filter(whole)).flatten().to_numpy(zero_copy_only=False))
-    values = np.full((len(batch), dim), np.nan, np.float32)
-    values[whole] = present.reshape(-1, dim)
-    return [name or b"" for name in as_bytes(batch.column("word")).to_pylist()], values
+    row = 0
+    for batch in table.batches(max(1, READ_AT_ONCE_BYTES // (4 * dim))):
+        batch.validate(full=True)
+        vector = batch.column("vector")
+        lengths = np.asarray(compute.list_value_length(vector).fill_null(0))
+        if (bad := np.flatnonzero(lengths != dim)).size:
+            raise DataError(
+                f"{path}, row {row + bad[0] + 1:,}: a vector of {lengths[bad[0]]:,} values, expected {dim:,}"
+            )
+        count = batch.column("count") if "count" in batch.schema.names else pa.nulls(len(batch))
+        if count.null_count:
+            counts.append(None)
+        elif pa.types.is_integer(count.type) or pa.types.is_floating(count.type):
+            counts.append(whole_numbers(np.array(count), path, row))  # a copy: the column would keep the whole batch
+        else:
+            raise DataError(f"{path}: the column `count` has type {str(count.type)[:100]}, expected whole numbers")
+        values = as_float32(vector.flatten().to_numpy(zero_copy_only=False))
+        yield [name or b"" for name in as_bytes(batch.column("word")).to_pylist()], values.reshape(-1, dim)
+        row += len(batch)
 
 
 CODE = {

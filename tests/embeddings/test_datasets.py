@@ -13,14 +13,12 @@ from w2vtrain.embeddings.similarity import evaluate_similarity
 from w2vtrain.errors import DataError
 
 
-def test_sizes_of_files_lines_and_sections_are_limited(tmp_path, monkeypatch):
+def test_sizes_of_files_and_lines_are_limited(tmp_path, monkeypatch):
     vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
     long = "x" * datasets.MAX_LINE_BYTES
     assert evaluate_analogies(vectors, put(tmp_path, f": {long[2:]}\r\na b c d\n")).total.asked == 1
     with pytest.raises(DataError, match=r"file\.txt:2: the line has more than 65,536 bytes"):
         evaluate_analogies(vectors, put(tmp_path, f": a\n{long}x\na b c d\n"))
-    with pytest.raises(DataError, match=r"file\.txt:65537: more than 65,536 sections"):
-        evaluate_analogies(vectors, put(tmp_path, ":\n" * (1 << 16) + ": a\na b c d\n"))
     monkeypatch.setattr(datasets, "MAX_SET_BYTES", 19)
     assert evaluate_similarity(vectors, put(tmp_path, "a b 1\na c 2\nb d 3\n"[:-1])).asked == 3
     with pytest.raises(DataError, match=r"file\.txt:4: more than 19 bytes of text: split the file"):

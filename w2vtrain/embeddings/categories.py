@@ -20,7 +20,6 @@ from w2vtrain.formats.vectors import Vectors
 
 KMEANS_STARTS, MAX_KMEANS_ROUNDS = 20, 300
 """Random starts of k-means, of which the one with the largest sum of cosines counts, and the most rounds of each."""
-MAX_SET_WORDS = 100_000
 HEADERS = [["word", name] for name in ("category", "class", "cluster", "label")]
 """The cells of a first line that is a header, in lower case."""
 
@@ -64,8 +63,6 @@ def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
             continue
         if len(fields) != 2 or not all(fields):
             raise DataError(f"{path}:{number}: expected a word, a tab and a category, got {line[:60]!r}")
-        if count >= MAX_SET_WORDS:
-            raise DataError(f"{path}:{number}: more than {MAX_SET_WORDS:,} words")
         yield fields[0], fields[1]
 
 

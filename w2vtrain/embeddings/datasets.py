@@ -17,7 +17,6 @@ from w2vtrain.system.reading import read_lines
 logger = logging.getLogger(__name__)
 # Maximum size in bytes of the text of an evaluation set and of each of its lines. The largest known set has 4 MB.
 MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
-MAX_SECTIONS = 1 << 16
 SCORES = ("score", "simlex999", "humanmean", "mean", "rating", "similarity", "relatedness")
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
 WORD_COLUMNS = (("word1", "w1"), ("word2", "w2"))
@@ -60,15 +59,13 @@ def fields_of(line: str) -> list[str]:
 def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str, list[str] | None]]:
     """Yield (name, None) for the first line of a section, then (name, four words) for each of its questions.
 
-    Raise the errors of `text_lines`, and DataError for a question before the first section, for more than MAX_SECTIONS
-    and, if `strict`, for a question of another number of words; otherwise, such a line is logged and skipped.
+    Raise the errors of `text_lines`, and DataError for a question before the first section and, if `strict`, for one of
+    another number of words; otherwise, such a line is logged and skipped.
     """
-    name, sections = None, 0
+    name = None
     for number, line in text_lines(path):
         if line.startswith(":"):
-            name, sections = line.lstrip(": ").strip(), sections + 1
-            if sections > MAX_SECTIONS:
-                raise DataError(f"{path}:{number}: more than {MAX_SECTIONS:,} sections: split the file")
+            name = line.lstrip(": ").strip()
             yield name, None
             continue
         words = line.split()

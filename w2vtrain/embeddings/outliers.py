@@ -20,9 +20,6 @@ from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
 
-MAX_PART_WORDS = 1000
-"""The most words and the most outliers of a topic: each outlier is compared with all words."""
-
 
 @dataclass(frozen=True)
 class OutlierReport(Report):
@@ -83,8 +80,6 @@ def _topic(path: Path) -> tuple[list[str], list[str]]:
             parts[part].append(word)
         elif parts[0]:
             part, ended = 1, bool(parts[1])
-        if len(parts[part]) > MAX_PART_WORDS:
-            raise DataError(f"{path}:{number}: more than {MAX_PART_WORDS:,} words in one part of a topic")
     words, outliers = parts
     if len(words) < 2 or not outliers:
         raise DataError(

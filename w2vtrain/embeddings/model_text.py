@@ -1,16 +1,14 @@
-"""Describe a model in one line and, for notebooks, as HTML with the curve of its loss.
+"""Describe a model in one line and, for notebooks, as a table in HTML.
 
 The facts are those of the model's settings and record, which may come from any file: nothing is trusted, and a fact
 that is missing or odd is left out. Nothing is computed from the weights.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-WIDTH, HEIGHT, EDGE = 320, 80, 4
-"""Size of the curve, and the space around it, in pixels."""
 MAX_VALUE_CHARACTERS = 60
 """Characters of a name or an option that are shown."""
 
@@ -24,14 +22,12 @@ def summary(words: int, size: int, settings: Mapping[str, Any], record: Mapping[
 
 
 def html(title: str, settings: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Return a table of the main facts and, if at least two epochs have a loss, its curve as SVG, without scripts."""
+    """Return a table of the main facts."""
     rows = "".join(
         f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'
         for name, text in facts(settings, record)
     )
-    by_epoch = losses(record)
-    drawn = curve(by_epoch) if len(by_epoch) > 1 else ""
-    return f"<div><strong>{escape(title)}</strong><table>{rows}</table>{drawn}</div>"
+    return f"<div><strong>{escape(title)}</strong><table>{rows}</table></div>"
 
 
 def facts(settings: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -69,15 +65,3 @@ def losses(record: Mapping[str, Any]) -> list[float]:
     by_epoch = [epoch.get("loss") for epoch in epochs if isinstance(epoch, Mapping)] if isinstance(epochs, list) else []
     numbers = [float(loss) for loss in by_epoch if isinstance(loss, int | float) and math.isfinite(loss)]
     return numbers if len(numbers) == len(by_epoch) else []
-
-
-def curve(values: Sequence[float]) -> str:
-    """Return a line through n >= 2 values as SVG; it takes the color of the text around it."""
-    low, high = min(values), max(values)
-    step, scale = (WIDTH - 2 * EDGE) / (len(values) - 1), (HEIGHT - 2 * EDGE) / ((high - low) or 1)
-    points = " ".join(f"{EDGE + i * step:.1f},{EDGE + (high - value) * scale:.1f}" for i, value in enumerate(values))
-    title = f"loss by epoch: {values[0]:.4f} to {values[-1]:.4f}"
-    return (
-        f'<svg role="img" aria-label="{title}" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">'
-        f'<title>{title}</title><polyline points="{points}" fill="none" stroke="currentColor" stroke-width="2"/></svg>'
-    )

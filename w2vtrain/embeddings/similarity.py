@@ -132,13 +132,17 @@ def pair_cosines(matrix: NDArray[Any], pairs: NDArray[np.int64]) -> NDArray[np.f
     return np.concatenate([np.empty(0), *(cosines(*(matrix[column] for column in block.T)) for block in blocks)])
 
 
-# Both correlations are computed here because importing scipy.stats takes longer than the rest of an evaluation. The
-# operations and their order are those of SciPy, so the results are the same bit for bit.
+# Both correlations are computed here because importing scipy.stats takes longer than the rest of an evaluation.
+
+
+def pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return Pearson's correlation of x and y, (n,) each; n > 1, and neither may have all values equal."""
+    return float(np.corrcoef(x, y)[1, 0])
 
 
 def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return Spearman's rank correlation of x and y, (n,) each; n > 1, and neither may have all values equal."""
-    return float(np.corrcoef(_average_ranks(x), _average_ranks(y))[1, 0])
+    """Return Spearman's rank correlation of x and y, with the conditions of `pearson`."""
+    return pearson(_average_ranks(x), _average_ranks(y))
 
 
 def _average_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -147,19 +151,3 @@ def _average_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     last = np.cumsum(counts)
     ranks: NDArray[np.float64] = (last - (counts - 1) / 2)[groups]
     return ranks
-
-
-def pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return Pearson's correlation of x and y, (n,) each; n > 1, and neither may have all values equal."""
-    # r = sum (x - mean x)(y - mean y) / (|x - mean x| |y - mean y|)
-    if len(x) == 2:
-        return 1.0 if (x[0] < x[1]) == (y[0] < y[1]) else -1.0  # two points always lie on a line
-    return float(np.clip(np.vecdot(_standardized(x), _standardized(y)), -1, 1))
-
-
-def _standardized(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the deviations from the mean, scaled to length 1."""
-    deviations = values - values.mean()
-    largest = np.abs(deviations).max()  # the sum of squares of huge values would overflow
-    standardized: NDArray[np.float64] = deviations / (largest * np.linalg.norm(deviations / largest, axis=-1))
-    return standardized

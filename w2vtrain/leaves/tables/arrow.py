@@ -7,8 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
-from w2vtrain.leaves.tables.columns import Column, bytes_of, column_in, pyarrow, rows, selected
-from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
+from w2vtrain.leaves.tables.columns import (
+    Column,
+    Format,
+    Opened,
+    Piece,
+    Raw,
+    bytes_of,
+    column_in,
+    pyarrow,
+    rows,
+    selected,
+)
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File

@@ -1,4 +1,7 @@
-"""Find a column of a table, and turn the rows of an Arrow array into text: a text per row, or a list of words per row.
+"""What a format of tables is, how a column of Arrow's is found, and how its rows become text or lists of words.
+
+A format says what type a column has, and yields its rows as text, piece by piece. Files may be hostile: a format turns
+whatever its parser raises into a DataError with the name of the file.
 
 The text ends with a newline; the rows of a text column are any number of lines, and the rows of a list column one
 sentence each, as token_lists.py writes them. This module opens no files. Messages say which row is wrong; `Place` turns
@@ -11,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, shown
+from w2vtrain.text.source import File
 from w2vtrain.text.token_lists import encoded, is_plain
 
 Array: TypeAlias = Any
@@ -21,11 +25,48 @@ Place = Callable[[int], str]
 PIECE_SIZE, PIECE_ROWS = 1 << 20, 1 << 12
 """Approximate size of the pieces into which rows from Python are cut, and rows of the pieces of an array."""
 Row = TypeVar("Row")
+Raw = Callable[[File], Iterator[bytes]]
+"""Yields the bytes of a file, decompressed."""
 
 LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 TEXTS = ("string", "large_string", "binary", "large_binary", "string_view", "binary_view")
 NUMBERS = ("integer", "floating")
 """Types of Arrow whose rows are lists, text and numbers."""
+
+
+class Piece(NamedTuple):
+    """Some rows of a column as text, which ends with a newline: any number of lines per row, or a sentence.
+
+    at: the byte of the file, if it is known, up to which it was read before these rows.
+    """
+
+    text: bytes
+    at: int | None = None
+
+
+class Opened(NamedTuple):
+    """A table whose column is known.
+
+    lists: whether its rows are lists of words, None if there are none; pieces: its rows, read on demand.
+    """
+
+    lists: bool | None
+    pieces: Iterator[Piece]
+
+
+class Format(NamedTuple):
+    """A format of tables. open: start to read a column; names: return the names of the columns of a file.
+
+    The last arguments of `open` are whether each row of text is one line: newlines in it become spaces; and whether
+    numbers are text, too.
+
+    suffixes: of its files, before that of a compression.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    open: Callable[[File, str, Raw, bool, bool], Opened]
+    names: Callable[[File, Raw], list[str]]
 
 
 class Column(NamedTuple):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from w2vtrain.errors import DataError, shown
-from w2vtrain.leaves.tables.columns import batches, column_of, one_line_each
-from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
+from w2vtrain.leaves.tables.columns import Format, Opened, Piece, Raw, batches, column_of, one_line_each
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File
 

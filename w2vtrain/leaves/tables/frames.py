@@ -10,6 +10,8 @@ import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError, shown, spelled
 from w2vtrain.leaves.tables.columns import (
+    Opened,
+    Piece,
     Place,
     batches,
     bytes_of,
@@ -21,9 +23,7 @@ from w2vtrain.leaves.tables.columns import (
     rows,
     selected,
 )
-from w2vtrain.leaves.tables.contract import Opened, Piece
-from w2vtrain.leaves.tables.formats import format_of
-from w2vtrain.leaves.tables.source import TableReader, Tables
+from w2vtrain.leaves.tables.source import TableReader, Tables, format_of
 from w2vtrain.text.source import File, Frame
 from w2vtrain.text.text_files import Corpus
 

@@ -7,8 +7,17 @@ from typing import Any
 import orjson
 
 from w2vtrain.errors import DataError, shown
-from w2vtrain.leaves.tables.columns import batches, column_of, first_part, null_at, one_line_each
-from w2vtrain.leaves.tables.contract import Format, Opened, Piece, Raw
+from w2vtrain.leaves.tables.columns import (
+    Format,
+    Opened,
+    Piece,
+    Raw,
+    batches,
+    column_of,
+    first_part,
+    null_at,
+    one_line_each,
+)
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File
 from w2vtrain.text.token_lists import encoded

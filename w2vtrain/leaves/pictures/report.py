@@ -6,17 +6,14 @@ page.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from w2vtrain.embeddings.analogies import AnalogyScore, evaluate_analogies
-from w2vtrain.embeddings.bundled import Kind, bundled_sets
-from w2vtrain.embeddings.datasets import read_pairs, read_questions
+from w2vtrain.embeddings.bundled import EvaluationSet, Kind, bundled_sets
+from w2vtrain.embeddings.evaluation_table import Row, evaluate_all
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.neighbors import Answers
-from w2vtrain.embeddings.similarity import SimilarityReport, evaluate_similarity
-from w2vtrain.errors import NoKnownWords, UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.leaves.pictures import word_map
 from w2vtrain.leaves.pictures.counts import counts_figure
@@ -31,22 +28,6 @@ MIN_WORDS = 3
 """Fewest words of a map and of a picture of counts."""
 MIN_ANSWERED, MIN_COVERAGE = 50, 0.5
 """Answered questions or pairs below which a score says nothing, and coverage below which it is not comparable."""
-
-
-class Score(NamedTuple):
-    """A score, as text, and its 95% interval; both are "" if there is none.
-
-    measure: "accuracy" or "Spearman"; answered, asked: questions or pairs; remark: what limits the meaning of the
-    score, or "".
-    """
-
-    name: str
-    measure: str
-    value: str
-    interval: str
-    answered: int
-    asked: int
-    remark: str
 
 
 def report(
@@ -81,7 +62,7 @@ def report(
     script = word_map.SCRIPT if "map" in facts else ""
     return page(
         "report.html", script, title=f"{name}: report", name=name, subject=subject, warnings=dict.fromkeys(warnings),
-        numbers=numbers, **facts,
+        numbers=numbers, remark_on=remark_on, **facts,
     )  # fmt: skip
 
 
@@ -101,43 +82,22 @@ def neighbors_of(vectors: Vectors, words: Sequence[str] = ()) -> list[tuple[str,
     ]
 
 
-def scores_of(vectors: Vectors, questions: Sequence[str] = (), pairs: Sequence[str] = ()) -> list[Score]:
+def scores_of(vectors: Vectors, questions: Sequence[str] = (), pairs: Sequence[str] = ()) -> list[Row]:
     """Return the scores on all bundled sets, and on these files of analogy questions and of word pairs.
 
-    They are computed as `eval` does, with the same defaults.
+    They are those of `eval`, with the same defaults.
     """
-    sets: list[tuple[str, Kind, str]] = [(one.name, one.kind, str(one.path)) for one in bundled_sets()]
-    sets += [(path, "analogies", path) for path in questions] + [(path, "similarity", path) for path in pairs]
-    return [score for name, kind, path in sets for score in _scores(vectors, Path(name).name, kind, path)]
+    given: list[tuple[Kind, str]] = [("analogies", path) for path in questions]
+    given += [("similarity", path) for path in pairs]
+    files = [EvaluationSet(Path(path).name, kind, Path(path)) for kind, path in given]
+    return evaluate_all(vectors, [*bundled_sets(), *files])
 
 
-def _scores(vectors: Vectors, name: str, kind: Kind, path: str) -> list[Score]:
-    """Return the score on one set and, for analogies, on its semantic and its syntactic part."""
-    try:
-        if kind == "similarity":
-            measure, asked = "Spearman", sum(1 for _ in read_pairs(path))
-            pairs = evaluate_similarity(vectors, path, restrict_vocab=None)
-            return [_score(name, measure, f"{pairs.spearman:.3f}", "{:.3f} to {:.3f}", pairs)]
-        measure, asked = "accuracy", sum(question is not None for _, question in read_questions(path))
-        found = evaluate_analogies(vectors, path)
-    except (NoKnownWords, UndefinedScore) as error:  # the line names the path already
-        return [Score(name, measure, "", "", 0, asked, str(error).removeprefix(f"{path}: "))]
-    parts = [found.semantic, found.syntactic] if found.semantic.asked and found.syntactic.asked else []
-    named = [(name, found.total), *((f"{name}: {part.name}", part) for part in parts)]
-    return [
-        _score(of, measure, "" if part.accuracy is None else f"{part.accuracy:.1%}", "{:.1%} to {:.1%}", part)
-        for of, part in named
-    ]
-
-
-def _score(name: str, measure: str, value: str, form: str, found: AnalogyScore | SimilarityReport) -> Score:
-    interval = form.format(*found.interval) if found.interval else ""
-    remark = remark_on(found.answered, found.asked)
-    return Score(name, measure, value, interval, found.answered, found.asked, remark)
-
-
-def remark_on(answered: int, asked: int) -> str:
-    """Return what a small coverage means for a score."""
+def remark_on(score: Row) -> str:
+    """Return why there is no score, or what a small coverage means for it."""
+    answered, asked = score.answered, score.asked
+    if score.note or asked is None:
+        return score.note or ""
     if answered < MIN_ANSWERED:
         return f"too few to mean anything: {answered:,} of {asked:,}"
     if answered < MIN_COVERAGE * asked:

@@ -11,7 +11,7 @@ from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.leaves.pictures import run_logs
 from w2vtrain.leaves.pictures.curves import PANELS, curves_figure
 from w2vtrain.leaves.pictures.figures import COLORS, svg_image
-from w2vtrain.leaves.pictures.run_logs import MAX_REPORTS, read_run
+from w2vtrain.leaves.pictures.run_logs import read_run
 
 FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.0, "seconds": None}}
 
@@ -70,17 +70,6 @@ def test_a_resumed_run_has_one_curve(tmp_path):
     run = read_run(written(tmp_path / "log", *events, epoch(1, 9.0), epoch(1, 2.0)))
     assert [at.words for at, _ in run.loss] == [400, 600, 1200]
     assert values(run.loss) == [3.0, 2.0, 2.0]
-
-
-def test_many_reports_are_averaged(tmp_path):
-    count = 3 * MAX_REPORTS - 1
-    reports = [progress(10 * (i + 1), float(i % 3), 0.05 - 1e-6 * i) for i in range(count)]
-    run = read_run(written(tmp_path / "log", FIRST, *reports))
-    assert len(run.loss) == len(run.speed) == MAX_REPORTS
-    assert values(run.loss)[:-1] == [1.0] * (MAX_REPORTS - 1)
-    assert values(run.loss)[-1] == 0.5
-    assert run.loss[-1][0].words == 10 * count
-    assert values(run.speed) == pytest.approx([1000] * MAX_REPORTS)
 
 
 def test_a_log_that_is_too_large_is_refused(tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -25,9 +24,6 @@ from w2vtrain.training.run_status import is_run_folder
 MAX_LINE_BYTES, MAX_LOG_BYTES = 1 << 20, 256 << 20
 """Longest line of a log, which has the record of 1,000 epochs, and largest log that is read, in bytes."""
 REMEDY = ": name the JSON log that `w2vtrain fit` wrote, or FILE.json"
-MAX_REPORTS = 1000
-"""Reports of progress that are drawn; more are averaged, because a picture is 400 pixels wide."""
-
 
 Size = Annotated[float, Meta(ge=0.0, le=1e100)]
 Value = Annotated[float, Meta(ge=-1e100, le=1e100)] | None
@@ -195,17 +191,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
         elif kind == "done" and facts.get("record") is not None:
             finished = typed(facts["record"], Epochs, where).epochs
     _add_epochs(run, settings, finished, per_epoch)
-    _add_progress(run, settings, progress if len(progress) <= MAX_REPORTS else _averaged(progress))
-
-
-def _averaged(progress: Sequence[tuple[Moment, Any, Any]]) -> list[tuple[Moment, float | None, Any]]:
-    """Return at most MAX_REPORTS reports: each is the last of several, with their mean loss."""
-    size, averaged = -(-len(progress) // MAX_REPORTS), []
-    for first in range(0, len(progress), size):
-        group = progress[first : first + size]
-        losses = [loss for _, loss, _ in group if loss is not None]
-        averaged.append((group[-1][0], fmean(losses) if losses else None, group[-1][2]))
-    return averaged
+    _add_progress(run, settings, progress)
 
 
 def _add_progress(run: RunLog, settings: RunSettings, progress: Sequence[tuple[Moment, Any, Any]]) -> None:

@@ -5,7 +5,6 @@ sources can do no harm.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -145,34 +144,29 @@ def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
     regular_size(path)
     with ExitStack() as opened:
         try:
+            opened.enter_context(safe_open(path, framework="numpy"))  # which checks the header
             file = opened.enter_context(Path(path).open("rb"))
-            handle = opened.enter_context(safe_open(path, framework="numpy"))
-            same = os.path.samestat(os.fstat(file.fileno()), Path(path).stat())
-        except SafetensorError as error:
+            size = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(size))
+        except (SafetensorError, RecursionError) as error:
             raise DataError(f"{path} is not a valid safetensors file: {error}") from error
         except (OSError, ValueError) as error:
             raise InputMissing(f"{path} cannot be opened: {error}") from error
-        if not same:
-            raise DataError(f"{path} was replaced while it was opened: read it again")
-        yield SafetensorsFile(path, handle, file)
+        yield SafetensorsFile(path, header, file, 8 + size)
 
 
 class SafetensorsFile:
     """An open safetensors file, with its `metadata`, the `names` of its tensors, and their shapes and arrays."""
 
-    def __init__(self, path: str | Path, handle: Any, file: BinaryIO) -> None:
+    def __init__(self, path: str | Path, header: dict[str, Any], file: BinaryIO, start: int) -> None:
+        """Take a valid header; start: the offset of the first byte after it."""
         self.path, self._file = path, file
-        self.metadata: dict[str, str] = handle.metadata() or {}
-        self.names: list[str] = list(handle.keys())
-        self._tensors: dict[str, tuple[str, tuple[int, ...], int]] = {}  # the dtype, the shape, and the first byte
-        try:
-            size = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(size))
-            for name in self.names:
-                tensor, start = handle.get_slice(name), 8 + size + header[name]["data_offsets"][0]
-                self._tensors[name] = tensor.get_dtype(), tuple(tensor.get_shape()), start
-        except (LookupError, TypeError, ValueError, RecursionError) as error:
-            raise DataError(f"{path} is not a valid safetensors file: {error}") from error
+        self.metadata: dict[str, str] = header.pop("__metadata__", None) or {}
+        self.names = sorted(header)
+        self._tensors = {  # the dtype, the shape, and the first byte of each
+            name: (facts["dtype"], tuple(facts["shape"]), start + facts["data_offsets"][0])
+            for name, facts in header.items()
+        }
 
     def check_format(self) -> None:
         """Raise DataError unless this package wrote the file, in the format that this version reads."""

@@ -141,8 +141,8 @@ def files_read(path: str) -> list[str]:
     """Return an input and the files beside it that may belong to it."""
     from w2vtrain.formats.vector_formats import formats
 
-    beside = [known.companion.beside(path) for known in formats().values() if known.companion] if path != STDOUT else []
-    return [path, *(str(file) for file in beside if file.exists())]
+    beside = [file for known in formats().values() for file in known.beside(path)] if path != STDOUT else []
+    return [path, *(file for file in beside if Path(file).exists())]
 
 
 def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vectors, list[str]]:

@@ -91,8 +91,7 @@ class Output:
     @property
     def names(self) -> list[str]:
         """The names of all files that are written, that of the vectors last."""
-        companion = None if self.is_model else formats()[self.form].companion
-        return [*([str(companion.beside(self.path))] if companion else []), self.path]
+        return [*([] if self.is_model else formats()[self.form].beside(self.path)), self.path]
 
     def check(self) -> None:
         """Raise an error if this can never be written, whatever exists there now.
@@ -118,8 +117,6 @@ class Output:
             )
         if (chosen.files or chosen.companion) and is_stream(path):
             raise UsageError(f"{path}: {form} writes more than one file, which a stream cannot hold: name a file")
-        if chosen.companion and Path(path) == chosen.companion.beside(path):
-            raise UsageError(f"{path}: this is the name of the file beside the vectors; choose another name")
         code(form).check()
 
     def check_writable(self, overwrite: Callable[[str], bool]) -> None:
@@ -145,9 +142,8 @@ class Output:
                     file.write(json_text({"w2vtrain": __version__, "format": self.form}).encode())
             return
         with ExitStack() as stack:  # both files are written before either gets its name, so that they belong together
-            if chosen.companion and does.write_companion:
-                beside = chosen.companion.beside(path)
-                file = stack.enter_context(atomic_write(beside, overwrite(str(beside)), claim=claim))
+            for beside in chosen.beside(path):
+                file = stack.enter_context(atomic_write(beside, overwrite(beside), claim=claim))
                 does.write_companion(file, table)
                 file.flush()
             size = does.size(table.words, matrix.shape[1])
@@ -187,8 +183,7 @@ class Output:
             table, files = Table(names, matrix[places], np.ones(len(names), np.int64), self.dtype), io.BytesIO()
             with packed(files, self.path) as stream:
                 does.write(stream, table)
-            if does.write_companion:
-                does.write_companion(files, table)
+            does.write_companion(files, table)
             size = len(files.getbuffer())
         return int(size * len(words) / len(names))
 

@@ -24,21 +24,8 @@ MARK = "w2vtrain.json"
 """A file in every folder that w2vtrain wrote, so that `--force` never replaces the folder of another program."""
 
 
-class Companion(NamedTuple):
-    """A second file beside that of the vectors, which has what these lack, such as the words.
-
-    suffix: replaces the suffix of the file of vectors.
-    """
-
-    suffix: str
-
-    def beside(self, path: str | Path) -> Path:
-        """Return the name of the companion of a file."""
-        return Path(path).with_suffix(self.suffix)
-
-
-WORD_LIST = Companion(".words.txt")
-"""The file that has the words of an array, one per line."""
+WORD_LIST = ".words.txt"
+"""What the name of the file ends in that has the words of an array, one per line."""
 
 
 class Format(NamedTuple):
@@ -48,8 +35,9 @@ class Format(NamedTuple):
     select this format for writing. module: the module of this folder that has its `CODE`; door: instead, the name in
     `doors.LEAVES` of a leaf that has it. dtypes: those of values that can be written. compressible: whether its files
     may be compressed. signature: a regular expression that matches the first bytes of its files, if any other kind of
-    file has other ones. companion: a second file, if there is one. files: the names of all files in the folder that is
-    written, if the format is a folder. is_read: whether files of this format are read, and not only written.
+    file has other ones. companion: what the name of a second file ends in, which is written beside the vectors and has
+    what these lack, such as the words. files: the names of all files in the folder that is written, if the format is a
+    folder. is_read: whether files of this format are read, and not only written.
     """
 
     about: str
@@ -59,9 +47,13 @@ class Format(NamedTuple):
     dtypes: tuple[str, ...] = DTYPES[:1]
     compressible: bool = False
     signature: bytes = b""
-    companion: Companion | None = None
+    companion: str = ""
     files: tuple[str, ...] = ()
     is_read: bool = True
+
+    def beside(self, path: str | Path) -> list[str]:
+        """Return the name of the second file for a file of vectors, if the format has one."""
+        return [str(Path(path).with_suffix(self.companion))] if self.companion else []
 
     def is_ours(self, folder: Path) -> bool:
         """Return whether w2vtrain wrote a folder of this format, which has MARK then, and nobody has added files."""
@@ -114,7 +106,7 @@ FORMATS = {
     ),
     "tensorboard": Format(
         "TensorBoard's projector: vectors as tab-separated values (X.tsv), and beside it their words (X.metadata.tsv)",
-        (".tsv",), door="tensorboard", companion=Companion(".metadata.tsv"), is_read=False,
+        (".tsv",), door="tensorboard", companion=".metadata.tsv", is_read=False,
     ),
 }  # fmt: skip
 

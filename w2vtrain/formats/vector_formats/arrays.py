@@ -159,7 +159,7 @@ def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
     array = _mapped(path)
     _check(array, path)
     V, d = array.shape
-    beside = WORD_LIST.beside(path)
+    beside = Path(path).with_suffix(WORD_LIST)
     words = _lines(path, beside, V + 1)
     problem = f"{beside}: {len(words):,} words, but {path} has {V:,} vectors" if len(words) != V else ""
     if problem and not lenient:

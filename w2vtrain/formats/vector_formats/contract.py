@@ -148,7 +148,7 @@ class Code(NamedTuple):
 
     write: Callable[[Any, Table], None]
     read: Read | None = None
-    write_companion: Callable[[BinaryIO, Table], None] | None = None
+    write_companion: Callable[[BinaryIO, Table], None] = lambda file, table: None
     size: Callable[[Sequence[bytes], int], int | None] = lambda words, dim: None
     look: Callable[[str | Path], Promise] | None = None
     check: Callable[[], None] = lambda: None

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import first_lines, stopping_after
+from reference import first_lines
 
 from w2vtrain.cli import cli
 from w2vtrain.commands.shell import explained
@@ -208,30 +208,6 @@ def test_a_page_is_small_and_refers_to_nothing_outside(page, trained):
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
 
 
-def stop_after_two_epochs(tmp_path, monkeypatch):
-    first_lines(300, tmp_path / "text.txt")
-    with monkeypatch.context() as patch:
-        stopping_after(2, patch)
-        w2vtrain(tmp_path, *FIT, code=75)
-
-
-def test_an_unfinished_run_says_how_far_it_is_and_how_to_continue(tmp_path, monkeypatch):
-    stop_after_two_epochs(tmp_path, monkeypatch)
-    w2vtrain(tmp_path, "report", "v.txt.run", "-o", "r.html")
-    found = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert "Not finished: the run is stopped, and 66.7% of the training is saved." in found.texts[""]
-    assert "w2vtrain resume v.txt.run" in found.texts["reproduce"]
-    assert ["epochs", "3", "command line"] in found.rows["settings"]
-    assert "are not recorded" in found.texts["machine-and-versions"]
-    subject = subject_of(str(tmp_path / "v.txt.run"))
-    w2vtrain(tmp_path, "export", "v.txt.run", "-o", "e.txt")
-    assert np.allclose(subject_of(str(tmp_path / "e.txt")).vectors.matrix, subject.vectors.matrix)
-    w2vtrain(tmp_path, "resume", "v.txt.run")
-    after = json.loads((tmp_path / "v.txt.json").read_bytes())
-    assert after["record"]["origins"]["min_alpha"] == "chosen automatically"
-    assert after["command"] == subject.command
-
-
 def test_vectors_of_another_program_have_fewer_sections_and_say_so(tmp_path):
     rows = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
     write_vectors(tmp_path / "g.txt", [f"w{i}" for i in range(40)], rows)
@@ -298,7 +274,8 @@ NAMES = ("corpus", "vocabulary", "epochs", "seconds", "machine", "versions", "or
 @settings(max_examples=30, deadline=None)
 @given(record=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, JSON)), options=JSON, alpha=JSON)
 def test_any_record_gives_a_page(record, options, alpha):
-    subject = Subject("r", "record", None, {"alpha": alpha, "options": options, "subwords": alpha}, record)
+    vectors = Vectors(["x", "y"], np.eye(2, dtype=np.float32))
+    subject = Subject("r", "record", vectors, {"alpha": alpha, "options": options, "subwords": alpha}, record)
     assert report(subject).endswith("</html>\n")
 
 
@@ -306,13 +283,13 @@ def test_any_record_gives_a_page(record, options, alpha):
     ("words", "code", "part"),
     [
         (("missing.txt",), 66, "missing.txt cannot be opened"),
-        ((".",), 65, "is not a run folder"),
+        ((".",), 66, "is a folder: name a file"),
         (("text.txt",), 65, "neither vectors nor a model"),
         (("v.txt", "--log-json", "text.txt"), 65, "text.txt: is no log"),
         (("v.txt", "--pairs", "text.txt"), 65, "text.txt:1"),
         (("v.txt", "-o", "v.txt.json"), 2, "both input and output"),
         (("v.txt", "-o", "text.txt"), 73, "exists: use "),
-        (("-",), 2, "needs a file or a folder"),
+        (("-",), 2, "needs a file, beside which"),
     ],
     ids=["missing", "folder", "text", "log", "pairs", "input", "exists", "stdin"],
 )

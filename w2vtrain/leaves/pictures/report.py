@@ -1,4 +1,4 @@
-"""Write a report on a run or on vectors as one web page: what was trained, how, how well, and what the vectors say.
+"""Write a report on vectors as one web page: what was trained, how, how well, and what the vectors say.
 
 subject.py gathers what is known; the template report.html says in one line what is not. Equal input gives an equal
 page.
@@ -39,22 +39,21 @@ def report(
     questions, pairs: files to evaluate beside the bundled sets. Raise InputMissing if one cannot be opened, and
     DataError, naming the line, if one is malformed.
     """
-    vectors, facts = subject.vectors, dict[str, Any]()
-    if vectors:
-        facts = {"scores": scores_of(vectors, questions, pairs), "neighbors": neighbors_of(vectors, words)}
-        if len(vectors.words) >= MIN_WORDS:
-            found = word_map.make_map(vectors.words, vectors.matrix, count=map_words)
-            facts["map"] = word_map.map_facts(found)
-        if vectors.counts is not None and len(vectors.counts) >= MIN_WORDS:
-            sample = subject.settings.get("sample")
-            falling = np.sort(np.maximum(vectors.counts, 1))[::-1]  # --min-count has cut them already
-            figure = counts_figure(falling, 1, sample if isinstance(sample, float) else 0.0, "Counts of words by rank")
-            facts["counts"] = svg_image(figure)
+    vectors = subject.vectors
+    facts: dict[str, Any] = {"scores": scores_of(vectors, questions, pairs), "neighbors": neighbors_of(vectors, words)}
+    if len(vectors.words) >= MIN_WORDS:
+        found = word_map.make_map(vectors.words, vectors.matrix, count=map_words)
+        facts["map"] = word_map.map_facts(found)
+    if vectors.counts is not None and len(vectors.counts) >= MIN_WORDS:
+        sample = subject.settings.get("sample")
+        falling = np.sort(np.maximum(vectors.counts, 1))[::-1]  # --min-count has cut them already
+        figure = counts_figure(falling, 1, sample if isinstance(sample, float) else 0.0, "Counts of words by rank")
+        facts["counts"] = svg_image(figure)
     if subject.run:
         facts["curves"] = svg_image(curves_figure([subject.run], ""))
     warnings = subject.entries("warnings", str)
     size = numbers(subject.table("vocabulary")).get("size")
-    if size and vectors and size != len(vectors.words):
+    if size and size != len(vectors.words):
         warnings.append(
             f"The record is of {size:,} words, and the file has {len(vectors.words):,}: it may describe other vectors."
         )

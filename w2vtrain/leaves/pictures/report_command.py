@@ -1,8 +1,8 @@
-"""The command `report`: write a page about a run, a model or vectors."""
+"""The command `report`: write a page about vectors or a model."""
 
 import click
 
-from w2vtrain.commands.input_files import check_different
+from w2vtrain.commands.input_files import check_different, with_vectors
 from w2vtrain.commands.options import CODES, COUNT, command, scored_options
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import UsageError
@@ -11,7 +11,7 @@ from w2vtrain.system.locks import check_output
 
 
 @command(epilog=CODES)
-@click.argument("source", metavar="RUN|MODEL")
+@click.argument("vectors")
 @click.option("-o", "--output", required=True, metavar="FILE", help="File for the page, HTML; - for stdout.")
 @click.option(
     "--words",
@@ -25,14 +25,14 @@ from w2vtrain.system.locks import check_output
 @click.option(
     "--log-json",
     metavar="FILE",
-    help="The log that `fit --log-json` wrote, for finer curves.  [default: the log of a run folder]",
+    help="The log that `fit --log-json` wrote, for finer curves.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 def report(
-    source: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
+    vectors: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
     log_json: str | None, force: bool,
 ) -> None:  # fmt: skip
-    """Write a report on RUN|MODEL: a folder of an unfinished run, vectors in any format, or a model.
+    """Write a report on VECTORS, in any format, or a model.
 
     For vectors that `fit` wrote, it has the settings and their origins, machine, time and curves from the record beside
     them. The page is one file: it loads nothing, works offline, and can be printed. It needs w2vtrain[plot].
@@ -41,12 +41,13 @@ def report(
         from w2vtrain.leaves.pictures.figures import check_packages
         from w2vtrain.leaves.pictures.report import report as page_of
         from w2vtrain.leaves.pictures.subject import subject_of
-    if source == STDOUT:
-        raise UsageError("-: a report needs a file or a folder, beside which it looks for the record")
-    check_different([output], [source, f"{source}.json", *filter(None, [questions, *pairs, log_json])])
+    if vectors == STDOUT:
+        raise UsageError("-: a report needs a file, beside which it looks for the record")
+    check_different([output], [vectors, f"{vectors}.json", *filter(None, [questions, *pairs, log_json])])
     check_packages(output)
     check_output(output, force)
     asked = (words or "").replace(",", " ").split()
-    text = page_of(subject_of(source, log_json), asked, [questions] if questions else [], pairs, map_words)
+    with with_vectors(vectors) as path:
+        text = page_of(subject_of(path, log_json), asked, [questions] if questions else [], pairs, map_words)
     with atomic_write(output, force) as file:
         file.write(text.encode())

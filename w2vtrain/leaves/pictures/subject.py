@@ -1,6 +1,6 @@
-"""Gather what a report is about: the vectors, and what their run recorded, from any file or folder that has some.
+"""Gather what a report is about: vectors, and what their run recorded.
 
-The facts may come from any file. Nothing is changed, and no code of a user is run.
+The facts may come from any file. Nothing is changed.
 """
 
 import json
@@ -8,21 +8,16 @@ import logging
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from w2vtrain.config import FIELDS
 from w2vtrain.errors import DataError, InputMissing
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.leaves.pictures.run_logs import RunLog, read_run
-from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
-from w2vtrain.training.run_files import run_config
-from w2vtrain.training.run_status import describe_record, describe_run, is_run_folder
+from w2vtrain.training.run_status import describe_record
 
 logger = logging.getLogger(__name__)
 
@@ -31,21 +26,17 @@ logger = logging.getLogger(__name__)
 class Subject:
     """What a report is about.
 
-    path: as the user gave it; kind: of the file or folder, for people; vectors: None if there are none yet; settings,
-    record: of the run, empty if unknown; status: of an unfinished run, as `describe_run` returns it, otherwise empty;
-    command: the `fit` command that repeats the run, or ""; run: its curves, if they are known; missing: why there are
-    no vectors.
+    path: as the user gave it; kind: of the file, for people; settings, record: of the run, empty if unknown; command:
+    the `fit` command that repeats the run, or ""; run: its curves, if they are known.
     """
 
     path: str
     kind: str
-    vectors: Vectors | None
+    vectors: Vectors
     settings: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
-    status: dict[str, Any] = field(default_factory=dict)
     command: str = ""
     run: RunLog | None = None
-    missing: str = ""
 
     def table(self, name: str) -> dict[str, Any]:
         """Return a table of the record; an empty one if it is not there or of another type."""
@@ -85,26 +76,17 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def subject_of(path: str, log: str | None = None) -> Subject:
-    """Return what is known about a run folder, a record, a model, or a file of vectors.
+    """Return what is known about a record, a model, or a file of vectors.
 
-    log: the file of --log-json, by default that of the run folder, if it is there. Raise InputMissing, DataError or
-    ReadError if the file, the folder or the log cannot be used.
+    log: the file of --log-json, if there is one. Raise InputMissing or DataError if a file cannot be used.
     """
-    if Path(path).is_dir():
-        if not is_run_folder(path):
-            raise DataError(
-                f"{path}: is not a run folder: it has no config.json; name vectors, a model or a run folder"
-            )
-        return _unfinished(path, log)
-    record = describe_record(path)
-    if record and record["kind"] == "run folder":
-        return _unfinished(str(record["path"]), log)
+    record = _record_in(path)
     file = record["vectors"] if record else path
     if record and not Path(file).exists():
         raise InputMissing(f"{file} does not exist: {path} is the record beside these vectors")
     facts, vectors = describe(file), read_vectors(file)
     if record is None and Path(f"{file}.json").is_file():
-        record = describe_record(f"{file}.json")
+        record = _record_in(f"{file}.json")
         if record is None:
             logger.warning("%s.json is damaged or not the record of a run, so the report says nothing of it", file)
     source = record or facts
@@ -115,6 +97,12 @@ def subject_of(path: str, log: str | None = None) -> Subject:
     )  # fmt: skip
 
 
+def _record_in(path: str) -> dict[str, Any] | None:
+    """Return the description of the record beside vectors; None for any other file."""
+    found = describe_record(path)
+    return found if found and "vectors" in found else None
+
+
 def _curves(log: str | None, path: str) -> RunLog | None:
     """Return the curves of a log, which must be one, or else of any other file that has some."""
     if log:
@@ -122,27 +110,3 @@ def _curves(log: str | None, path: str) -> RunLog | None:
     with suppress(DataError):
         return read_run(path)
     return None
-
-
-def _unfinished(path: str, log: str | None) -> Subject:
-    """Return what the folder of an unfinished run has: its newest checkpoint, and the vocabulary."""
-    folder = Path(path)
-    config, status = run_config(folder), describe_run(path)
-    request, settings = config.request, config.settings
-    named = request.get("log_json")
-    if log is None and isinstance(named, str) and Path(config.cwd, named).is_file():
-        log = str(Path(config.cwd, named))
-    facts, command = {"origins": request.get("origins")}, str(request.get("command") or "")
-    subject = Subject(path, "run folder", None, settings, facts, status, command, _curves(log, path))
-    try:
-        checkpoint = newest(folder, config.run)
-        if checkpoint is None:
-            return replace(subject, missing="The run has no checkpoint yet.")
-        saved = checkpoint.saved
-        facts.update(epochs=saved.epochs, seconds={"training": saved.state.spent + saved.state.seconds})
-        vocabulary = vocabulary_of(folder, checkpoint)
-        matrix = vectors_of(checkpoint, saved.best, settings_of(folder, config), vocabulary.words)
-    except CodeNotAllowed:
-        return replace(subject, missing="The run uses code of its own, which a report does not run.")
-    rows = np.ascontiguousarray(matrix[:])
-    return replace(subject, vectors=Vectors(vocabulary.words, rows, "checkpoint", counts=vocabulary.counts))

@@ -428,36 +428,6 @@ class KeyedVectors(KeyedRows):
         """
         return build_index(self.index_to_key, self.vectors, self._norms(), options)
 
-    def recall(self, index: Any, n: int = 1000, topn: int = 10, seed: int = 0) -> float:
-        """Return the fraction of the exact nearest keys that an index finds.
-
-        Parameters
-        ----------
-        index : Index
-            What `build_index` returned, or another object with the method ``most_similar(vector, n)``.
-        n : int, default 1000
-            The number of keys to query, drawn at random; if there are fewer, all.
-        topn : int, default 10
-            The number of nearest keys per query.
-        seed : int, default 0
-            The seed of the draw.
-
-        Raises
-        ------
-        ValueError
-            If `n` or `topn` is below 1, or no vector but one is nonzero.
-
-        """
-        rows = np.flatnonzero(self._norms() > 0)
-        drawn = np.random.default_rng(seed).permutation(rows)[: max(0, n)].tolist()
-        keys = [self.index_to_key[row] for row in drawn]
-        exact = self.most_similar_batch(keys, topn)
-        total = sum(map(len, exact))
-        if not total:
-            raise InvalidValue(f"no neighbors to find: n is {n}, topn is {topn}, and {len(rows)} vectors are nonzero")
-        near = [self.most_similar(key, topn=topn, indexer=index) for key in keys]
-        return sum(len(dict(a).keys() & dict(b).keys()) for a, b in zip(exact, near, strict=True)) / total
-
     # Comparisons of given keys.
 
     @staticmethod

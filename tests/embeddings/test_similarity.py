@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from word_vectors import DATA, in_gensim, put, vectors_of
 
-from w2vtrain.embeddings import similarity
 from w2vtrain.embeddings.datasets import read_pairs
 from w2vtrain.embeddings.similarity import evaluate_similarity, pearson, spearman
 from w2vtrain.errors import DataError, UsageError
@@ -138,11 +137,3 @@ def test_columns_that_do_not_exist_are_refused(tmp_path, columns):
 def test_a_score_with_a_comma_is_an_integer_if_the_columns_say_so(tmp_path):
     path = put(tmp_path, "old,new,1,5\nwater,river,8,2\n")
     assert list(read_pairs(path, "1,2,4")) == [("old", "new", 5), ("water", "river", 2)]
-
-
-def test_block_size_does_not_change_the_correlations(tmp_path, monkeypatch):
-    vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
-    path = put(tmp_path, "a b 1\na c 2\nb d 3\nc d 4\nd d 5\n")
-    whole = evaluate_similarity(vectors, path)
-    monkeypatch.setattr(similarity, "PAIRS_AT_ONCE", 2)
-    assert evaluate_similarity(vectors, path) == whole

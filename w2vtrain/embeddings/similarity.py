@@ -19,9 +19,6 @@ from w2vtrain.embeddings.neighbors import cosines
 from w2vtrain.errors import NoKnownWords, UndefinedScore, spelled
 from w2vtrain.formats.vectors import Vectors
 
-# Number of pairs whose vectors are in memory at a time.
-PAIRS_AT_ONCE = 1 << 14
-
 
 @dataclass(frozen=True)
 class SimilarityReport(Report):
@@ -122,14 +119,8 @@ def _compared(
         ratings.append(rating)
     rows = np.array(ids, np.int64).reshape(-1, 2)
     known, similar = rows.min(axis=1, initial=0) >= 0, np.zeros(len(rows))
-    similar[known] = pair_cosines(matrix, rows[known])
+    similar[known] = cosines(*(matrix[column] for column in rows[known].T))
     return np.array(ratings), similar, known
-
-
-def pair_cosines(matrix: NDArray[Any], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cosine of each pair (n, 2) of rows, PAIRS_AT_ONCE at a time; 0 if one of the two rows is all zeros."""
-    blocks = (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))
-    return np.concatenate([np.empty(0), *(cosines(*(matrix[column] for column in block.T)) for block in blocks)])
 
 
 # Both correlations are computed here because importing scipy.stats takes longer than the rest of an evaluation.

@@ -257,7 +257,7 @@ MALFORMED = [
     ("t.jsonl", b'{"text": 7}\n', ":1: column 'text' is 7"),
     ("t.jsonl", b'{"txt": "a"}\n', ": no column 'text' in the first record, which has: 'txt'"),
     ("t.jsonl", b'{"text": "a"}\n{"text\n', ":2: "),
-    ("t.jsonl", b'{"text": "a"}\n{"text": "\xe9"}\n', ":2: not UTF-8 at byte 10 of the line: save the file as UTF-8"),
+    ("t.jsonl", b'{"text": "a"}\n{"text": "\xe9"}\n', ":2: not UTF-8: save the file as UTF-8"),
     ("t.jsonl", b'{"text": "a", "o": ' + b"[" * 100_000 + b"\n", ":1: "),
     ("t.jsonl", b'{"text": "a"}\n[1]\n', ":2: "),
     (

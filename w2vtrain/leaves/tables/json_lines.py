@@ -44,22 +44,13 @@ def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             record = orjson.loads(line)
         except ValueError as error:
-            if (at := _not_utf8(line)) is not None:
-                raise DataError(f"{place}: not UTF-8 at byte {at} of the line: save the file as UTF-8") from None
+            if "UTF-8" in str(error):
+                raise DataError(f"{place}: not UTF-8: save the file as UTF-8") from None
             nan = "; JSON has no NaN or Infinity: write null" if b"NaN" in line or b"Infinity" in line else ""
             raise DataError(f"{place}: not a record of JSON on one line: {str(error)[:200]}{nan}{_LINES}") from None
         if not isinstance(record, dict):
             raise DataError(f"{place}: {shown(record)} is not a JSON object{_LINES}")
         yield place, record
-
-
-def _not_utf8(line: bytes) -> int | None:
-    """Return the number of the first byte that is not UTF-8, or None."""
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return None
 
 
 def _keys(record: dict[str, Any], column: str, path: str) -> list[str]:

@@ -25,7 +25,6 @@ from w2vtrain.formats.vector_formats.word2vec import (
     CONTROL,
     DECIMAL,
     FIRST_LINES,
-    SPARSE,
     numbers,
     numbers_at_end,
     promise_of,
@@ -50,7 +49,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
     """
     if header := promise_of(head, whole):
         promise, is_text = header
-        return promise if is_text and not SPARSE.match(head, promise.start) else None
+        return promise if is_text else None
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     rows = whole_lines(head[start:], whole)[:FIRST_LINES]
     sizes = [size for row in rows if (size := numbers_at_end(row.split()[1:]))]

@@ -23,8 +23,6 @@ DECIMAL = rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?"
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf(inity)?)", re.IGNORECASE)
 INTEGER = re.compile(rb"[-+]?\d+")
 FIRST_LINES = 5
-SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
-"""How rows of a word and pairs "index:value" begin. Those without values have only a word."""
 
 
 def whole_lines(head: bytes, whole: bool) -> list[bytes]:
@@ -126,13 +124,8 @@ def _only_numbers(row: bytes) -> bool:
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
     """Return the (dim,) float32 values of a line "word v1 ... vd", or None if the line is not of this form."""
     fields = line.split()
-    return _each_number(fields[1:]) if len(fields) == dim + 1 else None
-
-
-def _each_number(fields: list[bytes]) -> NDArray[np.float32] | None:
-    """Return the values of fields that are a number each, or None."""
-    values = numbers(b" ".join(fields))
-    return values if values is not None and len(values) == len(fields) else None
+    values = numbers(b" ".join(fields[1:])) if len(fields) == dim + 1 else None
+    return values if values is not None and len(values) == dim else None
 
 
 def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[memoryview], int]:

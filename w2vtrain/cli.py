@@ -43,7 +43,7 @@ COMMANDS = {
     "Look at runs and files": {
         "info": ("commands.info:info", "Print what a file or a run folder contains."),
         "plot": ("leaves.pictures.plot_command:plot", "Draw curves of runs, a map of words, or counts of words."),
-        "report": ("leaves.pictures.report_command:report", "Write a web page about vectors or a model."),
+        "report": ("leaves.pictures.plot_command:report", "Write a web page about vectors or a model."),
     },
     "Convert files": {
         "convert": ("commands.convert:convert", "Convert vectors to another format, or change them."),

@@ -20,8 +20,7 @@ from reference import first_lines
 from w2vtrain.cli import cli
 from w2vtrain.commands.shell import explained
 from w2vtrain.formats.vectors import Vectors, write_vectors
-from w2vtrain.leaves.pictures.report import EXAMPLES, neighbors_of, remark_on, report, scores_of
-from w2vtrain.leaves.pictures.subject import Subject, subject_of
+from w2vtrain.leaves.pictures.report import EXAMPLES, Subject, neighbors_of, remark_on, report, scores_of, subject_of
 from w2vtrain.system.amounts import duration, size_text
 
 pytest.importorskip("matplotlib")

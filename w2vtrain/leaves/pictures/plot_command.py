@@ -1,4 +1,4 @@
-"""The commands `plot curves`, `plot map` and `plot counts`: pictures of runs, vectors and counts."""
+"""The commands `plot curves`, `plot map` and `plot counts`, and `report`, which has all pictures on one page."""
 
 from __future__ import annotations
 
@@ -12,17 +12,27 @@ import click
 from w2vtrain.commands.click_classes import Catalogue
 from w2vtrain.commands.input_files import (
     check_different,
-    from_stdin,
     readable,
     refuse_stdin_twice,
     tag_hint,
     vectors_in,
+    with_vectors,
 )
-from w2vtrain.commands.options import CODES, COUNT, all_of, given, quiet_option, setting_options
+from w2vtrain.commands.options import (
+    CODES,
+    COUNT,
+    all_of,
+    command,
+    given,
+    quiet_option,
+    scored_options,
+    setting_options,
+)
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.system.files import STDOUT, atomic_write
+from w2vtrain.system.locks import check_output
 from w2vtrain.system.terminal import echo, one_line, warning
 
 if TYPE_CHECKING:
@@ -209,14 +219,12 @@ def _in_groups(groups: Sequence[str]) -> dict[str, str]:
 
 def _read_words(path: str) -> dict[str, str]:
     """Return the distinct words of a file, one per line, with the groups that lines `: NAME` begin, "" before any."""
-    import sys
-
     from w2vtrain.system.reading import read_lines
 
     asked, group = dict[str, str](), ""
-    for line in (
-        from_stdin(sys.stdin.buffer.readline) if path == STDOUT else (t for _, t in read_lines(path, MAX_WORD_BYTES))
-    ):
+    with readable(path) as file:
+        lines = [line for _, line in read_lines(file, MAX_WORD_BYTES)]
+    for line in lines:
         word = line.strip(b" \t\r\n").decode(errors="surrogateescape")
         if word.startswith(": "):
             group = word[2:].strip()
@@ -252,3 +260,46 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
         warning(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
     groups = [asked[word] or "other words" for word in rows] if any(asked.values()) else []
     return Chosen(list(rows), np.array(list(rows.values())), groups)
+
+
+@command(epilog=CODES)
+@click.argument("vectors")
+@click.option("-o", "--output", required=True, metavar="FILE", help="File for the page, HTML; - for stdout.")
+@click.option(
+    "--words",
+    metavar="WORDS",
+    help="Words whose neighbors to show, separated by commas or spaces.  [default: some frequent words]",
+)
+@click.option(
+    "--map-words", type=COUNT, default=300, show_default=True, metavar="N", help="Number of words on the map."
+)
+@scored_options
+@click.option(
+    "--log-json",
+    metavar="FILE",
+    help="The log that `fit --log-json` wrote, for finer curves.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+def report(
+    vectors: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
+    log_json: str | None, force: bool,
+) -> None:  # fmt: skip
+    """Write a report on VECTORS, in any format, or a model.
+
+    For vectors that `fit` wrote, it has the settings and their origins, machine, time and curves from the record beside
+    them. The page is one file: it loads nothing, works offline, and can be printed. It needs w2vtrain[plot].
+    """
+    with imports():
+        from w2vtrain.leaves.pictures.figures import check_packages
+        from w2vtrain.leaves.pictures.report import report as page_of
+        from w2vtrain.leaves.pictures.report import subject_of
+    if vectors == STDOUT:
+        raise UsageError("-: a report needs a file, beside which it looks for the record")
+    check_different([output], [vectors, f"{vectors}.json", *filter(None, [questions, *pairs, log_json])])
+    check_packages(output)
+    check_output(output, force)
+    asked = (words or "").replace(",", " ").split()
+    with with_vectors(vectors) as path:
+        text = page_of(subject_of(path, log_json), asked, [questions] if questions else [], pairs, map_words)
+    with atomic_write(output, force) as file:
+        file.write(text.encode())

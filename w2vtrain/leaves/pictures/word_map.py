@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.categories import spherical_kmeans
-from w2vtrain.embeddings.neighbors import Answers, nearest_rows, row_norms
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.embeddings.neighbors import Answers
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.leaves.figures import new_figure
 from w2vtrain.leaves.pictures.figures import COLORS, DPI, POINT
@@ -87,7 +88,12 @@ def make_map(
         which = f"{len(chosen.words):,} chosen of {len(words):,} words"
     shown, rows = chosen.words, chosen.rows
     projection = project(rows, method, seed)
-    near = _neighbors(words, vectors, shown, rows, neighbors) if neighbors else [[] for _ in shown]
+    near: list[Answers] = [[] for _ in shown]
+    if neighbors:
+        found = KeyedVectors.of(words, vectors).most_similar_batch(rows, neighbors + 1)
+        near = [
+            [pair for pair in pairs if pair[0] != word][:neighbors] for word, pairs in zip(shown, found, strict=True)
+        ]
     caption = f"{which}. {projection.method}."
     if chosen.groups:
         names = list(dict.fromkeys(chosen.groups))
@@ -134,20 +140,6 @@ def _clusters(words: Sequence[str], rows: NDArray[Any], seed: int) -> tuple[list
         near = members[np.argsort(-unit[members] @ unit[members].sum(axis=0), kind="stable")]
         names.append(", ".join(words[i] for i in near[:NAMING].tolist()))
     return np.argsort(largest)[np.searchsorted(found, clusters)].tolist(), names
-
-
-def _neighbors(
-    words: Sequence[str], vectors: NDArray[Any], shown: Sequence[str], rows: NDArray[Any], count: int
-) -> list[Answers]:
-    """Return the words nearest to each of `shown`, itself excluded, with their cosines; none for a zero vector."""
-    lengths = row_norms(rows)[:, None]
-    units = np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
-    answers = []
-    nearest = nearest_rows(vectors, row_norms(vectors), units, count + 1)
-    for word, length, (places, cosines) in zip(shown, lengths, nearest, strict=True):
-        pairs = [(words[i], float(cosine)) for i, cosine in zip(places.tolist(), cosines, strict=True)]
-        answers.append([pair for pair in pairs if pair[0] != word][:count] if length else [])
-    return answers
 
 
 def _fitted(points: Points) -> Points:

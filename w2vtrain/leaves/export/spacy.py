@@ -9,11 +9,9 @@ import json
 import re
 import struct
 import unicodedata
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats import FORMATS
 from w2vtrain.formats.vector_formats.arrays import write_npy
 from w2vtrain.formats.vector_formats.contract import Code, Table
@@ -57,7 +55,6 @@ def hash64(data: bytes) -> int:
     return h ^ h >> 47
 
 
-@cache
 def separators() -> str:
     """Return a regular expression for one character that is not part of a word of letters and combining marks."""
     kinds = "".join(unicodedata.category(chr(code))[0] for code in range(LAST_CHARACTER + 1))
@@ -72,8 +69,6 @@ def write(folder: Path, table: Table) -> None:
     V, d = table.matrix.shape
     is_lower, only_letters = splitting_of(table.words)
     keys = [hash64(word) for word in table.words]
-    if len(set(keys)) != V:
-        raise DataError("two words have the same 64-bit hash in spaCy")
     meta = {
         "lang": "xx", "name": "w2vtrain_vectors", "version": "0.0.0", "pipeline": [], "components": [],
         "vectors": {"width": d, "vectors": V, "keys": V, "name": "w2vtrain", "mode": "default"},

@@ -30,7 +30,7 @@ DAMAGED = (OSError, ValueError, LookupError, MemoryError, ArithmeticError, Runti
 
 
 @contextmanager
-def _reading(path: str, name: str) -> Iterator[None]:
+def reading(path: str, name: str) -> Iterator[None]:
     """Turn what is raised for malformed data into a DataError with the file and the format."""
     pyarrow(f"{path}: {name}")
     try:
@@ -47,7 +47,7 @@ def _reading(path: str, name: str) -> Iterator[None]:
 @contextmanager
 def _parquet(path: str) -> Iterator[Any]:
     """Yield pyarrow's reader of a file."""
-    with _reading(path, "Parquet"), Path(path).open("rb") as file:
+    with reading(path, "Parquet"), Path(path).open("rb") as file:
         from pyarrow.parquet import ParquetFile
 
         yield ParquetFile(file)
@@ -98,7 +98,7 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
 
     columns: the numbers of those to read, by default all.
     """
-    with _reading(file.path, "Arrow"):
+    with reading(file.path, "Arrow"):
         from pyarrow import ipc
 
         options, pieces = ipc.IpcReadOptions(included_fields=columns, use_threads=False), raw(file)

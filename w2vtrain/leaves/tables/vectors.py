@@ -17,6 +17,7 @@ from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM
+from w2vtrain.leaves.tables.arrow import reading
 from w2vtrain.leaves.tables.columns import as_bytes
 from w2vtrain.system.reading import justified, open_input, regular_size
 
@@ -142,15 +143,9 @@ def _open_arrow(file: BinaryIO) -> _OpenTable:
 @contextmanager
 def _opened(opener: _Opener, path: str | Path) -> Iterator[_OpenTable]:
     """Open a table. Raise DataError for what pyarrow cannot read, also while the block reads."""
-    _check()
-    import pyarrow as pa
-
     regular_size(path)
-    with open_input(path) as (file, _):
-        try:
-            yield opener(file)
-        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
-            raise DataError(f"{path} cannot be read as a table: {' '.join(str(error).split())[:200]}") from error
+    with open_input(path) as (file, _), reading(str(path), "Parquet or Arrow"):
+        yield opener(file)
 
 
 def _look(opener: _Opener, path: str | Path) -> Promise:

@@ -20,7 +20,7 @@ from w2vtrain.engines.window_kernel import PLANNED_WORDS, Windows
 from w2vtrain.errors import ConfigError, label, spelled
 from w2vtrain.formats.model_file import NGRAM_BUCKETS
 from w2vtrain.formats.subwords import Ngrams, Subwords
-from w2vtrain.objectives import build, checked_options
+from w2vtrain.objectives import build
 from w2vtrain.probability.problem import Problem
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary
 
@@ -64,8 +64,6 @@ def check_documents(settings: Settings, has_documents: bool) -> None:
     if has_documents and not uses_tags:
         choices = ", ".join(name for name, cls in architectures().items() if cls.uses_tags())
         raise ConfigError(f"architecture: {name} learns no vectors of documents; choose one of {choices}")
-    if has_documents and settings.objective == "nce" and checked_options("nce", settings.options)["learn_z"]:
-        raise ConfigError("learn_z: log Z is learned for contexts of words, which documents are not; leave it out")
 
 
 def shrinks(settings: Settings) -> bool:
@@ -154,8 +152,13 @@ def engine_for(
     settings: Settings, vocabulary: Vocabulary, text: Chunks, architecture: Any, subwords: Subwords | None = None
 ) -> Engine:
     """Return the engine that trains a model, with initial weights. architecture: see `architecture_of`; subwords: see
-    `subwords_of`.
+    `subwords_of`. Raises ConfigError if the text has documents and the objective learns arrays by contexts of words.
     """
     problem, windows = problem_of(settings, vocabulary, text), windows_of(settings, vocabulary)
     objective = build(settings.objective, problem, settings.options)
+    if text.tags and objective.engine == "windows" and objective.learned():
+        raise ConfigError(
+            f"objective: {settings.objective} with these options learns {', '.join(objective.learned())} for contexts"
+            " of words, which documents are not; choose other options, or another objective"
+        )
     return make_engine(architecture, objective, problem, text, windows, schedule_of(settings), subwords)

@@ -344,7 +344,7 @@ def test_tags_need_a_table_that_can_be_read_twice(w2vtrain_here, tmp_path):
         (["--documents", "--read-vocab", "vocabulary.txt"], 78, "this corpus has words of its own"),
         (["--documents", "--heldout", "reviews.txt"], 78, "heldout: does not go with documents"),
         (["--documents", "--architecture", "cbow"], 78, "cbow learns no vectors of documents"),
-        (["--documents", "--objective", "nce", "-O", "learn_z=true"], 78, "learn_z: log Z is learned for contexts of"),
+        (["--documents", "--objective", "nce", "-O", "learn_z=true"], 78, "nce with these options learns log_z for"),
         (["--architecture", "pv-dm"], 78, "from vectors of their documents, and this text has none"),
         (["--documents", "--window", "3"], 78, "window: has no effect on pv-dbow"),
         (["--documents", "--context", "left"], 78, "context: has no effect on pv-dbow"),

@@ -51,9 +51,9 @@ def read(tmp_path, text, **options):
     [
         "a b 2\nb c 1\n",
         "# from SNAP\n\n  a  b 2.0\r\nb\tc\t1e0\n",
-        "a\tb\t2\n%\nb\tc\t1\n\t\n",
+        "%\na\tb\t2\nb\tc\t1\n\t\n",
         "a,b,2\nb, c ,1",
-        "a,b,+20e-1\n \n#,\nb,c,1.\r\n",
+        "#,\na,b,+20e-1\n \nb,c,1.\r\n",
         "a b 2\n b c",
         "c b\nb a .5\na b 1.5\n",
         "# comment\nsource target weight\na b 2\nb c 1\n",
@@ -70,6 +70,14 @@ def test_spaces_in_names_become_underscores_where_tabs_or_commas_separate_fields
     assert sorted(read(tmp_path, "New York,  San  José \nRome,New York\n").names) == ["New_York", "Rome", "San_José"]
     assert sorted(read(tmp_path, "New York\tRome, Italy\n").names) == ["New_York", "Rome,_Italy"]
     assert sorted(read(tmp_path, '" New York ","Rome, Italy"\n').names) == ["New_York", "Rome,_Italy"]
+
+
+@pytest.mark.parametrize("name", ["edges", "edges.csv", "edges.tsv"])
+def test_nodes_may_begin_as_comments_do_if_a_header_names_the_columns(tmp_path, name):
+    path, separator = tmp_path / name, "\t" if name.endswith("tsv") else ","
+    edges = [("#metoo", "b"), ("b", "#c"), ("%d", "#c")]
+    path.write_text("".join(f"{separator.join(edge)}\n" for edge in [("source", "target"), *edges]))
+    assert steps(Walks(path).graph) == pytest.approx(expected([(*edge, 1) for edge in edges]), abs=1e-6)
 
 
 def test_quotes_stay_in_names_unless_they_enclose_a_whole_field(tmp_path):
@@ -108,7 +116,12 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
     [
         ("a b\nc\n", 2, "expected two nodes and perhaps a weight, separated by white space, got b'c'"),
         ("a b 1 2\n", 1, "expected two nodes and perhaps a weight"),
-        ("a\tb\n\n# c\na\t\t1\n", 4, "separated by tabs"),
+        ("a\tb\n\n\na\t\t1\n", 4, "separated by tabs"),
+        ("# c\na\tb\n\n#c\td\n", 4, "comments end at the first edge: delete this line; or, if it is an edge, write"),
+        ("a b\n%c d\n", 2, "comments end at the first edge"),
+        ("source,target\na,b\n#c\n", 3, "separated by commas"),
+        ("a b 1,5\nb c 2,5\n", 1, "the weight has a decimal comma: write 1.5"),
+        ("#\na; b; -0,25\n", 2, "the weight has a decimal comma: write -0.25"),
         ("a,b\n,b\n", 2, "separated by commas"),
         ("a,b,\n", 1, "separated by commas"),
         ("a,b,1,\n", 1, "separated by commas"),
@@ -222,15 +235,16 @@ WEIGHTS = st.one_of(st.none(), st.floats(1e-6, 1e6).map(lambda x: f"{x:.6g}"), s
 
 
 @given(
-    st.lists(st.tuples(NAMES, NAMES, WEIGHTS, st.sampled_from(["", "\n", "#x\n"])), min_size=1, max_size=30).filter(
+    st.sampled_from(["", "#x\n", "\n%\n# y z\n"]),
+    st.lists(st.tuples(NAMES, NAMES, WEIGHTS, st.sampled_from(["", "\n"])), min_size=1, max_size=30).filter(
         lambda edges: any(a != b for a, b, *_ in edges)
     ),
     st.sampled_from([" ", "\t", ",", " , ", "  "]), st.booleans(), st.integers(1, 100),
 )  # fmt: skip
-def test_what_is_written_is_read(tmp_path_factory, edges, separator, directed, block):
+def test_what_is_written_is_read(tmp_path_factory, comments, edges, separator, directed, block):
     path = tmp_path_factory.getbasetemp() / "edges"
     lines = [f"{more}{separator.join(filter(None, edge))}\n" for *edge, more in edges]
-    path.write_text("".join(lines), encoding="utf-8")
+    path.write_text("".join([comments, *lines]), encoding="utf-8")
     graph = read_edges(Corpus([str(path)], block_bytes=block), directed)
     wanted = expected([(a, b, float(weight or 1)) for a, b, weight, _ in edges], directed)
     assert steps(graph) == pytest.approx(wanted, abs=1e-5)

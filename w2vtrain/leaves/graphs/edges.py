@@ -25,7 +25,13 @@ from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.inputs import corpus_of
 
 COMMENTS = (b"#", b"%")
-"""What lines begin with that are no edges, in the files of SNAP and KONECT."""
+"""What lines before the first edge begin with, in the files of SNAP and KONECT."""
+LATE_COMMENT = (
+    "comments end at the first edge: delete this line; or, if it is an edge, write source and target as the first line,"
+    " separated as the nodes are"
+)
+DECIMAL_COMMA = re.compile(rb"\s*[^\s,;]+[\s;]+[^\s,;]+[\s;]+([-+]?\d+,\d+)\s*")
+"""An edge whose weight has a decimal comma, which would otherwise separate two nodes."""
 MATRIX_MARKET = b"%%MatrixMarket"
 """How files of that format begin. Their first line that is no comment has sizes, and would pass for an edge."""
 HEADERS = ({"source", "target"}, {"from", "to"}, {"src", "dst"})
@@ -45,21 +51,23 @@ def read_edges(corpus: Corpus, directed: bool = False) -> Graph:
     """Return the graph whose edges are the lines of text files. Nodes are numbered in the order of the text.
 
     With tabs or commas, names may have spaces, which become underscores, and fields may be in quotes, as in CSV. Empty
-    lines, those that begin with # or %, and a first line `source target weight` are skipped. An edge without a weight
-    has the weight 1. Files may also be tables with these columns. Raise DataError, with the file and the line, for a
-    line that is no edge, and the errors of reading.
+    lines, comments before the first edge (lines that begin with # or %), and a first line `source target weight` are
+    skipped. An edge without a weight has the weight 1. Files may also be tables with these columns. Raise DataError,
+    with the file and the line, for a line that is no edge, and the errors of reading.
     """
     table, state = word_table.empty(), np.zeros(word_table.STATES, np.int64)
     sources, targets, weights = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]
     for file in corpus.files:
-        line, separator, blocks = edges_in(corpus, file)
+        line, separator, has_header, blocks = edges_in(corpus, file)
         for block in blocks:
             lines, nodes = block.count(b"\n"), np.empty(len(block), np.uint8)
             given = np.zeros(lines)
-            count, size, bad = split_edges(np.frombuffer(block, np.uint8), ord(separator), nodes, given)
+            count, size, bad = split_edges(np.frombuffer(block, np.uint8), ord(separator), has_header, nodes, given)
             if bad >= 0:
                 wrong = block.split(b"\n")[bad]
-                raise DataError(f"{file.name}:{line + bad}: {problem(wrong, separator)}")
+                is_late = wrong.startswith(COMMENTS) and not has_header
+                said = LATE_COMMENT if is_late else problem(wrong, separator)
+                raise DataError(f"{file.name}:{line + bad}: {said}")
             numbers = np.empty(size, np.int32)
             table = word_table.add(read_only(nodes[:size]), table, numbers, state)
             sources.append(numbers[: 3 * count : 3].copy())
@@ -83,36 +91,41 @@ def joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
     return weights
 
 
-def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, Iterator[bytes]]:
-    """Return the edges of a file as text: the number of the first line, what separates fields, and whole lines."""
+def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, bool, Iterator[bytes]]:
+    """Return the edges of a file as text: the number of the first line, what separates fields, and whole lines.
+
+    The third value is whether a line before these names the columns.
+    """
     suffix, line = unpacked(file.path)[0].suffix.lower(), 1
     if suffix in TABLES and suffix not in MAYBE_PLAIN:
-        return line, b"\t", rows_of(corpus, file)
+        return line, b"\t", True, rows_of(corpus, file)
     is_table, text = suffix in TABLES and file.size is not None, corpus.part([file], corpus.block_bytes)
     blocks = whole_lines(text.read())
     for block in blocks:
         if start := first_edge(block):
             number, edge = start
-            separator = separator_of(edge)
+            line, separator = line + number, separator_of(edge)
             if block.startswith(MATRIX_MARKET):
-                raise DataError(f"{file.name}:{line + number}: the sizes of a matrix: delete this line, and line 1")
+                raise DataError(f"{file.name}:{line}: the sizes of a matrix: delete this line, and line 1")
             if JSON.match(edge):
-                raise DataError(f"{file.name}:{line + number}: JSON lines: save them in a file with the suffix .jsonl")
+                raise DataError(f"{file.name}:{line}: JSON lines: save them in a file with the suffix .jsonl")
+            if comma := DECIMAL_COMMA.fullmatch(edge):
+                right = comma[1].replace(b",", b".").decode()
+                raise DataError(f"{file.name}:{line}: the weight has a decimal comma: write {right}")
             names = header_in(fields_of(edge, separator), is_table)
             if not names:
                 if looks_like_header(block.split(b"\n", number + SAMPLE_LINES)[number:-1], separator):
-                    raise DataError(f"{file.name}:{line + number}: {LIKE_HEADER}")
-                return line, separator, chain([block], blocks)
-            line += number + 1
+                    raise DataError(f"{file.name}:{line}: {LIKE_HEADER}")
+                return line, separator, False, chain([block.split(b"\n", number)[-1]], blocks)
             is_plain = names in (COLUMNS, COLUMNS[:2])
             if is_table and not (is_plain and all(b'"' not in block for block in text.read())):
-                return line, b"\t", rows_of(corpus, file)
+                return line + 1, b"\t", True, rows_of(corpus, file)
             if not is_plain:
-                raise DataError(f"{file.name}:{line - 1}: {HEADER}")
+                raise DataError(f"{file.name}:{line}: {HEADER}")
             rest = block.split(b"\n", number + 1)[-1]
-            return line, separator, chain([rest] if rest else [], blocks)
+            return line + 1, separator, True, chain([rest] if rest else [], blocks)
         line += block.count(b"\n")
-    return line, b" ", blocks
+    return line, b" ", False, blocks
 
 
 def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
@@ -122,8 +135,8 @@ def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
     columns = columns_of_edges(leaf("tables").columns_of(corpus, file), file.path)
     tables = [corpus_of([file.path], Settings(column=name), whole_rows=True, numbers=True) for name in columns]
     rows = zip(*(cells_of(table.read()) for table in tables), strict=True)
-    while batch := list(islice(rows, BATCH_ROWS)):  # a line of text that begins with # would be a comment
-        yield b"".join(b" " + b"\t".join(row) + b"\n" for row in batch)
+    while batch := list(islice(rows, BATCH_ROWS)):
+        yield b"".join(b"\t".join(row) + b"\n" for row in batch)
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -214,7 +227,7 @@ def names_in(table: word_table.WordTable, corpus: Corpus) -> list[str]:
     for number in table.not_utf8():
         (name,) = table.words(np.array([number]))
         for file in corpus.files:
-            first, separator, blocks = edges_in(corpus, file)
+            first, separator, _, blocks = edges_in(corpus, file)
             for line, text in enumerate(b"".join(blocks).split(b"\n"), first):
                 if name in fields_of(text, separator):
                     raise DataError(f"{file.name}:{line}: the node {name[:80]!r} is not UTF-8: convert the file")

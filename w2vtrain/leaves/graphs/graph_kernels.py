@@ -51,12 +51,15 @@ class Rounds(NamedTuple):
 
 
 @kernel()
-def split_edges(text: Array, separator: int, names: Array, weights: Array) -> tuple[int, int, int]:
+def split_edges(
+    text: Array, separator: int, has_header: bool, names: Array, weights: Array
+) -> tuple[int, int, int]:  # fmt: skip
     """Copy the nodes of each edge to `names`, with a space between them and a newline after them.
 
-    text (n,) uint8: whole lines; separator: of fields, a space for any white space; names (n,) uint8; weights (lines,)
+    text (n,) uint8: whole lines; separator: of fields, a space for any white space; has_header: whether a line before
+    these names columns, so that # and % are letters of nodes where a line begins; names (n,) uint8; weights (lines,)
     zeros, to which the weights are written, where there are any. Return (edges, bytes of names, the number of the first
-    line, from 0, that is neither an edge nor empty nor a comment, or -1). A field in quotes is read as in CSV.
+    line, from 0, that is neither an edge nor empty, or -1). A field in quotes is read as in CSV.
     """
     position, line, edges, size = 0, 0, 0, 0
     while position < len(text):
@@ -64,8 +67,8 @@ def split_edges(text: Array, separator: int, names: Array, weights: Array) -> tu
         while text[end] != NEWLINE:
             end += 1
         first, fields, begin = position, 0, size
-        if text[first] == 35 or text[first] == 37:  # "#" or "%"
-            first = end
+        if not has_header and (text[first] == 35 or text[first] == 37):  # "#" or "%"
+            return edges, size, line
         while is_space(text[first]) and first < end:
             first += 1
         is_empty, first = first == end, position

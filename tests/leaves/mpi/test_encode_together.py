@@ -309,7 +309,6 @@ def flip_ids(folder):
         pytest.param(edit_manifest(sizes="many"), id="sizes that are text"),
         pytest.param(edit_manifest(sizes=[8, 1 << 62]), id="huge sizes"),
         pytest.param(edit_manifest(identity="0"), id="another identity"),
-        pytest.param(edit_manifest(more=1), id="unknown field"),
     ],
 )
 def test_ids_that_are_damaged_are_written_again(tmp_path, read_stretches, damage):

@@ -333,7 +333,7 @@ def test_an_impossible_request_is_refused_with_a_one_line_error(w2vtrain, stoppe
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("epoch", -5), ("epoch", 9), ("epoch", True), ("chunks", "x"), ("chunks", -5), ("chunks", 10**30), ("loss", ""),
+        ("epoch", -5), ("epoch", True), ("chunks", "x"), ("chunks", -5), ("chunks", 10**30), ("loss", ""),
         ("examples", None), ("seconds", "x"), ("seconds", -1.0), ("spent", None), ("passed", "x"), ("learned", 10**400),
         ("last", "x"), ("last", {"epoch": "x"}), ("last", []), ("is_over", 1),
     ],
@@ -350,7 +350,7 @@ def test_an_impossible_state_is_refused_with_a_one_line_error(w2vtrain, stopped,
     write_safetensors(checkpoint_file.path_of(stopped, newest), found.arrays, facts)
     code, said = w2vtrain("resume", "v.bin.run")
     assert (code, len([line for line in said.splitlines() if "error" in line])) == (65, 1), said
-    assert "its description" in said or "beyond the end of the run" in said
+    assert "its description" in said
 
 
 # settings

@@ -20,7 +20,8 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.leaves.pictures.run_logs import RunLog, read_run
 from w2vtrain.registry import CodeNotAllowed
-from w2vtrain.training.checkpoint_vectors import newest, settings_of, vectors_of, vocabulary_of
+from w2vtrain.training.checkpoint_file import newest
+from w2vtrain.training.checkpoint_vectors import settings_of, vectors_of, vocabulary_of
 from w2vtrain.training.run_files import run_config
 from w2vtrain.training.run_status import describe_record, describe_run, is_run_folder
 

@@ -222,15 +222,6 @@ def test_error_for_an_output_in_a_missing_folder_shows_the_path_as_given(folder)
     assert ".run" not in done.stderr
 
 
-def test_long_output_names_with_a_common_prefix_have_different_locks(folder):
-    names = [f"{'n' * 240}{end}" for end in (".bin", ".bin.json", ".vocab")]
-    paths = [lock_path(str(folder / name)) for name in names]
-    assert len(set(paths)) == 3
-    assert all(len(os.fsencode(path.name)) < 255 for path in paths)
-    done = run(command(output=f"{'n' * 240}.bin"), folder)
-    assert done.returncode == 0, done.stderr
-
-
 # signals
 
 

@@ -173,7 +173,7 @@ def processor_name(cpuinfo: Path = CPUINFO) -> str:
             return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     with suppress(OSError):
         text = cpuinfo.read_text(encoding="utf-8", errors="replace")
-        facts = dict(re.findall(r"(?m)^(model name|CPU implementer|CPU part)\s*: (.*)", text))
+        facts: dict[str, str] = dict(re.findall(r"(?m)^(model name|CPU implementer|CPU part)\s*: (.*)", text))
         if "model name" in facts:
             return facts["model name"]
         if "CPU part" in facts:  # Linux names no processors of this family

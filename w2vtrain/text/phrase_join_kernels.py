@@ -13,7 +13,7 @@ from w2vtrain.text.word_table import LINE_END, Int32, Int64
 
 
 @kernel()
-def put(phrases: Int32, starts: Int64, single: UInt64, joined: Int32, slots: UInt64) -> None:
+def put(phrases: Int32, starts: Int64, keys: UInt64, joined: Int32, slots: UInt64) -> None:
     """Store the word that each phrase is joined to. phrases: the ids of phrase i are phrases[starts[i]:starts[i + 1]].
 
     The value of a phrase is the id of its word plus 1.
@@ -21,21 +21,21 @@ def put(phrases: Int32, starts: Int64, single: UInt64, joined: Int32, slots: UIn
     for i in range(joined.size):
         low = high = np.uint64(0)
         for at in range(starts[i], starts[i + 1]):
-            low, high = extended(low, high, phrases[at], single)
+            low, high = extended(low, high, phrases[at], keys)
         added(slots, hashed(low, high), low, high, np.uint64(joined[i] + 1), np.uint64(0))
 
 
 @inline
-def joined_to(first: Any, second: Any, single: UInt64, flags: UInt8, slots: UInt64) -> Any:
+def joined_to(first: Any, second: Any, keys: UInt64, flags: UInt8, slots: UInt64) -> Any:
     """Return the id of the word that two adjacent words are joined to, or -1."""
     if not flags[first] & STARTS:
         return -1
-    low, high = extended(single[first, 0], single[first, 1], second, single)
+    low, high = extended(keys[first, 0], keys[first, 1], second, keys)
     return np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2]) - 1
 
 
 @kernel()
-def cut_after(ids: Int32, at: int, single: UInt64, flags: UInt8, slots: UInt64) -> int:
+def cut_after(ids: Int32, at: int, keys: UInt64, flags: UInt8, slots: UInt64) -> int:
     """Return the first place from `at` on where the words before do not matter to how the words after are joined.
 
     That is after a line's end, and between two words that are not joined, if neither is a connector word.
@@ -45,14 +45,14 @@ def cut_after(ids: Int32, at: int, single: UInt64, flags: UInt8, slots: UInt64) 
         if before == LINE_END:
             return at
         if after != LINE_END and not (flags[before] | flags[after]) & CONNECTOR:
-            if joined_to(before, after, single, flags, slots) < 0:
+            if joined_to(before, after, keys, flags, slots) < 0:
                 return at
         at += 1
     return ids.size
 
 
 @kernel()
-def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) -> int:
+def join(ids: Int32, keys: UInt64, flags: UInt8, slots: UInt64, out: Int32) -> int:
     """Join the phrases of a stretch greedily from left to right, as gensim does. Return the entries written to `out`.
 
     out: at least as long as `ids`.
@@ -63,7 +63,7 @@ def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) ->
         out[written] = word
         written += 1
         if begin >= 0 and word != LINE_END:
-            low, high = extended(low, high, word, single)
+            low, high = extended(low, high, word, keys)
             if flags[word] & CONNECTOR:
                 continue
             value = slots[slot_of(slots, hashed(low, high), low, high), 2]
@@ -73,7 +73,7 @@ def join(ids: Int32, single: UInt64, flags: UInt8, slots: UInt64, out: Int32) ->
                 continue
         begin = -1
         if word != LINE_END and flags[word] & STARTS:
-            begin, low, high = written - 1, single[word, 0], single[word, 1]
+            begin, low, high = written - 1, keys[word, 0], keys[word, 1]
     return written
 
 

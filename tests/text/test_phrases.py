@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import encode
 
 import w2vtrain
 from tests.text.gensim_phrases import CASES, SIZES, STORED, by_gensim, digest, lines
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.text.encoded import count, encode
+from w2vtrain.text.encoded import count
 from w2vtrain.text.phrase_finding import find_in, read_text
 from w2vtrain.text.phrase_joining import joined_text
 from w2vtrain.text.phrase_table import COLUMNS, MAGIC, Phrase, PhraseTable, Scoring

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reference import encode
 
 from w2vtrain.probability.subsampling import keep_thresholds
-from w2vtrain.text.encoded import encode
 from w2vtrain.text.source import SAMPLE_BYTES
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.tokenizers import REWRITING

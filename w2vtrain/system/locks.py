@@ -64,11 +64,9 @@ class Lock:
                 with suppress(OSError):
                     self.path.unlink()
             return
-        for _ in range(2 if remove else 0):  # storage that fails once must not leave the lock of a finished run
+        if remove and self._has_name():
             with suppress(OSError):  # a leftover lock file does no harm
-                if self._has_name():
-                    self.path.unlink()
-                    break
+                self.path.unlink()
         os.close(self._handle)
 
     def _take(self) -> int:

@@ -21,7 +21,7 @@ from w2vtrain.kernels.jit import NoCache, on_compilation
 from w2vtrain.system.files import atomic_write
 from w2vtrain.system.json_text import json_text, typed
 from w2vtrain.system.locks import Lock, lock_path, run_of
-from w2vtrain.training import early_stopping, perplexity, record
+from w2vtrain.training import perplexity, record
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.events import Events
 from w2vtrain.training.fingerprint import Fingerprint
@@ -395,23 +395,6 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
         begin(held, settings)
         train(Plan.of(Inputs(text, text), settings), run=held)
     assert seen == [1, 2, 3]
-
-
-def test_scoring_slower_than_training_warns_once(folder, monkeypatch):
-    text, settings = settings_with_heldout(folder)
-    warnings = []
-    monkeypatch.setattr(early_stopping, "LONG_SCORING_SECONDS", 0.0)
-    score = perplexity.score
-
-    def slow(*about):
-        *about, watch = about
-        watch.on_estimate(12345.0)
-        return score(*about, watch._replace(on_estimate=lambda seconds: None))
-
-    monkeypatch.setattr(perplexity, "score", slow)
-    train(Plan.of(Inputs(text, text), settings), events=Events(warning=warnings.append))
-    (warning,) = [line for line in warnings if "scoring the held-out text" in line]
-    assert "12,345 s after each epoch" in warning
 
 
 def test_corpus_without_examples_raises_in_the_python_api_too(folder):

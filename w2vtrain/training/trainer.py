@@ -325,7 +325,7 @@ class Trainer:
         if self.early_stopping.text:
             self.run.pause(self.snapshot, milestone=True)
         try:
-            score = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
+            score = self.early_stopping.score(weights, lambda: self.run.stop_requested)
         except Stopped:
             self.run.pause(self.snapshot)  # raises Stopped
             raise

@@ -46,9 +46,8 @@ class EarlyStopping:
         from w2vtrain.training.scoring_units import Watch
 
         current = predictor(self.settings, self.vocabulary, weights())
-        watch = Watch(self.events.scoring, stop=stop)
         started = time.monotonic()
-        result = score(current, self.text, int(self.settings.threads), watch)
+        result = score(current, self.text, int(self.settings.threads), Watch(self.events.scoring, stop))
         self.seconds += time.monotonic() - started
         return result
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from w2vtrain.system.parallel import in_order
-from w2vtrain.text import phrase_join_kernels, phrase_kernels, word_table
+from w2vtrain.text import phrase_kernels, word_table
 from w2vtrain.text.counting import Counting, MergedWords, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64
@@ -117,17 +117,17 @@ def join_once(
     flags[list(numbered(lines, table.scoring.connector_words).values())] = phrase_kernels.CONNECTOR
     flags[[parts[start] for start in starts[:-1]]] |= phrase_kernels.STARTS
     slots, joined_ids = slots_for(len(known)), np.array([index[name] for _, name in known], np.int32)
-    phrase_join_kernels.put(np.array(parts, np.int32), starts, keys, joined_ids, slots)
+    phrase_kernels.put(np.array(parts, np.int32), starts, keys, joined_ids, slots)
     bounds = [0]
     while bounds[-1] < lines.ids.size:
         bounds.append(
-            phrase_join_kernels.cut_after(lines.ids, min(bounds[-1] + STRETCH_IDS, lines.ids.size), keys, flags, slots)
+            phrase_kernels.cut_after(lines.ids, min(bounds[-1] + STRETCH_IDS, lines.ids.size), keys, flags, slots)
         )
 
     def join(number: int) -> Int32:
         ids = lines.ids[bounds[number] : bounds[number + 1]]
         out = np.empty(ids.size, np.int32)
-        return out[: phrase_join_kernels.join(ids, keys, flags, slots, out)]
+        return out[: phrase_kernels.join(ids, keys, flags, slots, out)]
 
     counts = np.zeros(len(words), np.int64)
     blocks = in_order(join, len(bounds) - 1, threads, "w2vtrain joiner")
@@ -157,5 +157,5 @@ def joined_text(lines: Lines, block_bytes: int = 1 << 20) -> Iterator[bytes]:
     out = np.empty(max(block_bytes, int(np.diff(starts).max(initial=0)) + 1), np.uint8)
     at, state = 0, np.zeros(2, np.int64)
     while at < lines.ids.size:
-        at = phrase_join_kernels.spell(lines.ids, at, arena, starts, out, state)
+        at = phrase_kernels.spell(lines.ids, at, arena, starts, out, state)
         yield out[: state[0]].tobytes()

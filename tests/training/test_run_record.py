@@ -4,6 +4,7 @@ import ctypes
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -316,6 +317,15 @@ def test_subsampling_that_leaves_nothing_to_learn_from_is_an_error(folder):
 def test_a_time_limit_that_leaves_no_time_to_learn_is_reported(w2vtrain_here, folder):
     code, _, said = w2vtrain_here(command("--seconds", "1e-9")[3:], folder)
     assert (code, "--seconds 1e-09 ended before any words were trained on" in said) == (65, True), said
+
+
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+def test_a_loss_that_never_changes_is_an_error(folder, objective):
+    done = run(command("--sample", "0", "--alpha", "1e-30", "--objective", objective), folder)
+    assert done.returncode == 65, done.stderr
+    assert re.search(r"nothing was learned: the mean loss of all \d+ parts of the text was [46]\.", done.stderr)
+    assert "raise --alpha (1e-30)" in done.stderr
+    assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
 
 
 def test_corpus_with_one_word_per_line_is_an_error(folder):

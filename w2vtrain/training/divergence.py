@@ -4,6 +4,7 @@ Nothing here trains. suspicions.py finds what looks wrong with a text before tra
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +20,9 @@ LEARNED_NOTHING = 1.01
 MAX_WEIGHT = 1000.0
 """Training has diverged if a weight is larger. No objective has weights above 3 after a short training at its default
 rate; char-softmax and lsh, whose losses stay finite, have 1e7 at a rate of 10."""
+MIN_REPORTS, SAME_LOSS = 3, 1e-8
+"""Nothing was learned if at least so many slices of the text had the same mean loss, up to this relative error: it is
+larger than that of the sums, and smaller than any change worth an epoch."""
 
 
 def diverged(alpha: float, epoch: int, sign: str = "the loss or a weight is NaN or infinite") -> Diverged:
@@ -63,15 +67,36 @@ def loss_warning(last: Epoch | None, untrained: float, alpha: float) -> str | No
     )
 
 
-def check_learning(state: State, settings: Settings) -> None:
-    """Raise NothingLearned if there was no example."""
-    if not state.passed and settings.seconds is not None:
-        raise NothingLearned(
-            f"nothing was learned: {spelled('seconds', settings.seconds)} ended before any words were trained on;"
-            " raise it"
-        )
-    if not state.learned:
-        raise NothingLearned(
-            f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"
-            f" words, a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
-        )
+@dataclass
+class Losses:
+    """The mean losses of slices: how many there were, the lowest and the highest. If all are equal, nothing changed."""
+
+    reports: int = 0
+    lowest: float = math.inf
+    highest: float = -math.inf
+
+    def note(self, loss: float, examples: int) -> None:
+        """Note the summed loss of a slice."""
+        if examples:
+            mean = loss / examples
+            self.reports += 1
+            self.lowest, self.highest = min(self.lowest, mean), max(self.highest, mean)
+
+    def check(self, state: State, settings: Settings) -> None:
+        """Raise NothingLearned if there was no example, or no effect."""
+        if not state.passed and settings.seconds is not None:
+            raise NothingLearned(
+                f"nothing was learned: {spelled('seconds', settings.seconds)} ended before any words were trained on;"
+                " raise it"
+            )
+        if not state.learned:
+            raise NothingLearned(
+                f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"
+                f" words, a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
+            )
+        if self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS):
+            raise NothingLearned(
+                f"nothing was learned: the mean loss of all {self.reports:,} parts of the text was {self.highest:.4g};"
+                f" raise {spelled('alpha')} ({settings.alpha:.4g}) or {spelled('vector_size')}, or change the"
+                f" options of objective {settings.objective}"
+            )

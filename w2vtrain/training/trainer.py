@@ -26,7 +26,7 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.token_lists import TINY
 from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, compile_engine
-from w2vtrain.training.divergence import MAX_WEIGHT, check_decay, check_learning, check_weights, diverged, loss_warning
+from w2vtrain.training.divergence import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
 from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
 from w2vtrain.training.events import Events, Probe
@@ -133,7 +133,7 @@ class Trainer:
                 f"{settings.objective} learns no probabilities, so the perplexity of the held-out text does not say"
                 " which epoch has the best vectors: use another objective, or leave the held-out text out"
             )
-        self.schedule, self.state = self.engine.schedule, State()
+        self.schedule, self.state, self.losses = self.engine.schedule, State(), Losses()
         self.clock = clock or Clock(self.schedule.seconds)
         self.total, self.dealt = int(self.text.words.sum()) * self.schedule.epochs, 0
         self.fingerprint: Fingerprint | None = None
@@ -302,6 +302,7 @@ class Trainer:
         loss, examples, state = report.loss, report.examples, self.state
         if not math.isfinite(loss):
             raise diverged(self.schedule.alpha, order.epoch + 1)
+        self.losses.note(loss, examples)
         self.state = replace(
             state, loss=state.loss + loss, examples=state.examples + examples, cpu=state.cpu + report.cpu,
             timed=state.timed + report.words,
@@ -350,7 +351,7 @@ class Trainer:
         if warning := loss_warning(self.state.last, untrained, self.schedule.alpha):
             self.events.warning(warning)
         try:
-            check_learning(self.state, self.settings)
+            self.losses.check(self.state, self.settings)
             check_decay(weights, self.settings)
         except NothingLearned:
             self.run.remove_checkpoints()

@@ -239,6 +239,18 @@ def test_a_growing_file_is_read_up_to_its_initial_size(tmp_path):
         list(corpus.read())
 
 
+def test_a_file_that_is_rewritten_while_it_is_read_is_an_error(tmp_path):
+    path = write(tmp_path / "text", b"a b\n" * 100_000)
+    corpus = Corpus([str(path)], block_bytes=10_000)
+    assert len(list(corpus.read())) > 1
+    reader = iter(corpus.read())
+    next(reader)
+    path.write_bytes(b"c d\n" * 100_000)
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+    with pytest.raises(DataError, match="text: was changed while it was read: start again when it is complete"):
+        list(reader)
+
+
 def test_a_named_pipe_can_be_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     corpus = Corpus([str(tmp_path / "pipe")])

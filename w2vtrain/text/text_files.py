@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from glob import glob, has_magic
 from itertools import chain
 from pathlib import Path
@@ -123,10 +123,18 @@ class Reader(Blocks):
     """
 
     def __init__(self, corpus: Corpus, files: Sequence[File] | None = None) -> None:
-        lines = chain.from_iterable(map(self._lines, corpus.files if files is None else files))
+        lines = chain.from_iterable(map(self._unchanged, corpus.files if files is None else files))
         super().__init__(blocks(lines, corpus.block_bytes))
         self._corpus = corpus
         self._read_bytes = min(READ_BYTES, max(MIN_HEAD_BYTES, corpus.block_bytes))
+
+    def _unchanged(self, file: File) -> Iterator[bytes]:
+        """Yield the text of a file. Raise DataError at its end if it was rewritten in place since it was listed."""
+        yield from self._lines(file)
+        with suppress(OSError):  # it was removed after it was opened
+            now = Path(file.path).stat()
+            if file.listed and now.st_size == file.listed[0] and now.st_mtime_ns != file.listed[1]:
+                raise DataError(f"{file.path}: was changed while it was read: start again when it is complete")
 
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
@@ -308,7 +316,7 @@ def _file(path: str) -> File:
         if not stat.S_ISREG(status.st_mode):
             return File(path, None)
         with _open(path):
-            return File(path, status.st_size)
+            return File(path, status.st_size, listed=(status.st_size, status.st_mtime_ns))
     except (OSError, ValueError) as error:
         raise _missing(path, error) from error
 

@@ -73,7 +73,9 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
     proposal = typed(json.loads(broadcast_bytes(comm, sent)), Proposal, "rank 0 divides the corpus in another way")
     with together(comm):
         _compare(corpus, proposal, samples, comm.rank)
-    return Division(proposal.stretches[comm.rank], proposal.identity)
+    own = {file.path: file.listed for file in corpus.files}  # copies of a file have other times on other hosts
+    mine = [replace(file, listed=own[file.path]) for file in proposal.stretches[comm.rank]]
+    return Division(mine, proposal.identity)
 
 
 def stretched(files: Sequence[File], ranks: int, ends: Ends = line_ends) -> list[list[File]]:
@@ -96,7 +98,9 @@ def _cut(file: File, ends: set[int]) -> list[File]:
     """Divide a file at places, in bytes."""
     whole = file.size or 0
     bounds = sorted({0, whole, *ends}) if whole else [0, 0]
-    return [replace(file, size=end - first, first=first, last=end == whole) for first, end in pairwise(bounds)]
+    return [
+        replace(file, size=end - first, first=first, last=end == whole, listed=None) for first, end in pairwise(bounds)
+    ]
 
 
 def _samples(files: Sequence[File], gathering: Gathering) -> dict[str, str]:

@@ -20,7 +20,7 @@ from w2vtrain.system.terminal import echo
 from w2vtrain.text.counting import ODDITIES
 from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.one_process import Alone
-from w2vtrain.training.run_files import check_lockable
+from w2vtrain.training.run_files import locked
 
 
 def dry_run(request: FitRequest, as_json: bool) -> None:
@@ -43,16 +43,16 @@ def refuse(planned: FitPlan) -> list[str]:
     Return a warning for each output that exists and that `fit` would not overwrite.
     """
     request, run = planned.request, planned.run()
-    is_there = run.folder is not None and check_lockable(run.folder)
-    if is_there:
-        run.read(planned.settings, recorded(request), DECIDING, anew=request.force)
+    if run.folder:
+        with locked(run.folder):
+            run.read(planned.settings, recorded(request), DECIDING, anew=request.force)
     check_outputs(request, lambda file: True)
     for file, path in request.locks.items():
         check_lock(path, file)
     return [
         f"{file} exists: fit overwrites it only with --force, or continues the run that began it"
         for file in request.locks
-        if not (request.force or (is_there and run.owns(file))) and Path(file).exists()
+        if not (request.force or run.owns(file)) and Path(file).exists()
     ]
 
 

@@ -48,7 +48,7 @@ _ESCAPED = re.compile(rb"\x10([0-9a-f]{4})")
 
 
 class Sentences:
-    """The sentences of an iterable, for `encoded.read` and `encoded.encode`.
+    """The sentences of an iterable, for `encoded.read`.
 
     sentences: lists, tuples or other iterables of words (str). One pass reads them once, in a thread of its own; an
     exception that the iterable raises reaches the caller unchanged. One sentence at a time must fit into memory.

@@ -6,7 +6,7 @@ The checks are in leaves/compare/objective_checks.py and architecture_checks.py.
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -20,38 +20,14 @@ from w2vtrain.system.terminal import echo
 WIDTH = 80
 
 
-class Choice(NamedTuple):
-    """What to use for a need, and the measurement that says so: see docs/objectives.md.
-
-    vocabulary: in words, or "any"; seconds: CPU seconds of training, on one thread; result: perplexity, for word
-    vectors the mean of analogies and WordSim-353; softmax: the perplexity of the full softmax in the same time.
-    """
-
-    want: str
-    vocabulary: str
-    seconds: str
-    use: str
-    result: str
-    softmax: str = "-"
-
-
-CHOICES = (
-    Choice("word vectors", "67,790", "29", "neg", "0.546"),
-    Choice("probabilities", "10,000", "1.8", "nce -O negative=25", "172.3"),
-    Choice("", "10,000", "7.8", "nce -O negative=25", "150.9"),
-    Choice("", "10,000", "21", "bigram-nce -O negative=25", "144.9"),
-    Choice("", "67,791", "30", "nce -O negative=25", "281.0", "885.6"),
-    Choice("", "219,208", "30", "nce -O negative=25", "311.0", "1,184"),
-    Choice("", "219,208", "467", "sampled-softmax", "278.3"),
-    Choice("", "585,670", "30", "nce -O negative=25", "1,136", "3,135"),
-    Choice("exact word probabilities", "67,791", "26", "hs", "311.5", "885.6"),
-    Choice("", "219,208", "421", "class-softmax", "306.0"),
-    Choice("few output parameters", "10,000", "73", "adaptive-softmax", "149.5", "192.1"),
-    Choice("", "67,791", "30", "cnn-softmax", "522.5", "885.6"),
-)
-CHOOSING = """\
-Which one to use, as measured on one thread. A result is the perplexity; the last column is the full softmax's after \
-the same time. For word vectors, a result is the mean of analogies and WordSim-353."""
+USES = {
+    "word vectors": "neg",
+    "probabilities": "nce -O negative=25",
+    "probabilities, with ten times the time": "bigram-nce -O negative=25",
+    "exact word probabilities": "hs",
+    "few output parameters": "adaptive-softmax",
+}
+"""Which objective to use for what, as measured: see docs/objectives.md."""
 CHECKED = """\
 Gradients were compared with the objective's own loss. Whether the loss itself is right shows only in what was learned \
 from a text whose probabilities are known (16 words in 8 contexts, one thread). Not checked: other options, larger \
@@ -123,11 +99,9 @@ def print_objectives(formulas: bool) -> None:
             group, text, formula = "", str(error), ""
         lines[group] += _wrapped(f"  {name:<17} {text}") + _wrapped(f"{'':20}{formula}")
     echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
-    echo("\n" + textwrap.fill(CHOOSING, WIDTH) + "\n")
-    form = "{:<24} {:>7} {:>5} {:<25} {:>6} {:>7}".format
-    echo(form("you want", "vocab.", "CPU s", "use", "result", "softmax"))
-    for choice in CHOICES:
-        echo(form(*choice))
+    echo("\nWhich one to use, as measured: see docs/objectives.md")
+    for want, use in USES.items():
+        echo(f"  {want:<38}  {use}")
     echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
     echo("w2vtrain objectives --formulas  this list, with formulas")
 

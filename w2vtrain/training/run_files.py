@@ -24,11 +24,10 @@ from w2vtrain.system.files import (
     open_regular,
     resolved,
     sync_folder,
-    temporary_name,
     temporary_pattern,
 )
 from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
-from w2vtrain.system.locks import Lock, check_lock, run_of
+from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint_file
 
@@ -215,21 +214,6 @@ def _creating(folder: Path) -> Iterator[None]:
         raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
     except OSError as error:
         raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
-
-
-def check_lockable(folder: Path) -> bool:
-    """Raise the errors of `locked`, but leave nothing behind. Return whether the folder exists."""
-    with _creating(folder), answering(folder):
-        is_there = folder.is_dir()
-    with _creating(folder):
-        if not is_there:
-            probe = temporary_name(folder)
-            (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
-            probe.rmdir()
-    if is_there:
-        require_own(folder)
-        check_lock(folder / LOCK, str(folder))
-    return is_there
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import w2vtrain
 from w2vtrain.commands import warmup as command
 
 
-def test_a_pair_is_compiled_once_in_this_process_or_in_several(tmp_path, w2vtrain_here):
+def test_a_pair_is_compiled_once_in_one_process_or_in_several(tmp_path, w2vtrain_here):
     w2vtrain_here(["warmup"], tmp_path)
     code, out, said = w2vtrain_here(["warmup", "--architecture", "skipgram", "--objective", "neg", "--json"], tmp_path)
     (line,) = [json.loads(line) for line in out.splitlines()]

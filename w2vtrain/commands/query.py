@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import math
 import os
-import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -295,19 +294,9 @@ def _one_thread() -> Any:
 
 
 def known_phrase(word: str, keyed: KeyedVectors) -> str:
-    """Return a phrase such as "new york" as its vectors call it: joined by `_`, or by the only delimiter that is known.
-
-    A delimiter has no letters or digits: they could be part of another word.
-    """
-    first, *others = word.split(" ")
-    name = "_".join([first, *others])
-    if not others or word in keyed.key_to_index:
-        return word
-    if name in keyed.key_to_index:
-        return name
-    pattern = re.compile(re.escape(first) + r"([\W_]+)" + r"\1".join(map(re.escape, others)))
-    matches = list(filter(pattern.fullmatch, keyed.key_to_index))
-    return matches[0] if len(matches) == 1 else word
+    """Return a phrase such as "new york" as its vectors call it, if its words are joined by `_` there."""
+    joined = word.replace(" ", "_")
+    return joined if word not in keyed.key_to_index and joined in keyed.key_to_index else word
 
 
 def _words(count: int) -> str:

@@ -1,4 +1,4 @@
-"""The command `warmup`: compile the kernels of architectures and objectives into the cache, in several processes.
+"""The command `warmup`: compile the kernels of architectures and objectives into the cache, one process per objective.
 
 What is compiled is in training/compile_ahead.py.
 """
@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from itertools import product
 from typing import Any
 
 import click
@@ -40,7 +39,6 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
         from w2vtrain.kernels.jit import cache_folder
         from w2vtrain.system.children import each
         from w2vtrain.training.compile_ahead import Warmed
-        from w2vtrain.training.compile_ahead import warmup as compile_pair
     if everything and (objectives or architectures):
         raise UsageError("--all includes all objectives and architectures: name none")
     outputs, inputs = _requested(objectives, architectures, everything)
@@ -57,12 +55,8 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
         result = f"compiled {pair.kernels} kernels" if pair.kernels else "loaded from the cache"
         echo(f"{f'{pair.architecture} with {pair.objective}':<36} {result} in {duration(pair.seconds)}")
 
-    processes = min(len(outputs), automatic_threads()[0], available_memory() // PROCESS_BYTES)
-    if processes > 1:
-        each(lambda objective: _compile_apart(objective, inputs, say), outputs, processes)
-    else:
-        for objective, architecture in product(outputs, inputs):
-            say(compile_pair(architecture, objective))
+    processes = max(1, min(len(outputs), automatic_threads()[0], available_memory() // PROCESS_BYTES))
+    each(lambda objective: _compile_apart(objective, inputs, say), outputs, processes)
     if not as_json:
         echo(f"{kernels} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
 
@@ -87,14 +81,11 @@ def _requested(
 
 def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any], None]) -> None:
     """Compile the kernels of an objective in a process of its own, and call `say` with each pair."""
-    from w2vtrain.system.children import ChildEnded, run_child
+    from w2vtrain.system.children import run_child
     from w2vtrain.training.compile_ahead import Warmed
 
-    try:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            run_child(child, [objective, architectures], folder, lambda pair: say(Warmed(**pair)))
-    except ChildEnded as ended:
-        raise ResourceError(f"the process that compiled {objective} ended with code {ended.code}") from None
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        run_child(child, [objective, architectures], folder, lambda pair: say(Warmed(**pair)))
 
 
 def child(objective: str, architectures: list[str]) -> None:

@@ -37,10 +37,7 @@ EXIT_CODES = {
 
 def shown(value: Any) -> str:
     """Return a value's repr for a message, cut to 80 characters."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python refuses to print an integer of more than 4,300 digits
-        return "a huge number"
+    text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 

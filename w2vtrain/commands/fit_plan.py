@@ -248,12 +248,10 @@ def check_folders(request: FitRequest) -> None:
 
 
 def check_apart(request: FitRequest) -> None:
-    """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
-    folder, locks = request.run_folder, request.locks.values()
+    """Raise UsageError for an output that is in the run folder, which is deleted at the end."""
+    folder = request.run_folder
     for file in request.files:
         path = resolved(file)
-        if among(path, locks):
-            raise UsageError(f"{file}: this is the name of another output's lock file; choose another name")
         if folder is not None and among(folder, [path, *path.parents]):
             raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 

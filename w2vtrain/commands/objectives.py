@@ -37,8 +37,7 @@ vocabularies, speed, and the quality of word vectors."""
 @command()
 @click.argument("words", nargs=-1, metavar="[[check] NAME]")
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option to check with; repeatable.")
-@click.option("--formulas", is_flag=True, help="Add formulas to the list.")
-def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool) -> None:
+def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     """List the output objectives and say which one to use, or print the formula, paper and options of one.
 
     `objectives check NAME` checks that an objective compiles, that its gradients and probabilities are correct, and
@@ -50,7 +49,7 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool)
     with imports():
         from w2vtrain.objectives import allow_code
     if not words:
-        print_objectives(formulas)
+        print_objectives()
         return
     name = our_name("objective", words[-1])
     allow_code(name)
@@ -83,32 +82,26 @@ def print_objective(name: str) -> None:
         echo(f"  {architecture:<16} " + ", ".join(f"{key} {value}" for key, value in settings.items()))
 
 
-def print_objectives(formulas: bool) -> None:
-    """Print the name and summary of each objective by group, with its formula if requested, and which one to use.
+def print_objectives() -> None:
+    """Print the name and summary of each objective by group, and which one to use.
 
     An objective that cannot be loaded is listed with the reason.
     """
-    from w2vtrain.objectives import GROUPS, REGISTRY, group_of, objective_class, summary
+    from w2vtrain.objectives import GROUPS, REGISTRY, group_of, summary
 
     lines: dict[str, list[str]] = {group: [] for group in GROUPS}
     for name in sorted(REGISTRY.loaders):
         try:
             group, text = group_of(name), summary(name)
-            formula = (inspect.getdoc(objective_class(name)) or "").split("\n")[0] if formulas else ""
         except ConfigError as error:
-            group, text, formula = "", str(error), ""
-        lines[group] += _wrapped(f"  {name:<17} {text}") + _wrapped(f"{'':20}{formula}")
+            group, text = "", str(error)
+        # An indent of 20 from the second line on; a line is longer than WIDTH if its words do not allow less.
+        lines[group] += textwrap.wrap(f"  {name:<17} {text}", WIDTH, subsequent_indent=" " * 20, break_long_words=False)
     echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
     echo("\nWhich one to use, as measured: see docs/objectives.md")
     for want, use in USES.items():
         echo(f"  {want:<38}  {use}")
-    echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
-    echo("w2vtrain objectives --formulas  this list, with formulas")
-
-
-def _wrapped(text: str) -> list[str]:
-    """Return the lines of a text, at most WIDTH wide if its words allow, with an indent from the second line on."""
-    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * 20, break_long_words=False)
+    echo("\nw2vtrain objectives NAME prints the formula, paper and options of one")
 
 
 def print_findings(name: str, options: dict[str, Any]) -> None:

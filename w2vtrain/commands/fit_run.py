@@ -112,7 +112,8 @@ def follow(planned: FitPlan, ranks: Alone) -> None:
 def take_over(planned: FitPlan, run: Run, resumed: bool) -> bool:
     """Load what the run folder has, and check the outputs. Return whether all results are written already."""
     request = planned.request
-    run.read(planned.settings, recorded(request) if run.folder else {}, DECIDING, anew=request.force)
+    recorded = {"cwd": str(resolved(".")), "request": asdict(request)}  # for `resume`, which repeats the request
+    run.read(planned.settings, recorded, DECIDING, anew=request.force)
     if resumed:
         check_begun(request, run)
     check_outputs(request, run.owns)
@@ -134,14 +135,6 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone) -> Iterator[Console]:
         for why in run.checkpoint.skipped if run.checkpoint else []:
             console.say(f"warning     {why}; resuming from the checkpoint before it")
         yield console
-
-
-def recorded(request: FitRequest) -> dict[str, Any]:
-    """Return what a run folder records about a request, so that `resume` can repeat it.
-
-    Relative names refer to the working directory.
-    """
-    return {"cwd": str(resolved(".")), "request": asdict(request)}
 
 
 def headline(settings: Settings, reason: str) -> str:

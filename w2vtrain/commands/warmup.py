@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from w2vtrain.commands.options import CODES, command
-from w2vtrain.commands.shell import echo_json, explained, imports
+from w2vtrain.commands.shell import explained, imports
 from w2vtrain.config import Settings
 from w2vtrain.errors import Relayed, ResourceError, UsageError
 from w2vtrain.system.amounts import duration
@@ -27,8 +27,7 @@ PROCESS_BYTES = 400 << 20
 @click.option("--architecture", "architectures", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
 @click.option("--objective", "objectives", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="All architectures with all objectives; takes minutes.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per pair.")
-def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everything: bool, as_json: bool) -> None:
+def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everything: bool) -> None:
     """Compile the kernels that read text and train, once for this processor, and keep them in the cache.
 
     Otherwise, the first run with an architecture and an objective compiles them, which takes seconds. The cache is in
@@ -49,16 +48,12 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
     def say(pair: Warmed) -> None:
         nonlocal kernels
         kernels += pair.kernels
-        if as_json:
-            echo_json(asdict(pair))
-            return
         result = f"compiled {pair.kernels} kernels" if pair.kernels else "loaded from the cache"
         echo(f"{f'{pair.architecture} with {pair.objective}':<36} {result} in {duration(pair.seconds)}")
 
     processes = max(1, min(len(outputs), automatic_threads()[0], available_memory() // PROCESS_BYTES))
     each(lambda objective: _compile_apart(objective, inputs, say), outputs, processes)
-    if not as_json:
-        echo(f"{kernels} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
+    echo(f"{kernels} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
 
 
 def _requested(

@@ -37,7 +37,10 @@ EXIT_CODES = {
 
 def shown(value: Any) -> str:
     """Return a value's repr for a message, cut to 80 characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print an integer of more than 4,300 digits
+        return "a huge number"
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 

@@ -95,8 +95,7 @@ class Command(WithDebug):
 def _answer(name: str, known: set[str]) -> str | None:
     """Return what to write in place of a word of the command line, or None if no other program has such an option.
 
-    known: the command's own options, of which the word is none. Only commands with settings answer for settings of
-    other programs.
+    known: the command's own options, of which the word is none. Only commands with settings answer for settings of other programs.
     """
     bare = name.lstrip("-")
     if not bare or not name.startswith("-") or bare[0].isdigit():

@@ -12,8 +12,9 @@ from typing import Any
 import click
 from click.types import StringParamType
 
-from w2vtrain.config import MODEL, NAMES, TRAINING, WORDS
-from w2vtrain.other_programs import COMMANDS, FITS, hint_for
+from w2vtrain.commands.spelling import answer
+from w2vtrain.config import MODEL, TRAINING, WORDS
+from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
 INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
@@ -87,35 +88,9 @@ class Command(WithDebug):
         known = {name for part in self.params for name in (*part.opts, *part.secondary_opts)}
         for word in args[: args.index("--")] if "--" in args else args:
             name = word.partition("=")[0]
-            if name not in known and (hint := _answer(name, known)):
+            if name not in known and (hint := answer(name, known)):
                 raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
         return super().parse_args(ctx, args)
-
-
-def _answer(name: str, known: set[str]) -> str | None:
-    """Return what to write in place of a word of the command line, or None if no other program has such an option.
-
-    known: the command's own options, of which the word is none. Only commands with settings answer for settings of other programs.
-    """
-    bare = name.lstrip("-")
-    if not bare or not name.startswith("-") or bare[0].isdigit():
-        return None
-    ours = f"--{bare.replace('_', '-')}"
-    if ours in known:
-        return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
-    if "--allow-changed" in known and bare.replace("-", "_") in NAMES:
-        return f"the settings of a run are fixed; to train its vectors further, {FITS} --init-from VECTORS"
-    if "--min-count" in known and (hint := hint_for(bare)):
-        return hint
-    if not name.startswith("--") and name[:2] in known:  # the value of a short option follows it
-        return None
-    longer = sorted(option for option in known if _letters(ours) and _letters(option).startswith(_letters(ours)))
-    return f"write {' or '.join(longer)}" if longer else None
-
-
-def _letters(option: str) -> str:
-    """Return the name of an option as those who do not remember its spelling write it."""
-    return option.replace("-", "").lower() if option.startswith("--") else ""
 
 
 class Catalogue(WithDebug, click.Group):

@@ -1,0 +1,35 @@
+"""Answers to options of other programs: what to write instead.
+
+What replaces each option is in other_programs.py.
+"""
+
+from w2vtrain.config import NAMES
+from w2vtrain.other_programs import FITS, hint_for
+
+
+def answer(name: str, known: set[str]) -> str | None:
+    """Return what to write in place of a word of the command line, or None if no other program has such an option.
+
+    known: the command's own options. Only commands with settings answer for settings of other programs.
+    """
+    bare = name.lstrip("-")
+    if not bare or not name.startswith("-") or bare[0].isdigit():
+        return None
+    ours = f"--{bare.replace('_', '-')}"
+    if len(bare) > 1 and ours in known and name != ours:
+        return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
+    if ours in known:
+        return None
+    if "--allow-changed" in known and bare.replace("-", "_") in NAMES:
+        return f"the settings of a run are fixed; to train its vectors further, {FITS} --init-from VECTORS"
+    if "--min-count" in known and (hint := hint_for(bare)):
+        return hint
+    if not name.startswith("--") and name[:2] in known:  # the value of a short option follows it
+        return None
+    longer = sorted(option for option in known if _letters(ours) and _letters(option).startswith(_letters(ours)))
+    return f"write {' or '.join(longer)}" if longer else None
+
+
+def _letters(option: str) -> str:
+    """Return the name of an option as those who do not remember its spelling write it."""
+    return option.replace("-", "").lower() if option.startswith("--") else ""

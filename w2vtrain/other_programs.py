@@ -46,13 +46,15 @@ ARCHITECTURES = {"sg": "skipgram", "skip-gram": "skipgram"}
 OTHER_NAMES: dict[str, Mapping[str, str]] = {"objective": OBJECTIVES, "architecture": ARCHITECTURES}
 """The names of objectives and architectures in papers and other programs, each with ours, which it stands for."""
 
+NO_CLASSES = "w2vtrain trains word vectors, not classifiers"
 RETURNS = "train returns a model and writes no file; pass its words and vectors() to write_vectors"
 CORPUS = Ours("corpus", python="pass the text as the first argument")
 LOWER = Ours("tokenizer", {"1": "simple"})
-OPTIONS = {
+OPTIONS: dict[str, Ours | str] = {
     "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
     "cbow": Ours("architecture", {"1": "cbow", "0": "skipgram"}),
     "cbow_mean": Ours("architecture", {"1": "cbow", "0": "cbow-sum"}),
+    "classes": "w2vtrain does not cluster words; leave it out",
     "context_size": Ours("window"),
     "corpus": CORPUS,
     "corpus_file": CORPUS,
@@ -60,10 +62,13 @@ OPTIONS = {
     "embedding_dim": Ours("vector_size"),
     "hs": Ours("objective", {"1": "hs", "0": "neg"}),
     "input": CORPUS,
+    "label": NO_CLASSES,
     "learning_rate": Ours("alpha"),
     "loss": Ours("objective", {"ns": "neg", "hs": "hs", "softmax": "softmax"}),
     "lower": LOWER,
     "lowercase": LOWER,
+    "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
+    "minCountLabel": NO_CLASSES,
     "min_freq": Ours("min_count"),
     "neg": Ours("negative"),
     "pretrainedVectors": Ours("init_from", python="use continue_training(vectors, corpus)"),
@@ -73,8 +78,10 @@ OPTIONS = {
     "skipgram": Ours("architecture", {"1": "skipgram"}),
     "t": Ours("sample"),
     "train": CORPUS,
+    "verbose": "w2vtrain has no levels of verbosity; leave it out",
+    "wordNgrams": NO_CLASSES,
 }
-"""What replaces options and parameters that only other programs have, by their names.
+"""What replaces options and parameters that only other programs have, by their names; a text if nothing does.
 
 A name that is spelled like ours is not listed: for `minCount`, `min_count` is suggested anyway.
 """
@@ -84,14 +91,18 @@ COMMANDS = {
     "compute-accuracy": "use w2vtrain eval analogies",
     "distance": "use w2vtrain neighbors",
     "dump": "use w2vtrain info",
+    "evaluate": "use w2vtrain eval",
     "most-similar": "use w2vtrain neighbors",
     "nn": "use w2vtrain neighbors",
+    "predict": NO_CLASSES,
+    "predict-prob": NO_CLASSES,
     "print-ngrams": "use w2vtrain vector --ngrams",
     "print-sentence-vectors": "use w2vtrain vector --sentences",
     "print-word-vectors": "use w2vtrain vector",
     "quantize": "use w2vtrain convert --restrict-vocab N to make vectors smaller",
     "skipgram": f"{FITS} --architecture skipgram",
-    "supervised": "w2vtrain trains word vectors, not classifiers",
+    "supervised": NO_CLASSES,
+    "test": NO_CLASSES,
     "train": FITS,
     "word-analogy": "use w2vtrain analogy",
     "word2phrase": "use w2vtrain phrases",
@@ -108,4 +119,4 @@ def hint_for(name: str) -> str | None:
     ours = OPTIONS.get(name) or OPTIONS.get(name.replace("-", "_"))
     if ours == CORPUS and in_shell():
         return "name the text without an option: w2vtrain fit CORPUS -o FILE"
-    return ours and ours.hint()
+    return ours.hint() if isinstance(ours, Ours) else ours

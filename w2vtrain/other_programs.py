@@ -33,14 +33,22 @@ class Ours(NamedTuple):
 
 
 OBJECTIVES = {
+    "class-based-softmax": "class-softmax",
+    "differentiated-softmax": "dsoftmax",
+    "full": "softmax",
     "full-softmax": "softmax",
     "hierarchical": "hs",
     "hierarchical-softmax": "hs",
+    "importance-sampling": "is",
+    "infrequent-normalization": "infrequent-norm",
     "negative": "neg",
     "negative-sampling": "neg",
     "noise-contrastive-estimation": "nce",
     "ns": "neg",
+    "sampled": "sampled-softmax",
+    "self-normalization": "selfnorm",
     "sgns": "neg",
+    "target-sampling": "target",
 }
 ARCHITECTURES = {"sg": "skipgram", "skip-gram": "skipgram"}
 OTHER_NAMES: dict[str, Mapping[str, str]] = {"objective": OBJECTIVES, "architecture": ARCHITECTURES}
@@ -111,12 +119,14 @@ COMMANDS = {
 """What to use instead of commands that only other programs have, by their names."""
 
 
-def hint_for(name: str) -> str | None:
-    """Return what to use instead of an option of another program, or None if no program has one of this name.
+def replaced(name: str) -> Ours | str | None:
+    """Return the row of an option of another program, whose words are separated by hyphens or underscores, or None."""
+    return OPTIONS.get(name) or OPTIONS.get(name.replace("-", "_"))
 
-    The words of the name are separated by hyphens or underscores.
-    """
-    ours = OPTIONS.get(name) or OPTIONS.get(name.replace("-", "_"))
+
+def hint_for(name: str) -> str | None:
+    """Return what to use instead of an option of another program, or None if no program has one of this name."""
+    ours = replaced(name)
     if ours == CORPUS and in_shell():
         return "name the text without an option: w2vtrain fit CORPUS -o FILE"
     return ours.hint() if isinstance(ours, Ours) else ours

@@ -31,8 +31,10 @@ def folder(tmp_path):
         ("fit text.txt -o o.txt --objective cbow", 78, "use --architecture cbow"),
         ("fit text.txt -o o.txt --architecture hs", 78, "use --objective hs"),
         ("fit text.txt -o s.model", 2, "write s.txt or s.bin, or s.safetensors for a model"),
-        ("fit text.txt", 2, "Missing option '-o' / '--output'"),
+        ("fit text.txt o.txt", 2, "write -o o.txt"),
+        ("fit text.txt", 2, "write -o FILE"),
         ("fit text.txt -o " + "o" * 250 + ".txt", 73, "cannot be created: File name too long"),
+        ("convert v.txt o.bin", 2, "write -o o.bin"),
         ("convert v.txt -o o.model", 2, "write o.txt or o.bin, or o.safetensors for a model"),
         ("eval v.txt", 2, "w2vtrain eval all v.txt"),
         ("plot v.txt", 2, "w2vtrain plot map v.txt"),
@@ -42,6 +44,9 @@ def folder(tmp_path):
         ("neighbors old.run king", 66, "`w2vtrain export old.run -o FILE`"),
         ("convert old.run -o o.txt", 66, "`w2vtrain export old.run -o FILE`"),
         ("perplexity old.run text.txt", 66, "`w2vtrain resume old.run`"),
+        ("phrases -train text.txt", 2, "w2vtrain phrases CORPUS -o FILE"),
+        ("perplexity -input text.txt", 2, "w2vtrain perplexity MODEL HELDOUT"),
+        ("neighbors -input v.txt", 2, "w2vtrain neighbors VECTORS WORDS"),
         ("-size 9 -train text.txt -output v.bin", 2, "a command comes first, such as w2vtrain fit CORPUS -o FILE"),
         ("resume ol.run", 66, "does not exist: check the name (similar: old.run)"),
         ("export ol.run -o o.txt", 66, "does not exist: check the name (similar: old.run)"),
@@ -57,6 +62,15 @@ def test_one_line_says_what_to_write(line, code, answer, w2vtrain_here, folder):
     assert (ended, out, len(err.splitlines())) == (code, "", 1)
     assert answer in err
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"), [(["vector"], "leave them out, or add --sentences"), (["neighbors"], "leave them out\n")]
+)
+def test_a_sentence_in_place_of_a_word_is_answered_with_what_takes_sentences(words, hint, w2vtrain_here, folder):
+    code, out, err = w2vtrain_here([*words, "v.txt", "the king"], folder)
+    assert (code, out) == (65, "")
+    assert f"'the king' is not in the vocabulary; quotes make one word: {hint}" in err
 
 
 @pytest.mark.parametrize(

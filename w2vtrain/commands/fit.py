@@ -17,6 +17,7 @@ from w2vtrain.commands.options import (
     setting_options,
 )
 from w2vtrain.commands.shell import imports
+from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import MODEL, SHORT
 from w2vtrain.system.spinner import SPINNER
 
@@ -82,7 +83,7 @@ def fit(
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
             if not dry_run:
-                raise click.UsageError("Missing option '-o' / '--output'")
+                raise missing_output(corpus[-1])
             values["output"] = "dry-run.txt"
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")

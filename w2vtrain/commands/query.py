@@ -267,6 +267,9 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                 said = f"{where}{error}"
                 if isinstance(error, MissingKey):
                     said += tag_hint(vectors, (word for word in query if word not in keyed))
+                if any(" " in word for word in query):
+                    said += "; quotes make one word: leave them out"
+                    said += ", or add --sentences for the mean of its words" * (lookup.name == "vector")
                 if strict or (asked and len(asked) == 1):
                     raise (DataError if where else type(error))(said) from error
                 failed += 1

@@ -3,14 +3,24 @@
 What replaces each option is in other_programs.py.
 """
 
+import os
+
+import click
+
 from w2vtrain.config import NAMES
-from w2vtrain.other_programs import FITS, hint_for
+from w2vtrain.other_programs import CORPUS, FITS, hint_for, replaced
 
 
-def answer(name: str, known: set[str]) -> str | None:
+def options_of(command: click.Command) -> set[str]:
+    """Return all names of a command's options."""
+    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+
+
+def answer(name: str, known: set[str], plain: str) -> str | None:
     """Return what to write in place of a word of the command line, or None if no other program has such an option.
 
-    known: the command's own options. Only commands with settings answer for settings of other programs.
+    known: the command's own options; plain: the command with its arguments, "" if it has none. Only commands with
+    settings answer for settings of other programs.
     """
     bare = name.lstrip("-")
     if not bare or not name.startswith("-") or bare[0].isdigit():
@@ -20,6 +30,8 @@ def answer(name: str, known: set[str]) -> str | None:
         return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
     if ours in known:
         return None
+    if plain and name[:2] not in known and replaced(bare) == CORPUS:
+        return f"name the file without an option: {plain}"
     if "--allow-changed" in known and bare.replace("-", "_") in NAMES:
         return f"the settings of a run are fixed; to train its vectors further, {FITS} --init-from VECTORS"
     if "--min-count" in known and (hint := hint_for(bare)):
@@ -33,3 +45,9 @@ def answer(name: str, known: set[str]) -> str | None:
 def _letters(option: str) -> str:
     """Return the name of an option as those who do not remember its spelling write it."""
     return option.replace("-", "").lower() if option.startswith("--") else ""
+
+
+def missing_output(last: str, ctx: click.Context | None = None) -> click.UsageError:
+    """Return the error for a command line without -o. last: its last argument, which may be the output."""
+    is_other = last.startswith("-") or os.path.exists(last)  # noqa: PTH110 - unlike Path.exists, for names of any length
+    return click.UsageError(f"Missing option '-o' / '--output': write -o {'FILE' if is_other else last or 'FILE'}", ctx)

@@ -29,6 +29,7 @@ SUCCESSORS = {
     "KeyedVectors": {
         "vocab": "key_to_index, index_to_key, and get_vecattr(key, 'count') for counts",
         "index2word": "index_to_key",
+        "index2entity": "index_to_key",
         "syn0": "vectors",
         "vectors_norm": "get_normed_vectors()",
         "syn0norm": "get_normed_vectors()",
@@ -42,11 +43,16 @@ SUCCESSORS = {
         "load_word2vec_format": "KeyedVectors.load_word2vec_format(path)",
         "vocab": "wv.key_to_index, wv.index_to_key, and wv.get_vecattr(word, 'count') for counts",
         "index2word": "wv.index_to_key",
+        "index2entity": "wv.index_to_key",
         "syn0": "wv.vectors",
         "syn0norm": "wv.get_normed_vectors()",
         "syn0_lockf": "wv.vectors_lockf",
         "accuracy": "wv.evaluate_word_analogies(path)",
+        "size": "vector_size",
+        "iter": "epochs",
+        "trainables": "the model's own syn1neg, syn1 and layer1_size",
         "load_fasttext_format": "load_facebook_model(path) or, for queries alone, load_facebook_vectors(path)",
+        "delete_temporary_training_data": "wv, which is all that queries need",
     },
     "Model": {
         **{name: f"wv.{name}" for name in _SAME if name not in ("most_similar", "vectors")},
@@ -59,25 +65,43 @@ SUCCESSORS = {
     },
     "w2vtrain": {
         **dict.fromkeys(("models", "word2vec", "fasttext", "doc2vec", "keyedvectors", "callbacks"), _OURS),
+        **{
+            name: f"gensim.{name}"
+            for name in ("utils", "corpora", "parsing", "matutils", "interfaces", "topic_coherence", "test")
+        },
         "downloader": "gensim.downloader, and KeyedVectors.from_gensim for the vectors that it loads",
         "similarities": "gensim.similarities, and model.wv.to_gensim() as its argument",
+        "summarization": "gensim 3, which had it",
+        **{name: f"gensim.models.{name}" for name in ("TfidfModel", "LdaModel", "LdaMulticore", "LsiModel")},
+        **{name: f"gensim.models.{name}" for name in ("CoherenceModel", "TranslationMatrix")},
         **dict.fromkeys(("Phrases", "Phraser", "phrases", "ENGLISH_CONNECTOR_WORDS"), _PHRASES),
+        "BrownCorpus": "gensim.models.word2vec.BrownCorpus, whose sentences Word2Vec takes",
+        "FAST_VERSION": "no such constant: all kernels are compiled",
+        "Vocab": "model.wv.get_vecattr(word, 'count')",
+        "Word2VecKeyedVectors": "KeyedVectors",
+        "WordEmbeddingsKeyedVectors": "KeyedVectors",
     },
 }
 """For each place where a name is looked for: the name, and what to use instead."""
 
 
 class Removed:
-    """An attribute that a class does not have: reading or setting it raises AttributeError with a line."""
+    """An attribute that a class does not have: reading, setting or calling it raises AttributeError with a line."""
 
     def __init__(self, line: str) -> None:
         self.line = line
         self.__doc__ = None  # it is not documented as a member of its class
 
-    def __get__(self, instance: object, owner: type) -> NoReturn:
+    def __get__(self, instance: object, owner: type) -> "Removed":
+        if instance is None:
+            return self
         raise AttributeError(self.line)
 
     def __set__(self, instance: object, value: object) -> NoReturn:
+        raise AttributeError(self.line)
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Raise AttributeError: the attribute was read on the class, which returns this object."""
         raise AttributeError(self.line)
 
 

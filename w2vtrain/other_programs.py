@@ -55,9 +55,11 @@ OTHER_NAMES: dict[str, Mapping[str, str]] = {"objective": OBJECTIVES, "architect
 """The names of objectives and architectures in papers and other programs, each with ours, which it stands for."""
 
 NO_CLASSES = "w2vtrain trains word vectors, not classifiers"
+IN_MEMORY = "train reads sentences once, whatever the number of epochs; leave it out"
 RETURNS = "train returns a model and writes no file; pass its words and vectors() to write_vectors"
 CORPUS = Ours("corpus", python="pass the text as the first argument")
 LOWER = Ours("tokenizer", {"1": "simple"})
+CORES = "w2vtrain trains on the cores of the processor, not on a GPU; leave it out"
 OPTIONS: dict[str, Ours | str] = {
     "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
     "cbow": Ours("architecture", {"1": "cbow", "0": "skipgram"}),
@@ -66,8 +68,15 @@ OPTIONS: dict[str, Ours | str] = {
     "context_size": Ours("window"),
     "corpus": CORPUS,
     "corpus_file": CORPUS,
+    "cuda": CORES,
+    "deterministic": Ours("threads", {"1": 1}),
+    "device": CORES,
     "dimensions": Ours("vector_size"),
     "embedding_dim": Ours("vector_size"),
+    "embedding_size": Ours("vector_size"),
+    "end_alpha": Ours("min_alpha"),
+    "epoch": Ours("epochs"),
+    "gpu": CORES,
     "hs": Ours("objective", {"1": "hs", "0": "neg"}),
     "input": CORPUS,
     "label": NO_CLASSES,
@@ -76,31 +85,43 @@ OPTIONS: dict[str, Ours | str] = {
     "lower": LOWER,
     "lowercase": LOWER,
     "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
+    "max_final_vocab": Ours("max_vocab"),
+    "max_vocab_size": Ours("max_vocab"),
+    "max_n": Ours("maxn"),
+    "minCount": Ours("min_count"),
     "minCountLabel": NO_CLASSES,
     "min_freq": Ours("min_count"),
+    "min_n": Ours("minn"),
+    "n_epochs": Ours("epochs"),
     "neg": Ours("negative"),
+    "num_epochs": Ours("epochs"),
+    "num_workers": Ours("threads"),
     "pretrainedVectors": Ours("init_from", python="use continue_training(vectors, corpus)"),
+    "reread": IN_MEMORY,
     "saveOutput": Ours("save_output_vectors", python="use the model's `output`"),
     "sentences": CORPUS,
     "sg": Ours("architecture", {"1": "skipgram", "0": "cbow"}),
     "skipgram": Ours("architecture", {"1": "skipgram"}),
+    "start_alpha": Ours("alpha"),
+    "subsample": Ours("sample"),
     "t": Ours("sample"),
+    "thread": Ours("threads"),
     "train": CORPUS,
     "verbose": "w2vtrain has no levels of verbosity; leave it out",
+    "window_size": Ours("window"),
     "wordNgrams": NO_CLASSES,
 }
-"""What replaces options and parameters that only other programs have, by their names; a text if nothing does.
-
-A name that is spelled like ours is not listed: for `minCount`, `min_count` is suggested anyway.
-"""
+"""What replaces options and parameters that only other programs have, by their names; a text if nothing does."""
 FITS = "use w2vtrain fit CORPUS -o FILE"
 COMMANDS = {
+    "analogies": "use w2vtrain analogy, or eval analogies for a file of questions",
     "cbow": f"{FITS} --architecture cbow",
     "compute-accuracy": "use w2vtrain eval analogies",
     "distance": "use w2vtrain neighbors",
     "dump": "use w2vtrain info",
     "evaluate": "use w2vtrain eval",
     "most-similar": "use w2vtrain neighbors",
+    "most_similar": "use w2vtrain neighbors",
     "nn": "use w2vtrain neighbors",
     "predict": NO_CLASSES,
     "predict-prob": NO_CLASSES,
@@ -112,6 +133,7 @@ COMMANDS = {
     "supervised": NO_CLASSES,
     "test": NO_CLASSES,
     "train": FITS,
+    "vectors": "use w2vtrain vector",
     "word-analogy": "use w2vtrain analogy",
     "word2phrase": "use w2vtrain phrases",
     "word2vec": FITS,

@@ -28,6 +28,8 @@ def folder(tmp_path):
     ("line", "code", "answer"),
     [
         ("fit text.txt -o o.txt --lowercase", 2, "use --tokenizer simple"),
+        ("fit text.txt -o o.txt --device cuda", 2, "on the cores of the processor, not on a GPU"),
+        ("fit text.txt -o o.txt --deterministic", 2, "use --threads 1"),
         ("fit text.txt -o o.txt --objective cbow", 78, "use --architecture cbow"),
         ("fit text.txt -o o.txt --architecture hs", 78, "use --objective hs"),
         ("fit text.txt -o s.model", 2, "write s.txt or s.bin, or s.safetensors for a model"),

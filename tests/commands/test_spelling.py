@@ -22,14 +22,14 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["--hs", "1"], "--objective hs"),
         (["-hs", "0"], "--objective hs"),
         (["-maxn", "6"], "write --maxn"),
-        (["--min-n", "3"], "write --minn"),
+        (["--min-n", "3"], "use --minn"),
         (["-train", "x"], "w2vtrain fit CORPUS -o FILE"),
         (["-corpus_file", "x"], "w2vtrain fit CORPUS -o FILE"),
         (["-output", "x"], "write --output"),
         (["-size", "100"], "write --size"),
         (["-dim", "100"], "write --dim"),
         (["-min-count", "3"], "write --min-count"),
-        (["-minCount", "3"], "write --min-count"),
+        (["-minCount", "3"], "use --min-count"),
         (["-t", "1e-4"], "use --sample"),
         (["--binary", "1"], "--format binary"),
         (["--cbow-mean", "0"], "cbow-sum"),
@@ -37,6 +37,7 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["--grow"], "write --grow-vocabulary"),
         (["-vector", "9"], "write --vector-size"),
         (["--mincount", "3"], "write --min-count"),
+        (["--window-size", "3"], "use --window"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
@@ -93,6 +94,7 @@ def test_words_that_only_look_like_such_options_are_left_alone(w2vtrain_here, tm
 
 def test_settings_that_train_does_not_have_are_answered_with_what_python_has():
     for name, answer in {
+        "reread": "reads sentences once",
         "binary": "write_vectors",
         "input": "first argument",
         "pretrainedVectors": "continue_training",

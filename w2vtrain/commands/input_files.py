@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -17,8 +17,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from w2vtrain.commands.shell import imports
-from w2vtrain.errors import InputMissing, UsageError, W2VError, WriteError
+from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, among
 from w2vtrain.system.locks import check_output
@@ -60,9 +62,12 @@ def readable(path: str) -> Iterator[str]:
 
 @contextmanager
 def with_vectors(file: str) -> Iterator[str]:
-    """Yield the name of a file of vectors or of a model, as `readable` does; for a run folder, say what to do."""
+    """Yield the name of a file of vectors or of a model, as `readable` does.
+
+    The error for a run folder, and for arguments in the wrong order, says what to write.
+    """
     with imports():
-        from w2vtrain.formats.sniff import vector_folder
+        from w2vtrain.formats.sniff import readers, vector_folder
     if os.path.isdir(file) and not vector_folder(Path(file)):  # noqa: PTH112 - unlike Path.is_dir, for names of any length
         from w2vtrain.training.run_status import is_run_folder
 
@@ -71,8 +76,26 @@ def with_vectors(file: str) -> Iterator[str]:
                 f"{file} is the folder of an unfinished run: `w2vtrain resume {file}` finishes it, and `w2vtrain export"
                 f" {file} -o FILE` writes its vectors so far"
             )
-    with readable(file) as path:
-        yield path
+    try:
+        with readable(file) as path:
+            yield path
+    except InputMissing as error:
+        if line := _in_order(file, readers()):
+            raise InputMissing(f"{error}; the vectors come first: {line}") from error
+        raise
+
+
+def _in_order(wrong: str, kinds: Container[str]) -> str:
+    """Return the command with the file of one of these kinds first, if that is another argument than the wrong file."""
+    from w2vtrain.formats.sniff import sniff
+
+    context = click.get_current_context()
+    given = [context.params[str(part.name)] for part in context.command.params if isinstance(part, click.Argument)]
+    words = [word for value in given for word in (value if isinstance(value, tuple) else [value])]
+    for word in words:
+        if word != wrong and os.path.isfile(word) and sniff(word).kind in kinds:  # noqa: PTH113 - any length
+            return shlex.join([*context.command_path.split(), word, *(other for other in words if other != word)])
+    return ""
 
 
 def vectors_in(file: str) -> Vectors:
@@ -106,10 +129,16 @@ def model_in(file: str, named: Mapping[str, str | None]) -> Model:
     """
     with imports():
         from w2vtrain.embeddings.model import load_model
+        from w2vtrain.formats.sniff import MODEL_READERS
         from w2vtrain.user_code import Named, require
     with with_vectors(file) as path:
-        model = load_model(path)
-    permission = Named(**named)
+        permission = Named(**named)
+        try:
+            model = load_model(path)
+        except DataError as error:
+            if line := _in_order(file, MODEL_READERS):
+                raise DataError(f"{error}; the model comes first: {line}") from error
+            raise
     permission.allow()
     settings = permission.in_place_of(model.settings)
     require(*(str(settings.get(kind)) for kind in ("objective", "architecture")))

@@ -374,6 +374,7 @@ def test_a_saved_model_writes_its_documents_and_refuses_what_it_does_not_have(w2
     cannot = "m.safetensors is a model of documents, which cannot be trained further"
     for words, answered, message in (
         ("perplexity m.safetensors reviews.txt", 65, "from vectors of their documents, and this text has none"),
+        ("perplexity reviews.txt m.safetensors", 65, "comes first: w2vtrain perplexity m.safetensors reviews.txt"),
         ("convert m.safetensors -o x.txt --export in", 65, "pv-dbow trains no input vectors of words: use --export do"),
         ("convert m.safetensors -o x.txt --export blend", 65, "pv-dbow trains no input vectors of words"),
         ("neighbors m.safetensors 12", 65, hint),

@@ -259,7 +259,6 @@ def test_a_file_with_the_name_of_a_lock_file_is_not_overwritten(w2vtrain, tmp_pa
         ["-o", "r/v.bin", "--run", "r"],
         ["-o", "v.bin", "--run", "r", "--save-vocab", "r/vocab.txt"],
         ["-o", "v.bin", "--run", "r", "--log-json", "r/lock"],
-        ["-o", "v.bin", "--save-vocab", ".v.bin.lock"],
         ["-o", "v.bin", "--save-vocab", "v.bin.run"],
     ],
 )

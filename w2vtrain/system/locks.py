@@ -127,12 +127,6 @@ def check_output(path: str | Path, force: bool = False) -> None:
         check_free(path)
 
 
-def check_lock(path: Path, protected: str) -> None:
-    """Raise the OutputError that `Lock` would, but leave the lock file as it is, or delete a new one."""
-    is_new = not path.exists()
-    Lock(path, protected, None).release(remove=is_new)
-
-
 def run_of(path: Path) -> str | None:
     """Return the id of the run that a lock file names, held or not; None if it is missing or has no id.
 

@@ -24,6 +24,11 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary, by_count
 
 Float32 = NDArray[np.float32]
+CHANGED = (
+    "a callback has changed the words of wv, the tags of dv, or the shape of their vectors: change them after train has"
+    " returned"
+)
+
 
 
 class Matrices:
@@ -61,15 +66,22 @@ class Matrices:
             self._tags = dv, weights.arrays[DOCUMENTS]
         if self.nodes is not None:
             output[:split] = self.nodes
+        self.give_back(wv)
+
+    def give_back(self, wv: Any) -> None:
+        """Copy the model's matrices to the trainer's, except those that are views of them.
+
+        Raise RuntimeError if callbacks have changed the words or the tags.
+        """
             self.nodes = output[:split]
         try:
-            self.give_back(wv)
-        except BaseException:  # memory, or Ctrl-C: `fetch` must not copy what the trainer has instead
+            self._copy(wv)
+        except BaseException:  # also memory, or Ctrl-C: `fetch` must not copy what the trainer has instead
             self.release()
             raise
 
-    def give_back(self, wv: Any) -> None:
-        """Copy the model's matrices to the trainer's, except those that are views of them."""
+    def _copy(self, wv: Any) -> None:
+        self.require_same(wv)
         assert self._trained
         vectors, words = self._trained
         if self._rows:
@@ -89,6 +101,12 @@ class Matrices:
             if dv.vectors is not documents:
                 documents[...] = dv.vectors
                 dv.vectors = documents
+    def require_same(self, wv: Any) -> None:
+        """Raise RuntimeError if callbacks have changed the words, or how many vectors of words or tags there are."""
+        fits = wv.index_to_key == self.keys and np.shape(wv.vectors) == (len(self.keys), wv.vector_size)
+        if not fits or (self._tags and np.shape(self._tags[0].vectors) != self._tags[1].shape):
+            raise RuntimeError(CHANGED)
+
 
     def release(self) -> None:
         """Forget the trainer's matrices, after the last `fetch`."""

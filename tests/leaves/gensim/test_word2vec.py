@@ -826,23 +826,27 @@ def test_flags_are_bools_and_the_numbers_0_and_1(flag):
 
 @pytest.mark.parametrize("nothing", [[], (), [[]], [[], []]], ids=["list", "tuple", "sentence", "sentences"])
 @pytest.mark.parametrize("hs", [0, 1])
-def test_an_empty_batch_changes_nothing(nothing, hs):
+def test_an_empty_batch_changes_nothing(nothing, hs, caplog):
     model = Word2Vec(SENTENCES, **SMALL, hs=hs)
     before, outputs = vectors_by_word(model), model.to_model().output.tolist()
+    caplog.clear()
     model.build_vocab(nothing, update=True)
     assert (model.corpus_count, model.corpus_total_words) == (len(nothing), 0)
+    assert not caplog.text
     assert model.train(nothing, total_examples=1, epochs=2) == (0, 0)
+    assert "there is nothing to train on: " in caplog.text
     assert (vectors_by_word(model), model.to_model().output.tolist()) == (before, outputs)
     assert model.train(SENTENCES, total_examples=900, epochs=1)[1] == sum(map(len, SENTENCES))
     with pytest.raises(RuntimeError, match="no vocabulary to update"):
         Word2Vec(**SMALL).build_vocab(nothing, update=True)
 
 
-def test_an_empty_file_changes_nothing(model, tmp_path):
+def test_an_empty_file_changes_nothing(model, tmp_path, caplog):
     (tmp_path / "empty.txt").write_text("\n\n")
     before = vectors_by_word(model)
     model.build_vocab(corpus_file=str(tmp_path / "empty.txt"), update=True)
     assert model.train(corpus_file=str(tmp_path / "empty.txt"), total_words=1, epochs=1) == (0, 0)
+    assert "there is nothing to train on: " in caplog.text
     assert vectors_by_word(model) == before
 
 

@@ -118,6 +118,16 @@ class TrainCall(NamedTuple):
     words: int | None
     done: int
 
+    def check_count(self, epoch: int, sentences: int, words: int) -> None:
+        """Warn, as gensim does, if the corpus of an epoch has not as many sentences or words as were announced."""
+        unit, found, expected = (
+            ("example", sentences, self.examples) if self.examples else ("raw word", words, self.words)
+        )
+        if expected and found != expected:
+            logger.warning(
+                "EPOCH %d: supplied %s count (%d) did not equal expected count (%d)", epoch, unit, found, expected
+            )
+
     def settings(self, model: Any, encoded: EncodedCorpus | None, reading: int = 0) -> Settings:
         """Return the settings of a reading, counted from 0. encoded: what was read, None if there are no words."""
         if encoded and self.epochs == 1:

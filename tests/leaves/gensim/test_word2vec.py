@@ -207,6 +207,8 @@ def test_files_that_are_no_models_are_refused(tmp_path, model):
         model.load(str(other))
     with pytest.raises(RuntimeError, match="no vocabulary"):
         Word2Vec().save(str(tmp_path / "empty"))
+    with pytest.raises(RuntimeError, match="no vocabulary"):
+        Word2Vec().to_model()
 
 
 def test_callbacks_see_each_epoch_and_the_current_vectors():
@@ -340,7 +342,7 @@ def test_predicted_words_follow_the_softmax_of_the_output_vectors(model):
     weights = np.exp(model.syn1neg @ hidden)
     assert [word for word, _ in found] == [model.wv.index_to_key[i] for i in np.argsort(-weights)]
     np.testing.assert_allclose([share for _, share in found], np.sort(weights / weights.sum())[::-1], rtol=1e-5)
-    assert model.predict_output_word(["unknown", True]) is None
+    assert model.predict_output_word(["unknown"]) is None
     with pytest.raises(RuntimeError, match="negative"):
         Word2Vec(SENTENCES, **{**SMALL, "hs": 1, "negative": 0}).predict_output_word(["red"])
 

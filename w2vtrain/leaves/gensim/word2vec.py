@@ -15,7 +15,7 @@ from w2vtrain.errors import InvalidType, NoSentences, shown
 from w2vtrain.formats.model_file import DOCUMENTS
 from w2vtrain.gensim_names import refuse_arguments, with_successors
 from w2vtrain.leaves.gensim import saving
-from w2vtrain.leaves.gensim.building import NOTHING_TO_LEARN, Path, TrainableVocabulary
+from w2vtrain.leaves.gensim.building import NOTHING_TO_LEARN, Path, TrainableVocabulary, cores
 from w2vtrain.leaves.gensim.callbacks import call
 from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.conversion import take_over
@@ -24,7 +24,6 @@ from w2vtrain.leaves.gensim.learning import ARCHITECTURES, Learner, TrainCall, r
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
 from w2vtrain.leaves.gensim.scoring import Predictions
 from w2vtrain.leaves.gensim.word_choice import Rule
-from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import read
 from w2vtrain.text.token_lists import Sentences
 
@@ -130,7 +129,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
         self.sample, self.seed, self.epochs = sample, seed, epochs
-        self.workers = automatic_threads()[0] if workers == -1 else workers
+        self.workers = cores() if workers == -1 else workers
         self.sg, self.hs, self.cbow_mean = sg, hs, cbow_mean
         self.negative = max(0, negative) if isinstance(negative, int) else negative
         self.ns_exponent, self.comment = ns_exponent, comment
@@ -304,8 +303,6 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
         `w2vtrain info`, `eval`, `neighbors` and all other commands read it. Nothing is pickled.
         """
-        if self.matrices is None:
-            raise RuntimeError("there is nothing to save: the model has no vocabulary")
         if not isinstance(fname_or_handle, str | PathLike):
             raise InvalidType(f"save needs the path of a file, got {shown(fname_or_handle)}")
         save_model(fspath(fname_or_handle), self.to_model(), force=True)

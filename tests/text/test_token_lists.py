@@ -194,7 +194,7 @@ def test_anything_but_lists_of_strings_is_refused(sentences, message):
     "nothing", [[], (), iter([]), (word for word in "")], ids=["list", "tuple", "iterator", "generator"]
 )
 def test_an_empty_iterable_is_reported(nothing):
-    with pytest.raises(DataError, match="no sentences: the iterable is empty, or it is a generator that was read befo"):
+    with pytest.raises(DataError, match="no sentences: the iterable is empty, or was read before"):
         encode(Sentences(nothing))
 
 

@@ -173,7 +173,7 @@ class JoinedSentences(BlocksInMemory):
                 batch, lines, characters = [], [], 0
         if index < 0:
             raise NoSentences(
-                "there are no sentences: the iterable is empty, or it is a generator that was read before;"
+                "there are no sentences: the iterable is empty, or was read before and does not start over;"
                 " pass a list, or an object whose __iter__ starts from the beginning"
             )
         if lines:

@@ -11,6 +11,7 @@ import pkgutil
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -225,7 +226,8 @@ class Registry:
 
     def _verified(self, name: str, load: Callable[[], Any]) -> Any:
         try:
-            module = load()
+            with chdir("."):  # a module that changes the folder must not change what relative names of files mean
+                module = load()
         except (Exception, SystemExit) as error:  # importing a user's module may raise anything
             raise ConfigError(f"{self.kind} {name}: cannot be imported: {type(error).__name__}: {error}") from error
         if missing := [member for member in self.attributes if not hasattr(module, member)]:

@@ -226,8 +226,7 @@ class Registry:
 
     def _verified(self, name: str, load: Callable[[], Any]) -> Any:
         try:
-            with chdir("."):  # a module that changes the folder must not change what relative names of files mean
-                module = load()
+            module = load()
         except (Exception, SystemExit) as error:  # importing a user's module may raise anything
             raise ConfigError(f"{self.kind} {name}: cannot be imported: {type(error).__name__}: {error}") from error
         if missing := [member for member in self.attributes if not hasattr(module, member)]:
@@ -280,5 +279,6 @@ def _outside(name: str, kind: str) -> Any:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # kernels look up their source code here
-    spec.loader.exec_module(module)
+    with chdir("."):  # if the user's code changes the folder, relative names on the command line stay valid
+        spec.loader.exec_module(module)
     return module

@@ -2,10 +2,12 @@
 
 import bz2
 import gzip
+import io
 import json
 import re
 import signal
 import sys
+import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -248,6 +250,28 @@ def test_what_is_wrong_with_a_column_is_one_line_with_file_and_row(tmp_path, nam
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+def test_threads_of_arrow_call_no_files_of_python(tmp_path, monkeypatch, name):
+    """A thread of Arrow's that calls a Python file aborts the process if that is about to exit."""
+    columns = {"text": ["a b", "c d"], "word": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]}
+    path, threads, usual = write(pa.table(columns), tmp_path / name), set(), Path.open
+
+    class Watched(io.BufferedReader):
+        def read(self, *size):
+            threads.add(type(threading.current_thread()))
+            return super().read(*size)
+
+    def watched(path, mode="r", *rest, **more):
+        return Watched(io.FileIO(path)) if mode == "rb" else usual(path, mode, *rest, **more)
+
+    monkeypatch.setattr(Path, "open", watched)
+    read(Tables([path], "text"))
+    if name != "t.arrow":  # a stream, which has no vectors
+        assert w2vtrain.read_vectors(path).words == ["a", "b"]
+    assert threads
+    assert threading._DummyThread not in threads  # a thread that Python has not started
 
 
 MALFORMED = [

@@ -1,5 +1,6 @@
 """Parquet and Arrow's files and streams, which pyarrow reads: a batch of rows is in memory at a time."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate, chain
@@ -47,10 +48,18 @@ def reading(path: str, name: str) -> Iterator[None]:
 @contextmanager
 def _parquet(path: str) -> Iterator[Any]:
     """Yield pyarrow's reader of a file."""
-    with reading(path, "Parquet"), Path(path).open("rb") as file:
+    with reading(path, "Parquet"), native_file(path) as file:
         from pyarrow.parquet import ParquetFile
 
         yield ParquetFile(file)
+
+
+def native_file(path: str | Path) -> Any:
+    """Open a regular file for pyarrow. Raise OSError if that fails.
+
+    Threads of Arrow read ahead, and if they called a file of Python while the process exits, they would abort it.
+    """
+    return pyarrow("a table").OSFile(os.fsencode(path))
 
 
 def _parquet_names(file: File, _: Raw) -> list[str]:
@@ -109,7 +118,7 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
             return
         if file.size is None or unpacked(file.path)[1]:
             raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
-        with Path(file.path).open("rb") as plain:
+        with native_file(file.path) as plain:
             reader = ipc.open_file(plain, options=options)
             yield reader.schema, reader.num_record_batches, map(reader.get_batch, range(reader.num_record_batches))
 

@@ -306,6 +306,7 @@ MALFORMED = [
     ("t.tsv", b"id,text\n1,a\n", ": the columns seem to be separated by commas: name the file .csv"),
     ("t.csv", b"text,text\n1,a\n", ": two columns are named 'text'"),
     ("t.csv", b"", ": empty file: its first line must have the names"),
+    ("t.feather", b"FEA1" + bytes(50), ": a Feather file of version 1: read it with pyarrow.feather, and write it"),
     ("t.parquet", b"PAR1" + bytes(50), ": damaged or unsupported Parquet data"),
     ("t.arrow", b"\xff\xff\xff\xff\x10\x00\x00\x7fabc", ": damaged or unsupported Arrow data"),
     ("t.arrow", b"ARROW1" + bytes(50), ": damaged or unsupported Arrow data"),

@@ -21,6 +21,7 @@ from w2vtrain.leaves.tables.columns import (
     selected,
 )
 from w2vtrain.system.compression import unpacked
+from w2vtrain.system.foreign import refuse_foreign
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File
 
@@ -113,6 +114,7 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
         options, pieces = ipc.IpcReadOptions(included_fields=columns, use_threads=False), raw(file)
         head = next(pieces, b"")
         if head[:6] != b"ARROW1":
+            refuse_foreign(head, file.path)
             reader = ipc.open_stream(stream_of(chain([head], pieces)), options=options)
             yield reader.schema, 0, iter(reader)
             return

@@ -232,8 +232,9 @@ def test_python_trains_the_vectors_of_the_text_file(tmp_path, text_file):
 
 
 WRONG = [
-    ({"text": ["a", None]}, "text", DataError, "row 2: null"),
-    ({"text": [["a"], ["b", None]]}, "text", DataError, "row 2, word 2: null"),
+    ({"text": ["a", None]}, "text", DataError, "row 2: column 'text': null, and there must be text: drop such rows"),
+    ({"text": [["a"], ["b", None]]}, "text", DataError, "row 2: column 'text', word 2: null"),
+    ({"text": [["a"], None]}, "text", DataError, "row 2: column 'text': null, and there must be text: drop such rows"),
     ({"text": ["a"], "n": [1]}, "n", DataError, "'n' has the type int64"),
     ({"text": ["a"], "n": [1]}, "txt", DataError, "no column 'txt'; the columns are: 'text', 'n'"),
     ({"text": ["a"]}, "text.b", DataError, "no column 'text.b'"),
@@ -446,10 +447,10 @@ def test_names_of_files_that_do_not_exist_are_still_names(names):
 
 def test_a_null_in_a_dictionary_is_a_null():
     texts = pa.DictionaryArray.from_arrays(np.array([0, 1, 0], np.int32), pa.array(["a a", None]))
-    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\): null"):
+    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\): column 'text': null"):
         read(column_of(pa.table({"text": texts}), "text"))
     lists = pa.FixedSizeListArray.from_arrays(texts.take([0, 2, 0, 1]), 2)
-    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\), word 2: null"):
+    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\): column 'text', word 2: null"):
         read(column_of(pa.table({"text": lists}), "text"))
 
 
@@ -555,7 +556,7 @@ def test_where_a_batch_of_arrow_is_cut_changes_nothing(tmp_path, monkeypatch, na
             whole[rows] = b"".join(Tables([path], "text").read())
         assert whole[7] == whole[1 << 20]
     path = str(batches_file(tmp_path / name, [*TEXTS[:150], None], 100, None))
-    with pytest.raises(DataError, match=r"row 151: null"):
+    with pytest.raises(DataError, match=r"row 151: column 'text': null"):
         list(Tables([path], "text").read())
 
 

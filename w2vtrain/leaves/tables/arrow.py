@@ -14,6 +14,7 @@ from w2vtrain.leaves.tables.columns import (
     Opened,
     Piece,
     Raw,
+    at_column,
     bytes_of,
     column_in,
     pyarrow,
@@ -73,7 +74,7 @@ def _parquet_open(file: File, path: str, _: Raw, whole_rows: bool, numbers: bool
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
     with _parquet(file.path) as table:
         column = column_in(table.schema_arrow, path, file.path, numbers)
-    return Opened(column.lists, _parquet_pieces(file, path, column, whole_rows))
+    return Opened(column.lists, _parquet_pieces(file, path, column, whole_rows, numbers))
 
 
 def group_starts(file: File) -> list[int]:
@@ -87,7 +88,7 @@ def _starts(metadata: Any, size: int) -> list[int]:
     return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
 
 
-def _parquet_pieces(file: File, path: str, column: Column, whole_rows: bool) -> Iterator[Piece]:
+def _parquet_pieces(file: File, path: str, column: Column, whole_rows: bool, numbers: bool) -> Iterator[Piece]:
     """Yield the rows of the groups whose places are in the file's range of bytes."""
     with _parquet(file.path) as table:
         row = 1
@@ -96,8 +97,8 @@ def _parquet_pieces(file: File, path: str, column: Column, whole_rows: bool) -> 
                 row += table.metadata.row_group(number).num_rows
                 continue
             for batch in table.iter_batches(BATCH_ROWS, row_groups=[number], columns=[path], use_threads=False):
-                place = rows(f"{file.path}: row ", row)
-                for text in bytes_of(selected(batch, column), column.lists, place, whole_rows):
+                place = rows(f"{file.path}: row ", row, at_column(path))
+                for text in bytes_of(selected(batch, column), column.lists, place, whole_rows, numbers):
                     yield Piece(text, start)
                 row += len(batch)
 
@@ -136,17 +137,17 @@ def _arrow_open(file: File, path: str, raw: Raw, whole_rows: bool, numbers: bool
     with _arrow(file, raw) as (schema, _, _batches):
         column = column_in(schema, path, file.path, numbers)
         field = list(schema.names).index(column.names[0])
-    return Opened(column.lists, _arrow_pieces(file, column, raw, field, whole_rows))
+    return Opened(column.lists, _arrow_pieces(file, column, raw, field, whole_rows, numbers))
 
 
-def _arrow_pieces(file: File, column: Column, raw: Raw, field: int, whole_rows: bool) -> Iterator[Piece]:
+def _arrow_pieces(file: File, column: Column, raw: Raw, field: int, whole_rows: bool, numbers: bool) -> Iterator[Piece]:
     row = 1
     with _arrow(file, raw, [field]) as (_, count, batches):
         for number, batch in enumerate(batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
             at = (file.size or 0) * number // count if count else None
-            place = rows(f"{file.path}: row ", row)
-            for text in bytes_of(selected(batch, column), column.lists, place, whole_rows):
+            place = rows(f"{file.path}: row ", row, at_column(".".join(column.names)))
+            for text in bytes_of(selected(batch, column), column.lists, place, whole_rows, numbers):
                 yield Piece(text, at)
             row += len(batch)
 

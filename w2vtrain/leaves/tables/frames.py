@@ -13,6 +13,7 @@ from w2vtrain.leaves.tables.columns import (
     Opened,
     Piece,
     Place,
+    at_column,
     batches,
     bytes_of,
     column_in,
@@ -122,8 +123,8 @@ class FrameReader(TableReader):
         def pieces() -> Iterator[Piece]:
             row = 0
             for array in chain([] if first is None else [first], arrays):
-                place = rows(f"{name}: row ", row, " (from 0)")
-                yield from map(Piece, bytes_of(array, lists, place, whole_rows))
+                place = rows(f"{name}: row ", row, f" (from 0){at_column(column)}")
+                yield from map(Piece, bytes_of(array, lists, place, whole_rows, numbers))
                 row += len(array)
 
         return Opened(lists, pieces())

@@ -407,6 +407,17 @@ def test_columns_of_strings_need_no_pyarrow(tmp_path, monkeypatch):
         assert read(column_of(column), 2) == expected
     for frame in frames:
         assert read(column_of(frame, "text")) == expected
+    for null in (None, np.nan, pandas.NA):
+        frame = pandas.DataFrame({"text": ["a b", "b a"], "tag": pandas.Series(["x", null], dtype=object)})
+        model = w2vtrain.train(
+            w2vtrain.Documents(frame, "tag"), column="text", architecture="pv-dbow", min_count=1, vector_size=2,
+            epochs=1, sample=0,
+        )  # fmt: skip
+        assert model.dv.index_to_key == ["x", "row_2"]
+        with pytest.raises(
+            TokenError, match=r"the DataFrame: row 1 \(from 0\): column 'tag': .*, and there must be text"
+        ):
+            read(column_of(frame, "tag"))
     with pytest.raises(InputMissing, match="the Series needs the package pyarrow"):
         read(column_of(pandas.Series([1, 2])))
 

@@ -37,7 +37,7 @@ from w2vtrain.leaves.mpi.ranks import Ranks
 from w2vtrain.leaves.mpi.row_updates import expected_updates
 from w2vtrain.leaves.mpi.synchronization import Synchronizer, shares
 from w2vtrain.objectives import build
-from w2vtrain.text.encoded import encode
+from w2vtrain.text.encoded import read
 from w2vtrain.training.engine_parts import architecture_of, make_engine, problem_of, schedule_of, windows_of
 from w2vtrain.training.inputs import Inputs, chunks_of, corpus_of
 from w2vtrain.training.plan import Plan, effective
@@ -61,7 +61,8 @@ def accuracy(
 ) -> Iterator[dict[str, Any]]:
     """Train with each number of ranks and each seed, and yield the scores of the vectors that `fit` would write."""
     chosen = effective(resolve({"threads": "1", **settings}, {}, None)[0])
-    ids = encode(corpus_of([corpus], chosen), min_count=chosen.min_count, threads=os.cpu_count() or 1)
+    with read(corpus_of([corpus], chosen), threads=os.cpu_count() or 1) as counted:
+        ids = counted.encode(counted.vocabulary(chosen.min_count))
     for seed in seeds:
         for count in ranks:
             own = effective(resolve({"threads": "1", **settings, "seed": str(seed)}, {}, None)[0])
@@ -129,7 +130,8 @@ def exchanges(corpus: str, settings: dict[str, str], repeat: int) -> Iterator[di
     bytes: of a rank's changes; cpu_seconds: of a rank, to copy, quantize and add its changes.
     """
     own = effective(resolve({"threads": "1", **settings}, {}, None)[0])
-    ids = encode(corpus_of([corpus], own), min_count=own.min_count, threads=os.cpu_count() or 1)
+    with read(corpus_of([corpus], own), threads=os.cpu_count() or 1) as counted:
+        ids = counted.encode(counted.vocabulary(own.min_count))
     text, windows = chunks_of(ids, own), windows_of(own, ids.vocabulary)
     schedule = schedule_of(own)
     problem, pace = problem_of(own, ids.vocabulary, text), Pace(1, 1, len(text.words) * own.epochs)

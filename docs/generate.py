@@ -1,7 +1,7 @@
 """Write the pages that the code and the measurements determine, from templates whose names begin with _.
 
-The code determines the reference pages and the table of which objective to use; the results in docs/measured determine
-the comparison of the objectives and its pictures. Run it as `make reference`. tests/test_reference.py fails if a
+The code determines the reference pages; the results in docs/measured determine the comparison of the objectives and its
+pictures. Run it as `make reference`. tests/test_reference.py fails if a
 page differs from what this module would write.
 """
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain.architectures import architecture_class, architectures
-from w2vtrain.commands.objectives import CHOICES
 from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES
 from w2vtrain.formats.vector_formats import formats
@@ -37,7 +36,7 @@ def pages() -> dict[str, str]:
     parts = {
         "settings": settings(), "objectives": every_objective(),
         "architectures": every_architecture(), "formats": format_table(), "about_formats": about_formats(),
-        "codes": exit_codes(), "choices": choices(),
+        "codes": exit_codes(),
         **yardstick.parts(),
     }  # fmt: skip
     texts = {}
@@ -164,12 +163,6 @@ def format_table() -> str:
 def about_formats() -> str:
     """Return what the files of each format are, as a list."""
     return "".join(f"- `{name}`: {escaped(format_.about)}.\n" for name, format_ in formats().items())
-
-
-def choices() -> str:
-    """Return the table of which objective to use, as `w2vtrain objectives` prints it."""
-    head = ["you want", "use", "vocabulary (words)", "CPU seconds", "result", "full softmax"]
-    return table(head, [[c.want, code(c.use), c.vocabulary, c.seconds, c.result, c.softmax] for c in CHOICES])
 
 
 def exit_codes() -> str:

@@ -20,6 +20,7 @@ from w2vtrain.objectives import objective_class
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.random_streams import draw_words, seed_stream
+from w2vtrain.text.encoded import read
 from w2vtrain.training import checkpoint_file, divergence, trainer
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.engine_parts import schedule_of as make_schedule
@@ -42,6 +43,12 @@ def zipf_text(path, seed, exponent, shape, vocabulary):
     text = [" ".join(f"w{k}" for k in rng.zipf(exponent, words) % vocabulary) for _ in range(lines)]
     path.write_text("\n".join(text) + "\n")
     return path
+
+
+def encode(source, *, min_count=5, max_vocab=None, vocabulary=None, threads=1, folder=None, **how):
+    """Count the words of a source and encode it, with its own words unless others are given."""
+    with read(source, threads=threads, folder=folder) as counted:
+        return counted.encode(vocabulary or counted.vocabulary(min_count, max_vocab), **how)
 
 
 def first_lines(count, path):

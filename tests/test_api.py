@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reference import encode
 
 import w2vtrain
 from w2vtrain.config import validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, TokenError
-from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events

@@ -253,7 +253,6 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         text = read_small(
             path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file"
         ).decode("utf-8-sig")
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
         _check_keys(text, path)
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors

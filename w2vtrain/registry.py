@@ -93,9 +93,7 @@ class Contract:
 
 
 def _function_of(member: Any) -> Any:
-    """Return the function behind a method, class method or property; None for a plain value."""
-    if isinstance(member, property):
-        return member.fget
+    """Return the function behind a method or class method; None for a plain value or a property."""
     return getattr(member, "__func__", member if inspect.isfunction(member) else None)
 
 
@@ -124,8 +122,6 @@ def _fits(own: Any, member: Any, by_name: bool) -> bool:
         signature.bind(*names)
     except TypeError:
         return False
-    except ValueError:  # a function written in C may have no signature
-        return True
     return True
 
 

@@ -1,20 +1,14 @@
 """The commands before and after training: `fit --dry-run`, `eval all` and its kinds, `stability` and `diff`."""
 
-import contextlib
 import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from reference import saved
 
-from w2vtrain.config import Settings
-from w2vtrain.errors import Stopped
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 from w2vtrain.system.locks import Lock
-from w2vtrain.training import checkpoint_file
-from w2vtrain.training.checkpointing import CheckpointedRun
 
 ROOT = Path(__file__).parent.parent.parent
 WORDS = [f"w{i}" for i in range(40)]
@@ -93,8 +87,6 @@ def test_dry_run_refuses_an_empty_text_whose_vocabulary_is_given(w2vtrain_here, 
 
 
 def test_dry_run_needs_no_name_of_an_output(w2vtrain_here, folder):
-    """It takes one that is free, so that nothing that is here is in the way."""
-    (folder / "vectors.txt").write_text("here", encoding="utf-8")
     code, out, _ = w2vtrain_here(["fit", "text.txt", "--dry-run", "-q"], folder)
     assert code == 0
     assert "run folder" in out
@@ -112,25 +104,16 @@ def test_dry_run_fails_as_fit_would(w2vtrain_here, folder):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that not even root can write to")
 def test_dry_run_refuses_a_folder_that_cannot_be_written_as_fit_does(w2vtrain_here, folder):
-    for options in (["-o", "/proc/v.txt"], ["--run", "/proc/run"], ["--save-model", "/proc/m.safetensors"]):
+    for options in (["-o", "/proc/v.txt"], ["--save-model", "/proc/m.safetensors"]):
+        refused = dry_run(w2vtrain_here, folder, *options)
+        assert refused[0] == w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "-q", *options], folder)[0] == 73
+
+
+def test_dry_run_refuses_inputs_and_outputs_that_fit_refuses(w2vtrain_here, folder):
+    for options in (["--cache-dir", "no"], ["--heldout", "text.txt.gz"]):
         refused = dry_run(w2vtrain_here, folder, *options)
         assert refused == w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "-q", *options], folder)
         assert refused[0] not in (0, 70)
-
-
-def test_dry_run_refuses_folders_and_locks_that_fit_refuses(w2vtrain_here, folder):
-    (folder / "full").mkdir()
-    (folder / "full" / "mine").touch()
-    (folder / "file").touch()
-    for options in (
-        ["--run", "full"], ["--run", "file"], ["--run", "no/run"], ["--cache-dir", "no"], ["--heldout", "text.txt.gz"],
-    ):  # fmt: skip
-        refused = dry_run(w2vtrain_here, folder, *options)
-        assert refused == w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "-q", *options], folder)
-        assert refused[0] not in (0, 70)
-    (folder / ".v.txt.lock").write_text("mine", encoding="utf-8")
-    assert "is needed for a lock file" in dry_run(w2vtrain_here, folder)[2]
-    (folder / ".v.txt.lock").unlink()
     held = Lock(folder / ".v.txt.lock", "v.txt")
     said = dry_run(w2vtrain_here, folder)[2]
     held.release(remove=True)
@@ -167,19 +150,6 @@ def test_a_loop_of_symbolic_links_is_refused(w2vtrain_here, folder, name):
     words = ["fit", "text.txt", "-o", "v.txt", "-q", name, "loop.txt"] if name != "resume" else ["resume", "loop.txt"]
     code, _, said = w2vtrain_here(words, folder)
     assert (code, "try again" in said) == (LOOP_CODES[name], False), said
-
-
-def test_dry_run_refuses_the_run_folder_of_another_run_unless_forced(w2vtrain_here, folder):
-    run = CheckpointedRun(folder / "v.txt.run")
-    with contextlib.suppress(Stopped), run.held():
-        run.read(Settings(), {"cwd": str(folder), "request": {}})
-        run.begin_outputs(False)
-        run.number = 1
-        checkpoint_file.write(run.folder, 1, run.id, saved(1), {"a": np.zeros(3)})
-        raise Stopped("")
-    code, _, err = dry_run(w2vtrain_here, folder)
-    assert (code, "belongs to another run" in err) == (78, True)
-    assert dry_run(w2vtrain_here, folder, "--force")[0] == 0
 
 
 def test_dry_run_counts_the_word_that_ends_sentences(w2vtrain_here, folder):

@@ -13,8 +13,9 @@ from signaled import shown_on
 
 from w2vtrain.commands import console
 from w2vtrain.commands.console import Console, Interval
-from w2vtrain.commands.log import json_lines
+from w2vtrain.commands.log import json_log
 from w2vtrain.errors import OutputError, WriteError
+from w2vtrain.training.run import Run
 from w2vtrain.training.state import Epoch, Progress
 
 
@@ -23,7 +24,7 @@ def progress(words, epoch=1, loss=3.0, examples=2, seconds=0.5):
 
 
 def log_to(path):
-    return json_lines(str(path), lambda name: Path(name).open("w", encoding="utf-8"))
+    return json_log(str(path), Run(), force=False)
 
 
 def test_an_interval_is_due_once_and_averages_since_the_last_report(monkeypatch):

@@ -198,25 +198,6 @@ def test_export_still_works_after_a_refused_resume(stopped):
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
 
 
-def test_export_takes_a_newer_checkpoint_if_one_vanishes_while_it_is_read(stopped, monkeypatch):
-    """The run has written other checkpoints in the meantime, and the newest of them is used."""
-    folder = stopped("--checkpoint-every", "0")
-    run, read, calls = folder / "v.bin.run", checkpoint_file.read, []
-    first, last = checkpoint_file.numbers(run)
-
-    def gone(folder, number):
-        calls.append(number)
-        if len(calls) == 1:
-            checkpoint_file.path_of(run, last).rename(checkpoint_file.path_of(run, last + 2))
-            checkpoint_file.remove(run, first)
-        return read(folder, number)
-
-    monkeypatch.setattr(checkpoint_file, "read", gone)
-    done = CliRunner().invoke(cli, ["export", str(run), "-o", "v.txt"])
-    assert done.exception is None, done.output
-    assert f"checkpoint {last + 2}," in done.output
-
-
 def test_export_works_for_a_trained_run_whose_results_could_not_be_written(stopped, monkeypatch):
     """The exported vectors are those at the end of training."""
     folder = stopped()

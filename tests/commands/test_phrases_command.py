@@ -76,15 +76,6 @@ def test_text_for_a_device_is_not_encoded_in_the_folder_of_devices(tmp_path):
     assert encoding_folder("cache", "/dev/null") == Path("cache")
 
 
-@pytest.mark.parametrize("delimiter", ["·", "__"])
-def test_a_phrase_is_looked_up_with_its_words_and_any_delimiter(folder, w2vtrain_here, delimiter):
-    words = ["phrases", "text", "-o", "other.txt", "--threshold", "0.05", "--delimiter", delimiter, "-q"]
-    assert w2vtrain_here(words, folder)[0] == 0
-    assert w2vtrain_here(["fit", "other.txt", "-o", "v.txt", *FIT], folder)[0] == 0
-    code, out, said = w2vtrain_here(["neighbors", "v.txt", "new york", "-n", "2"], folder)
-    assert (code, out.split("\t")[0]) == (0, f"new{delimiter}york"), said
-
-
 def test_a_phrase_that_several_delimiters_join_is_unknown(folder, w2vtrain_here):
     (folder / "v.txt").write_text("new-york 1 2\nnew+york 2 1\nold 1 1\n")
     code, _, said = w2vtrain_here(["neighbors", "v.txt", "new york"], folder)

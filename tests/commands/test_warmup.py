@@ -1,6 +1,5 @@
 """`w2vtrain warmup` compiles what training needs, and nothing twice."""
 
-import json
 import os
 import subprocess
 import sys
@@ -14,11 +13,12 @@ import w2vtrain
 from w2vtrain.commands import warmup as command
 
 
-def test_a_pair_is_compiled_once_in_this_process_or_in_several(tmp_path, w2vtrain_here):
+def test_a_pair_is_compiled_once_in_one_process_or_in_several(tmp_path, w2vtrain_here):
     w2vtrain_here(["warmup"], tmp_path)
-    code, out, said = w2vtrain_here(["warmup", "--architecture", "skipgram", "--objective", "neg", "--json"], tmp_path)
-    (line,) = [json.loads(line) for line in out.splitlines()]
-    assert (code, said, line["architecture"], line["objective"], line["kernels"]) == (0, "", "skipgram", "neg", 0)
+    code, out, said = w2vtrain_here(["warmup", "--architecture", "skipgram", "--objective", "neg"], tmp_path)
+    assert (code, said) == (0, "")
+    assert out.startswith("skipgram with neg ")
+    assert "loaded from the cache in " in out
     code, out, said = w2vtrain_here(["warmup", "--objective", "softmax", "--objective", "block-neg"], tmp_path)
     assert (code, said) == (0, "")
     *pairs, summary = out.splitlines()
@@ -61,7 +61,7 @@ def test_the_processes_of_a_command_that_is_killed_end(tmp_path):
     for name in names:
         apart(tmp_path / name, "open(str(os.getpid()), 'x').close(); time.sleep(600)")
     code = "from w2vtrain.commands import warmup as w; w.automatic_threads = lambda: (2, '')"
-    code += f"; w.warmup.callback([], {names}, False, False)"
+    code += f"; w.warmup.callback([], {names}, False)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as parent:
         while len(numbers := [int(path.name) for path in tmp_path.glob("[0-9]*")]) < 2:
             assert parent.poll() is None

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from w2vtrain.system import cgroup, machine
 from w2vtrain.system.cgroup import PROC, cgroup_cpus, cgroup_memory
@@ -219,21 +217,12 @@ def test_limits_of_outer_groups_apply_after_the_inner_group_was_removed(fake):
     assert cgroup_memory(fake.proc) == 1000
 
 
-@pytest.mark.parametrize("bad", ["", "max", "-1", "-1000", "1e3", "12 kB", "1_000", "٣", "9" * 5000, str(UNLIMITED_V1)])
-def test_a_malformed_number_means_no_limit(v2, bad):
+@pytest.mark.parametrize("none", ["max", "-1", str(UNLIMITED_V1)])
+def test_a_number_that_is_no_limit_means_no_limit(v2, none):
     fake, point = v2
-    write(point / "slice", memory_max=bad, memory_high=bad, memory_limit_in_bytes=bad, cpu_max=f"{bad} 100000")
-    write(point / "slice", memory_current=10, memory_usage_in_bytes=10, cpu_cfs_quota_us=bad, cpu_cfs_period_us=bad)
+    write(point / "slice", memory_max=none, memory_high=none, memory_limit_in_bytes=none, cpu_max=f"{none} 100000")
+    write(point / "slice", memory_current=10, memory_usage_in_bytes=10)
     assert cgroup_memory(fake.proc) is None
-    assert cgroup_cpus(fake.proc) is None
-    write(point / "slice", memory_max=1000, memory_stat=f"inactive_file {bad}\nactive_file\n\nslab_reclaimable 4")
-    assert cgroup_memory(fake.proc) == 994
-
-
-@pytest.mark.parametrize("quota", ["100000", "100000 0", "0 100000", "100000 max", "1 2 3"])
-def test_a_malformed_quota_means_no_quota(v2, quota):
-    fake, point = v2
-    write(point / "slice", cpu_max=quota)
     assert cgroup_cpus(fake.proc) is None
 
 
@@ -255,49 +244,6 @@ def test_limits_of_this_machine_are_found_without_arguments():
     assert cgroup_memory() is None or cgroup_memory() >= 0
     assert cgroup_cpus() is None or cgroup_cpus() > 0
     assert machine.available_memory() >= 0
-
-
-SIGNS = ["0", "4", ":", "::", "/", "/..", "/a", "/a\0b", " ", " - ", "-", "\n", "\\040", "\\777", "\x85", "é", "~"]
-NAMES = [
-    "memory",
-    "cpu",
-    "cgroup",
-    "cgroup2",
-    "rw,memory",
-    "POINT",
-    "max",
-    "-1",
-    "1000",
-    "9" * 30,
-    "inactive_file 1000",
-]
-WORDS = st.sampled_from(SIGNS + NAMES)
-CONTENT = st.one_of(st.binary(max_size=40), st.lists(WORDS, max_size=30).map(lambda words: "".join(words).encode()))
-MOUNTINFO = st.one_of(
-    CONTENT,
-    st.builds(
-        lambda root, kind, rest: b"1 2 0:1 " + root + b" POINT rw - " + kind + b" none rw,memory,cpu\n" + rest,
-        CONTENT,
-        st.sampled_from([b"cgroup", b"cgroup2"]),
-        CONTENT,
-    ),
-)
-MEMBERSHIP = st.one_of(
-    CONTENT, CONTENT.map(lambda path: b"0::/" + path), CONTENT.map(lambda path: b"1:memory,cpu:/" + path)
-)
-LIMITS = {name for limit, used, _ in cgroup._MEMORY for name in (limit, used)}
-QUOTAS = {"cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"}
-FILES = st.fixed_dictionaries(dict.fromkeys(sorted({"memory.stat", *LIMITS, *QUOTAS}), CONTENT))
-
-
-@given(MEMBERSHIP, MOUNTINFO, FILES)
-def test_no_content_of_these_files_raises_an_exception(tmp_path_factory, membership, mountinfo, files):
-    folder = tmp_path_factory.mktemp("any")
-    for name, content in {**files, "cgroup": membership, "mountinfo": mountinfo}.items():
-        (folder / name).write_bytes(content.replace(b"POINT", os.fsencode(folder)))
-    memory, cpus = cgroup_memory(folder), cgroup_cpus(folder)
-    assert memory is None or 0 <= memory < cgroup.NO_LIMIT
-    assert cpus is None or cpus > 0
 
 
 @pytest.fixture

@@ -155,10 +155,9 @@ def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind
     packed = pack(text)
     middle = len(packed) * 3 // 4
     damages = {
-        "early, at byte": [packed[:-1], packed[:middle], pack(b"")[:-1]],
-        "between bytes": [packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1 :]],
-        f"end at byte {len(packed)}, and what follows": [
-            packed + packed[:20],
+        "early, at byte": [packed[:-1], packed[:middle], pack(b"")[:-1], packed + packed[:20]],
+        "between bytes": [
+            packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1 :],
             packed + b"this is no member" * 9,
             packed + bytes(7) + b"this is no member" * 9,
         ],
@@ -174,9 +173,9 @@ def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind
 
 
 @pytest.mark.parametrize("data", [frame(b"a b\n", 32), stream(b"a b\n", 1 << 32)], ids=["zstd", "xz"])
-def test_a_window_of_4_gib_is_refused_with_what_to_do(tmp_path, data):
+def test_a_window_of_4_gib_is_refused(tmp_path, data):
     for read in READERS.values():
-        with pytest.raises(DataError, match=r"file: the (xz|zstd) data need more than 2 GiB of memory.*: decompress"):
+        with pytest.raises(DataError, match=r"file: damaged (xz|zstd) data between bytes 0 and \d+: .*[Mm]emory"):
             read(put(tmp_path, data))
 
 

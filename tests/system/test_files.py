@@ -126,14 +126,6 @@ def test_a_read_only_file_system_raises_output_error(tmp_path, monkeypatch):
             attempt(tmp_path / "a")
 
 
-def test_a_name_of_the_maximum_length_works(tmp_path):
-    for name in ("x" * 255, "é" * 127):
-        check_writable(tmp_path / name)
-        with atomic_write(tmp_path / name) as file:
-            file.write(b"x")
-        assert (tmp_path / name).read_bytes() == b"x"
-
-
 def test_check_writable_creates_a_file_and_removes_it(tmp_path, monkeypatch):
     made = []
     real = os.open

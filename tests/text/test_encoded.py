@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reference import encode
 
 from w2vtrain.errors import DataError, OutputError, WriteError, shell_spelling
 from w2vtrain.system.foreign import foreign
 from w2vtrain.text import counting, encoded, word_table
 from w2vtrain.text.counting import CorpusStats
-from w2vtrain.text.encoded import EncodedCorpus, count, encode, naming, read
+from w2vtrain.text.encoded import EncodedCorpus, count, naming, read
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -311,10 +312,11 @@ def test_a_line_of_30_megabytes_is_encoded_in_bounded_memory(tmp_path):
     code = """
 import resource, sys
 from w2vtrain.text.text_files import Corpus
-from w2vtrain.text.encoded import encode
+from w2vtrain.text.encoded import read
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 def run(path):
-    s = encode(Corpus([path], block_bytes=1 << 20), min_count=1, max_sentence=1000).stats
+    with read(Corpus([path], block_bytes=1 << 20)) as counted:
+        s = counted.encode(counted.vocabulary(min_count=1), max_sentence=1000).stats
     return s.token_count, s.cut, s.sentences, s.overlong, s.lines
 open(sys.argv[1] + "/small", "w").write("a b c")
 run(sys.argv[1] + "/small")

@@ -114,9 +114,8 @@ def test_damaged_compressed_data_raise_data_errors_with_the_byte(tmp_path, kind)
     with pytest.raises(DataError, match=rf"flip: damaged {kind} data between bytes \d+ and \d+"):
         text_of(write(tmp_path / "flip", packed))
     packed = COMPRESS[kind](b"a b")
-    for behind in (b"this is no member" * 9, b"\n"):
-        with pytest.raises(DataError, match=f"behind: the {kind} data end at byte {len(packed)}, and what follows"):
-            text_of(write(tmp_path / "behind", packed + behind))
+    with pytest.raises(DataError, match=f"behind: damaged {kind} data between bytes"):
+        text_of(write(tmp_path / "behind", packed + b"this is no member" * 9))
 
 
 @pytest.mark.parametrize("kind", COMPRESS)

@@ -13,6 +13,7 @@ from w2vtrain.commands.console import Console
 from w2vtrain.config import Settings
 from w2vtrain.engines.base import Weights
 from w2vtrain.errors import DataError
+from w2vtrain.system.json_text import typed
 from w2vtrain.training.checkpoint_file import Checkpoint
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.early_stopping import EarlyStopping
@@ -40,7 +41,7 @@ def learned_in(epoch, examples=7):
 def saved(facts):
     """Return what a checkpoint says that has these facts about early stopping."""
     rest = {"state": asdict(State(epoch=9)), "corpus": asdict(Fingerprint(1, 2, [])), "epochs": [], "settings": ""}
-    return Saved.read({**rest, **facts}, "damaged")
+    return typed({**rest, **facts}, Saved, "damaged")
 
 
 def finish(early, *perplexities):

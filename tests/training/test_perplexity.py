@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +16,7 @@ from w2vtrain.objectives import objectives
 from w2vtrain.probability.dense import RowScorer
 from w2vtrain.system import parallel
 from w2vtrain.training import perplexity as scoring
-from w2vtrain.training import record, scoring_units
+from w2vtrain.training import record
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import heldout_text
 from w2vtrain.training.perplexity import perplexity
@@ -340,7 +339,7 @@ def test_a_scorer_is_given_the_contexts_of_the_examples_that_it_scores(models, t
     assert given.scored["log_prob"] > 0
 
 
-# stopping, the time estimate, errors
+# stopping, errors
 
 
 class Slow(RowScorer):
@@ -385,35 +384,6 @@ def test_stop_request_ends_scoring_while_a_block_hangs(models, texts, monkeypatc
         assert waiting.is_set()
     finally:
         release.set()
-
-
-@pytest.mark.parametrize("case", ["skipgram", "softmax"])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_scoring_time_is_estimated_once_and_early(models, texts, case, threads):
-    seen = []
-    watch = Watch(lambda done, total: seen.append((done, total)), lambda seconds: seen.append(seconds))
-    scored(*parts_of(models(case), texts), threads, watch)
-    estimates = [k for k, event in enumerate(seen) if isinstance(event, float)]
-    assert len(estimates) == 1
-    assert 0 < seen[estimates[0]] < 600
-    if threads == 1:  # a thread that has to wait for a processor delays the estimate
-        assert estimates[0] <= 2 * scoring_units.UNITS_TO_ESTIMATE < len(seen) - 1
-
-
-def test_compiling_does_not_count_in_the_estimated_time(models, texts):
-    scorer, *rest = parts_of(models("softmax"), texts)
-
-    class Compiled(RowScorer):
-        ready = threading.local()
-
-        def scores(self, H, targets):
-            time.sleep(0.02 if hasattr(self.ready, "value") else 1.0)  # every thread waits for the compiler
-            self.ready.value = True
-            return super().scores(H, targets)
-
-    seconds = []
-    scored(Compiled(scorer.output), *rest, 2, Watch(on_estimate=seconds.append))
-    assert 0 < seconds[0] < 4  # the 16 units would take 8 s, if each took a second
 
 
 def test_error_in_a_scorer_is_raised(models, texts):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import COUNTS, problem_of, schedule_of
+from reference import COUNTS, encode, problem_of, schedule_of
 
 from w2vtrain import objectives
 from w2vtrain.architectures import architecture_class
@@ -21,7 +21,6 @@ from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.window_kernel import DECAY_STRIPES, Windows
 from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.probability.trees import huffman
-from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, select
 from w2vtrain.training.engine_parts import architecture_of, make_engine, windows_of

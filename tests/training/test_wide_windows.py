@@ -8,14 +8,13 @@ import pytest
 from w2vtrain.api import continue_training, train
 from w2vtrain.config import Settings, resolve, validated
 from w2vtrain.embeddings.model import load_model, save_model
-from w2vtrain.errors import ConfigError, ResourceError
+from w2vtrain.errors import ConfigError
 from w2vtrain.leaves.gensim.word2vec import Word2Vec
 from w2vtrain.text.token_lists import Sentences
-from w2vtrain.training import memory_and_disk, trainer
+from w2vtrain.training import trainer
 from w2vtrain.training.engine_parts import window_size
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs, longest_sentence
-from w2vtrain.training.memory_and_disk import position_rows
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan, effective
 
@@ -231,19 +230,6 @@ def test_the_longest_sentence_is_found_in_chunks_that_end_anywhere(rng):
         longest = np.diff(np.flatnonzero(part < 0), prepend=-1).max() - 1
         assert longest_sentence(part, np.array([0, len(part)])) == longest
     assert longest_sentence(tokens[:0], np.zeros(1, np.int64)) == 0
-
-
-def test_memory_that_a_window_needs_is_checked_before_it_is_taken(sessions, monkeypatch):
-    monkeypatch.setattr(memory_and_disk, "available_memory", lambda: 1 << 20)
-    with pytest.raises(ResourceError, match=r"a smaller window or fewer threads would fit"):
-        train(sessions, architecture="vlbl", window=1_000_000, **{**SMALL, "max_sentence": 1_000_000})
-
-
-def test_position_weights_count_once_per_thread():
-    vlbl = Settings(architecture="vlbl", window=30, threads=1)
-    assert position_rows(vlbl) == 60
-    assert position_rows(Settings(architecture="vlbl", window=30, threads=3)) == 240
-    assert position_rows(Settings(window=30, threads=3)) == 0
 
 
 def test_a_window_wider_than_any_sentence_counts_as_the_longest_sentence_allowed():

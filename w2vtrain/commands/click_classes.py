@@ -5,19 +5,16 @@ Commands, and their options, are declared in the modules beside this.
 
 import os
 import pkgutil
-import shlex
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 from w2vtrain.commands.spelling import answer, missing_output, options_of
 from w2vtrain.config import MODEL, TRAINING, WORDS
-from w2vtrain.other_programs import COMMANDS, CORPUS, replaced
+from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
 
 INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
@@ -57,21 +54,13 @@ def sections(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[
     yield from sorted(listed.items(), key=lambda listed: SECTIONS.index(listed[0] if listed[0] in SECTIONS else LEAVES))
 
 
-class FileName(StringParamType):
-    """A string that the shell completes as the name of a file."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Leave the completion to the shell."""
-        return [CompletionItem(incomplete, type="file")]
-
-
 def complete_files(parameters: Sequence[click.Parameter]) -> None:
     """Let the shell complete names of files for the parameters that are files."""
     for parameter in parameters:
         if isinstance(parameter.type, StringParamType):
             is_argument = isinstance(parameter, click.Argument)
             if parameter.name not in NOT_FILES if is_argument else parameter.metavar in FILES:
-                parameter.type = FileName()
+                parameter.type = click.Path(readable=False)  # which checks nothing, and need not exist
 
 
 class WithDebug(click.Command):
@@ -149,13 +138,14 @@ class LazyGroup(Catalogue):
         self.sections = sections
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. Raise UsageError for the options of word2vec.c, which has no commands."""
-        given = {name.lstrip("-"): value for name, value in pairwise([*args, ""]) if name[:1] == "-"}
-        if "".join(args[:1]).startswith("-") and args[0] not in options_of(self):
-            for text in (value for name, value in given.items() if replaced(name) == CORPUS):
-                line = shlex.join([ctx.command_path, "fit", text or "CORPUS", "-o", given.get("output", "FILE")])
-                raise click.UsageError(f"No such option {args[0]!r}: a command comes first: {line}", ctx)
-        return super().parse_args(ctx, args)
+        """Parse the arguments. Raise UsageError, with a command, for options without one, as word2vec.c has them."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            line = f"{ctx.command_path} fit CORPUS -o FILE"
+            raise click.UsageError(
+                f"No such option {error.option_name!r}: a command comes first, such as {line}", ctx
+            ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and short helps of the commands, in sections with one width of names."""
@@ -163,16 +153,6 @@ class LazyGroup(Catalogue):
         for title, listed in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), short_help) for name, (_, short_help) in listed.items()])
-
-
-def found(place: str) -> Any:
-    """Return "MODULE:FUNCTION". Raise UsageError if this installation does not have the module, which a leaf has."""
-    try:
-        return pkgutil.resolve_name(place)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("w2vtrain."):
-            raise click.UsageError(f"this installation has no {error.name}: install the whole package") from error
-        raise
 
 
 class LazyCommands(UserDict[str, Any]):
@@ -186,6 +166,6 @@ class LazyCommands(UserDict[str, Any]):
         if isinstance(command, tuple):
             place, short_help = command
             with signals_end_imports():
-                command = self.data[name] = found("w2vtrain." + place)
+                command = self.data[name] = pkgutil.resolve_name("w2vtrain." + place)
             command.short_help = short_help
         return command

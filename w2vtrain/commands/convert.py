@@ -196,7 +196,8 @@ def export(
         from w2vtrain.architectures import architecture_class
         from w2vtrain.commands.fit_plan import check_export
         from w2vtrain.formats.vectors import Output, format_of
-        from w2vtrain.training.checkpoint_vectors import exported_from, newest, settings_of, vocabulary_of
+        from w2vtrain.training.checkpoint_file import newest
+        from w2vtrain.training.checkpoint_vectors import exported_from, settings_of, vocabulary_of
         from w2vtrain.training.run_files import run_config
         from w2vtrain.user_code import Named
     folder = Path(run)

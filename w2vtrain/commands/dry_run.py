@@ -6,54 +6,39 @@ fit_plan.py decides what the run would do, and training/estimate.py counts.
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_outputs import check_outputs
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
-from w2vtrain.commands.fit_request import DECIDING, FitRequest
-from w2vtrain.commands.fit_run import headline, recorded
+from w2vtrain.commands.fit_request import FitRequest
+from w2vtrain.commands.fit_run import headline
 from w2vtrain.commands.shell import echo_json
 from w2vtrain.system.amounts import duration, size_text
-from w2vtrain.system.locks import check_lock
 from w2vtrain.system.terminal import echo
 from w2vtrain.text.counting import ODDITIES
 from w2vtrain.training.estimate import Estimate, estimate
 from w2vtrain.training.one_process import Alone
-from w2vtrain.training.run_files import check_lockable
 
 
 def dry_run(request: FitRequest, as_json: bool) -> None:
-    """Print what a request would take. Raise the errors that the run itself would raise before training."""
+    """Print what a request would take. Raise the errors for settings, inputs and outputs that `fit` would raise.
+
+    Outputs that exist are warnings; the run folder is not looked into.
+    """
     planned = plan_fit(request, os.environ, Alone())
+    check_outputs(request, lambda file: True)
     with closing(Console(request.quiet)) as console:
-        in_the_way = refuse(planned)
         expected = estimate(planned, planned.run(), console.events().reading)
-    expected.warnings += in_the_way
+    expected.warnings += [
+        f"{file} exists: fit overwrites it only with --force, or continues the run that began it"
+        for file in request.locks
+        if not request.force and Path(file).exists()
+    ]
     if as_json:
         chosen = {"epochs": planned.settings.epochs, "min_count": planned.settings.min_count}
         echo_json({"task": "dry-run"} | chosen | vars(expected))
     else:
         show(planned, expected)
-
-
-def refuse(planned: FitPlan) -> list[str]:
-    """Raise the errors of `fit_run.carry_out` for the run folder, outputs and locks, but leave nothing behind.
-
-    Return a warning for each output that exists and that `fit` would not overwrite.
-    """
-    request, run = planned.request, planned.run()
-    is_there = run.folder is not None and check_lockable(run.folder)
-    if is_there:
-        run.read(planned.settings, recorded(request), DECIDING, anew=request.force)
-    check_outputs(request, lambda file: True)
-    for file, path in request.locks.items():
-        check_lock(path, file)
-    return [
-        f"{file} exists: fit overwrites it only with --force, or continues the run that began it"
-        for file in request.locks
-        if not (request.force or (is_there and run.owns(file))) and Path(file).exists()
-    ]
 
 
 def show(planned: FitPlan, expected: Estimate) -> None:
@@ -88,10 +73,7 @@ def show_words(planned: FitPlan, expected: Estimate) -> None:
     echo("vocabulary  --min-count      words   of the text")
     for choice in expected.vocabularies:
         echo(f"            {choice['min_count']:>11,}  {choice['words']:>9,}  {choice['coverage']:>12.2%}")
-    chosen = "--read-vocab or --init-from" if request.read_vocab or request.init_from else _chosen(settings)
+    chosen = f"--min-count {settings.min_count}" + f", --max-vocab {settings.max_vocab}" * bool(settings.max_vocab)
+    if request.read_vocab or request.init_from:
+        chosen = "--read-vocab or --init-from"
     echo(f"            chosen: {expected.words:,} words, {expected.coverage:.2%} of the text ({chosen})")
-
-
-def _chosen(settings: Any) -> str:
-    limit = f", --max-vocab {settings.max_vocab}" if settings.max_vocab else ""
-    return f"--min-count {settings.min_count}{limit}"

@@ -1,7 +1,5 @@
 """The command `fit`: its options. fit_run.py does the work."""
 
-from itertools import count
-from pathlib import Path
 from typing import Any
 
 import click
@@ -86,7 +84,7 @@ def fit(
         if not values["output"]:
             if not dry_run:
                 raise missing_output(corpus[-1])
-            values["output"] = _free_name()
+            values["output"] = "dry-run.txt"
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
     if dry_run and values["distributed"]:
@@ -109,9 +107,3 @@ def fit(
         estimate_run(request, as_json)
     else:
         carry_out(request)
-
-
-def _free_name() -> str:
-    """Return the name of an output of which nothing exists here, for a dry run that names none."""
-    names = (f"vectors{number or ''}.txt" for number in count())
-    return next(name for name in names if not any(Path().glob(f"{name}*")))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit_outputs import results_bytes
 from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder
-from w2vtrain.commands.input_files import check_different, check_outside
+from w2vtrain.commands.input_files import check_different, check_outside, refuse_stdin_twice
 from w2vtrain.commands.options import Export
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.doors import corpora
@@ -228,8 +228,7 @@ def check_files(request: FitRequest, planned: Plan) -> None:
     """Check every input and output that can be checked before the run folder is locked."""
     files, *_ = check_all(planned.files, partial(check_folders, request), partial(check_apart, request))
     paths = [file.path for file in files]
-    if paths.count(STDOUT) > 1:
-        raise UsageError("-: stdin cannot be both the corpus and the held-out text")
+    refuse_stdin_twice(*paths)
     settings = planned.settings
     named = [request.read_vocab, request.init_from, request.config, settings.phrases, *settings.options.values()]
     named += filter(is_code, (settings.objective, settings.architecture))
@@ -249,12 +248,10 @@ def check_folders(request: FitRequest) -> None:
 
 
 def check_apart(request: FitRequest) -> None:
-    """Raise UsageError for an output that is in the run folder, which is deleted at the end, or is also a lock file."""
-    folder, locks = request.run_folder, request.locks.values()
+    """Raise UsageError for an output that is in the run folder, which is deleted at the end."""
+    folder = request.run_folder
     for file in request.files:
         path = resolved(file)
-        if among(path, locks):
-            raise UsageError(f"{file}: this is the name of another output's lock file; choose another name")
         if folder is not None and among(folder, [path, *path.parents]):
             raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 

@@ -24,12 +24,12 @@ from w2vtrain.commands.options import (
     argument,
     cache_option,
     config_option,
-    declared,
     dtype_option,
     export_option,
     force_option,
     format_option,
     quiet_option,
+    shared_argument,
 )
 from w2vtrain.doors import corpora
 from w2vtrain.formats.vector_formats import MODELS
@@ -63,132 +63,90 @@ class FitRequest:
     sources: Sequence[str] = field(metadata={"affects": Role.LEARNED})
     flags: dict[str, Any]
     output: str = argument(
-        declared(
-            OUTPUTS, "-o", "--output", default="", metavar="FILE",
-            help=f"{OUTPUT}  [required, except by --dry-run]",
-        ),
-        Role.FILE,
+        OUTPUTS, "-o", "--output", default="", metavar="FILE", affects=Role.FILE,
+        help=f"{OUTPUT}  [required, except by --dry-run]",
     )  # fmt: skip
-    format_: str | None = argument(format_option, Role.FORM)
-    dtype: str = argument(dtype_option, Role.FORM)
-    export: Export = argument(export_option, Role.FORM)  # noqa: RUF009 - it is a field
+    format_: str | None = shared_argument(format_option, Role.FORM)
+    dtype: str = shared_argument(dtype_option, Role.FORM)
+    export: Export = shared_argument(export_option, Role.FORM)  # noqa: RUF009 - it is a field
     save_output_vectors: str | None = argument(
-        declared(OUTPUTS, "--save-output-vectors", metavar="FILE", help="Also write the output vectors to FILE."),
-        Role.FILE,
-    )
+        OUTPUTS, "--save-output-vectors", metavar="FILE", affects=Role.FILE,
+        help="Also write the output vectors to FILE.",
+    )  # fmt: skip
     save_model: str | None = argument(
-        declared(
-            OUTPUTS, "--save-model", metavar="FILE",
-            help="Also write the model: vectors, counts, settings, record, tree or noise.",
-        ),
-        Role.FILE,
+        OUTPUTS, "--save-model", metavar="FILE", affects=Role.FILE,
+        help="Also write the model: vectors, counts, settings, record, tree or noise.",
     )  # fmt: skip
     save_vocab: str | None = argument(
-        declared(
-            OUTPUTS, "--save-vocab", metavar="FILE", help="Also write the vocabulary, one `word count` per line."
-        ),
-        Role.FILE,
+        OUTPUTS, "--save-vocab", metavar="FILE", affects=Role.FILE,
+        help="Also write the vocabulary, one `word count` per line.",
     )  # fmt: skip
     read_vocab: str | None = argument(
-        declared(
-            INPUT, "--read-vocab", metavar="FILE",
-            help="Read the vocabulary from a file of `word count` lines instead of counting the corpus; --min-count and"
-            " --max-vocab reduce it only if given.",
-        ),
-        Role.LEARNED,
+        INPUT, "--read-vocab", metavar="FILE", affects=Role.LEARNED,
+        help="Read the vocabulary from a file of `word count` lines instead of counting the corpus; --min-count and"
+        " --max-vocab reduce it only if given.",
     )  # fmt: skip
     init_from: str | None = argument(
-        declared(
-            INPUT, "--init-from", metavar="FILE",
-            help="Start from a model that --save-model wrote: train its words further, with its settings unless others"
-            " are given. From vectors in any format, take only the input vectors.",
-        ),
-        Role.LEARNED,
+        INPUT, "--init-from", metavar="FILE", affects=Role.LEARNED,
+        help="Start from a model that --save-model wrote: train its words further, with its settings unless others"
+        " are given. From vectors in any format, take only the input vectors.",
     )  # fmt: skip
     grow_vocabulary: bool | None = argument(
-        declared(
-            INPUT, "--grow-vocabulary/--no-grow-vocabulary",
-            help="With --init-from: keep all its words, and train new words that occur --min-count times in the"
-            " corpus. A model's counts grow by those of the corpus. Vectors have no counts: those whose words the"
-            " corpus lacks are written unchanged, after the others.  [default: off]",
-        ),
-        Role.LEARNED,
+        INPUT, "--grow-vocabulary/--no-grow-vocabulary", affects=Role.LEARNED,
+        help="With --init-from: keep all its words, and train new words that occur --min-count times in the"
+        " corpus. A model's counts grow by those of the corpus. Vectors have no counts: those whose words the"
+        " corpus lacks are written unchanged, after the others.  [default: off]",
     )  # fmt: skip
     freeze: bool = argument(
-        declared(
-            INPUT, "--freeze", is_flag=True,
-            help="With --init-from: keep the vectors of its words unchanged, and train only new words.",
-        ),
-        Role.LEARNED,
+        INPUT, "--freeze", is_flag=True, affects=Role.LEARNED,
+        help="With --init-from: keep the vectors of its words unchanged, and train only new words.",
     )  # fmt: skip
     heldout: Sequence[str] = argument(
-        declared(
-            INPUT, "--heldout", multiple=True, metavar="FILE",
-            help="Score this text after each epoch and keep the vectors of the best epoch; repeatable.",
-        ),
-        Role.LEARNED,
+        INPUT, "--heldout", multiple=True, metavar="FILE", affects=Role.LEARNED,
+        help="Score this text after each epoch and keep the vectors of the best epoch; repeatable.",
     )  # fmt: skip
     save_word_vectors: str | None = argument(
-        declared(
-            OUTPUTS, "--save-word-vectors", metavar="FILE",
-            help="With --documents: also write the vectors of words, if they are trained.",
-        ),
-        Role.FILE,
+        OUTPUTS, "--save-word-vectors", metavar="FILE", affects=Role.FILE,
+        help="With --documents: also write the vectors of words, if they are trained.",
     )  # fmt: skip
     log_json: str | None = argument(
-        declared(
-            MESSAGES, "--log-json", metavar="FILE",
-            help="Also write a log, one JSON object per line: progress, epochs, warnings and the result; - is stdout.",
-        ),
-        Role.FILE,
+        MESSAGES, "--log-json", metavar="FILE", affects=Role.FILE,
+        help="Also write a log, one JSON object per line: progress, epochs, warnings and the result; - is stdout.",
     )  # fmt: skip
-    config: str | None = argument(config_option)
-    cache_dir: str | None = argument(cache_option)
-    force: bool = argument(force_option)
+    config: str | None = shared_argument(config_option)
+    cache_dir: str | None = shared_argument(cache_option)
+    force: bool = shared_argument(force_option)
     print_config: bool = argument(
-        declared(
-            MESSAGES, "--print-config", is_flag=True, help="Print all settings and their origins as TOML, and exit."
-        )
-    )
-    quiet: bool = argument(quiet_option)
+        MESSAGES, "--print-config", is_flag=True,
+        help="Print all settings and their origins as TOML, and exit.",
+    )  # fmt: skip
+    quiet: bool = shared_argument(quiet_option)
     progress_every: float = argument(
-        declared(
-            MESSAGES, "--progress-every", type=Within(Real(0.0, MAX_SECONDS)), metavar="SECONDS", default=30,
-            help="Time between progress lines on stderr and in --log-json.",
-        )
+        MESSAGES, "--progress-every", type=Within(Real(0.0, MAX_SECONDS)), metavar="SECONDS", default=30,
+        help="Time between progress lines on stderr and in --log-json.",
     )  # fmt: skip
     run: str | None = argument(
-        declared(
-            RUN, "--run", metavar="DIR",
-            help="Folder for checkpoints.  [default: output name + .run; none for stdout]",
-        )
+        RUN, "--run", metavar="DIR",
+        help="Folder for checkpoints.  [default: output name + .run; none for stdout]",
     )  # fmt: skip
     checkpoint_every: float = argument(
-        declared(
-            RUN, "--checkpoint-every", type=Within(Real(0.0, 1e7)), metavar="MINUTES", default=10,
-            help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP, Ctrl-C or, on Windows,"
-            " Ctrl-Break saves one and stops.",
-        )
+        RUN, "--checkpoint-every", type=Within(Real(0.0, 1e7)), metavar="MINUTES", default=10,
+        help="Time between checkpoints. SIGUSR1 saves one at once; SIGTERM, SIGHUP, Ctrl-C or, on Windows,"
+        " Ctrl-Break saves one and stops.",
     )  # fmt: skip
-    allow_changed: bool = argument(allow_changed_option)
+    allow_changed: bool = shared_argument(allow_changed_option)
     distributed: str | None = argument(
-        declared(
-            RANKS, "--distributed", type=click.Choice(["mpi"]),
-            help="Train on all ranks of an MPI job, such as `mpiexec -n 4 w2vtrain fit ...`; needs w2vtrain[mpich] or"
-            " [mpi].",
-        )
+        RANKS, "--distributed", type=click.Choice(["mpi"]),
+        help="Train on all ranks of an MPI job, such as `mpiexec -n 4 w2vtrain fit ...`; needs w2vtrain[mpich] or"
+        " [mpi].",
     )  # fmt: skip
     sync_words: int | None = argument(
-        declared(
-            RANKS, "--sync-words", type=Within(Whole(1, MAX_WORDS)), metavar="N",
-            help="With --distributed: words per rank between two synchronizations.  [default: adapted to the network]",
-        )
+        RANKS, "--sync-words", type=Within(Whole(1, MAX_WORDS)), metavar="N",
+        help="With --distributed: words per rank between two synchronizations.  [default: adapted to the network]",
     )  # fmt: skip
     sync_timeout: float = argument(
-        declared(
-            RANKS, "--sync-timeout", type=Within(Real(1.0, MAX_SECONDS)), metavar="SECONDS", default=300,
-            help="With --distributed: end the run if a rank does not answer; the same command continues it.",
-        )
+        RANKS, "--sync-timeout", type=Within(Real(1.0, MAX_SECONDS)), metavar="SECONDS", default=300,
+        help="With --distributed: end the run if a rank does not answer; the same command continues it.",
     )  # fmt: skip
     origins: dict[str, Any] = field(default_factory=dict)
     command: str = ""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
@@ -18,7 +17,7 @@ from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
-from w2vtrain.commands.log import ends_done, json_lines, open_log, reported
+from w2vtrain.commands.log import json_log
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import Settings
 from w2vtrain.doors import leaf
@@ -55,7 +54,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
         run = planned.run()
         with run.held():  # from here on, signals stop or save a run that has a folder
             complete = take_over(planned, run, resumed)
-            with locked_outputs(request, run, complete), reporting(planned, run, ranks, complete) as console:
+            with locked_outputs(request, run, complete), reporting(planned, run, ranks) as console:
                 if not ranks.begin(None if complete else run):
                     console.complete(request.results)
                     return
@@ -113,7 +112,8 @@ def follow(planned: FitPlan, ranks: Alone) -> None:
 def take_over(planned: FitPlan, run: Run, resumed: bool) -> bool:
     """Load what the run folder has, and check the outputs. Return whether all results are written already."""
     request = planned.request
-    run.read(planned.settings, recorded(request) if run.folder else {}, DECIDING, anew=request.force)
+    recorded = {"cwd": str(resolved(".")), "request": asdict(request)}  # for `resume`, which repeats the request
+    run.read(planned.settings, recorded, DECIDING, anew=request.force)
     if resumed:
         check_begun(request, run)
     check_outputs(request, run.owns)
@@ -121,14 +121,12 @@ def take_over(planned: FitPlan, run: Run, resumed: bool) -> bool:
 
 
 @contextmanager
-def reporting(planned: FitPlan, run: Run, ranks: Alone, complete: bool) -> Iterator[Console]:
+def reporting(planned: FitPlan, run: Run, ranks: Alone) -> Iterator[Console]:
     """Yield a console that has reported what will be done, and what is odd about it; log how the block ends."""
     request, settings = planned.request, planned.settings
-    log_file = None if complete and request.log_json and ends_done(request.log_json) else request.log_json
     with (
-        json_lines(log_file, partial(open_log, request, run)) as log,
+        json_log(request.log_json, run, request.force) as log,
         closing(Console(request.quiet, request.progress_every, log, ranks.note)) as console,
-        reported(log),
     ):
         run.warn = console.note_warning
         console.start(settings, headline(settings, planned.reason), request.files, run.id)
@@ -137,14 +135,6 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone, complete: bool) -> Itera
         for why in run.checkpoint.skipped if run.checkpoint else []:
             console.say(f"warning     {why}; resuming from the checkpoint before it")
         yield console
-
-
-def recorded(request: FitRequest) -> dict[str, Any]:
-    """Return what a run folder records about a request, so that `resume` can repeat it.
-
-    Relative names refer to the working directory.
-    """
-    return {"cwd": str(resolved(".")), "request": asdict(request)}
 
 
 def headline(settings: Settings, reason: str) -> str:

@@ -6,7 +6,7 @@ The checks are in leaves/compare/objective_checks.py and architecture_checks.py.
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -20,38 +20,14 @@ from w2vtrain.system.terminal import echo
 WIDTH = 80
 
 
-class Choice(NamedTuple):
-    """What to use for a need, and the measurement that says so: see docs/objectives.md.
-
-    vocabulary: in words, or "any"; seconds: CPU seconds of training, on one thread; result: perplexity, for word
-    vectors the mean of analogies and WordSim-353; softmax: the perplexity of the full softmax in the same time.
-    """
-
-    want: str
-    vocabulary: str
-    seconds: str
-    use: str
-    result: str
-    softmax: str = "-"
-
-
-CHOICES = (
-    Choice("word vectors", "67,790", "29", "neg", "0.546"),
-    Choice("probabilities", "10,000", "1.8", "nce -O negative=25", "172.3"),
-    Choice("", "10,000", "7.8", "nce -O negative=25", "150.9"),
-    Choice("", "10,000", "21", "bigram-nce -O negative=25", "144.9"),
-    Choice("", "67,791", "30", "nce -O negative=25", "281.0", "885.6"),
-    Choice("", "219,208", "30", "nce -O negative=25", "311.0", "1,184"),
-    Choice("", "219,208", "467", "sampled-softmax", "278.3"),
-    Choice("", "585,670", "30", "nce -O negative=25", "1,136", "3,135"),
-    Choice("exact word probabilities", "67,791", "26", "hs", "311.5", "885.6"),
-    Choice("", "219,208", "421", "class-softmax", "306.0"),
-    Choice("few output parameters", "10,000", "73", "adaptive-softmax", "149.5", "192.1"),
-    Choice("", "67,791", "30", "cnn-softmax", "522.5", "885.6"),
-)
-CHOOSING = """\
-Which one to use, as measured on one thread. A result is the perplexity; the last column is the full softmax's after \
-the same time. For word vectors, a result is the mean of analogies and WordSim-353."""
+USES = {
+    "word vectors": "neg",
+    "probabilities": "nce -O negative=25",
+    "probabilities, with ten times the time": "bigram-nce -O negative=25",
+    "exact word probabilities": "hs",
+    "few output parameters": "adaptive-softmax",
+}
+"""Which objective to use for what, as measured: see docs/objectives.md."""
 CHECKED = """\
 Gradients were compared with the objective's own loss. Whether the loss itself is right shows only in what was learned \
 from a text whose probabilities are known (16 words in 8 contexts, one thread). Not checked: other options, larger \
@@ -61,8 +37,7 @@ vocabularies, speed, and the quality of word vectors."""
 @command()
 @click.argument("words", nargs=-1, metavar="[[check] NAME]")
 @click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option to check with; repeatable.")
-@click.option("--formulas", is_flag=True, help="Add formulas to the list.")
-def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool) -> None:
+def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     """List the output objectives and say which one to use, or print the formula, paper and options of one.
 
     `objectives check NAME` checks that an objective compiles, that its gradients and probabilities are correct, and
@@ -74,7 +49,7 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...], formulas: bool)
     with imports():
         from w2vtrain.objectives import allow_code
     if not words:
-        print_objectives(formulas)
+        print_objectives()
         return
     name = our_name("objective", words[-1])
     allow_code(name)
@@ -107,34 +82,26 @@ def print_objective(name: str) -> None:
         echo(f"  {architecture:<16} " + ", ".join(f"{key} {value}" for key, value in settings.items()))
 
 
-def print_objectives(formulas: bool) -> None:
-    """Print the name and summary of each objective by group, with its formula if requested, and which one to use.
+def print_objectives() -> None:
+    """Print the name and summary of each objective by group, and which one to use.
 
     An objective that cannot be loaded is listed with the reason.
     """
-    from w2vtrain.objectives import GROUPS, REGISTRY, group_of, objective_class, summary
+    from w2vtrain.objectives import GROUPS, REGISTRY, group_of, summary
 
     lines: dict[str, list[str]] = {group: [] for group in GROUPS}
     for name in sorted(REGISTRY.loaders):
         try:
             group, text = group_of(name), summary(name)
-            formula = (inspect.getdoc(objective_class(name)) or "").split("\n")[0] if formulas else ""
         except ConfigError as error:
-            group, text, formula = "", str(error), ""
-        lines[group] += _wrapped(f"  {name:<17} {text}") + _wrapped(f"{'':20}{formula}")
+            group, text = "", str(error)
+        # An indent of 20 from the second line on; a line is longer than WIDTH if its words do not allow less.
+        lines[group] += textwrap.wrap(f"  {name:<17} {text}", WIDTH, subsequent_indent=" " * 20, break_long_words=False)
     echo("\n\n".join("\n".join([GROUPS[group], *listed]) for group, listed in lines.items() if listed))
-    echo("\n" + textwrap.fill(CHOOSING, WIDTH) + "\n")
-    form = "{:<24} {:>7} {:>5} {:<25} {:>6} {:>7}".format
-    echo(form("you want", "vocab.", "CPU s", "use", "result", "softmax"))
-    for choice in CHOICES:
-        echo(form(*choice))
-    echo("\nw2vtrain objectives NAME        the formula, paper and options of one")
-    echo("w2vtrain objectives --formulas  this list, with formulas")
-
-
-def _wrapped(text: str) -> list[str]:
-    """Return the lines of a text, at most WIDTH wide if its words allow, with an indent from the second line on."""
-    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * 20, break_long_words=False)
+    echo("\nWhich one to use, as measured: see docs/objectives.md")
+    for want, use in USES.items():
+        echo(f"  {want:<38}  {use}")
+    echo("\nw2vtrain objectives NAME prints the formula, paper and options of one")
 
 
 def print_findings(name: str, options: dict[str, Any]) -> None:

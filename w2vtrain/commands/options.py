@@ -83,9 +83,14 @@ class Role(Enum):
     FORM = "what is written: it says how"
 
 
-def argument(option: Declared, affects: Role | None = None) -> Any:
-    """Return a field of FitRequest with its option."""
+def shared_argument(option: Declared, affects: Role | None = None) -> Any:
+    """Return a field of FitRequest with an option that other commands have, too."""
     return field(default=option.default, metadata={"option": option, "affects": affects})
+
+
+def argument(section: str, *names: str, affects: Role | None = None, **attributes: Any) -> Any:
+    """Return a field of FitRequest with an option of its own: see `declared`."""
+    return shared_argument(declared(section, *names, **attributes), affects)
 
 
 allow_changed_option = declared(

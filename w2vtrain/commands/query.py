@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import math
 import os
-import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,8 +59,7 @@ class Lookup(NamedTuple):
 @click.argument("vectors")
 @click.argument("words", nargs=-1)
 @query_options
-@click.option("--ngrams", is_flag=True, help="Print the nearest n-grams of a model with subwords, instead of words.")
-def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool, ngrams: bool) -> None:
+def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, strict: bool) -> None:
     """Print the words nearest to each of WORDS in VECTORS. Without WORDS, read one word per line from stdin.
 
     With a model with subwords, such as fastText's, WORDS need not be in the vocabulary.
@@ -71,15 +69,14 @@ def neighbors(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, st
     """
 
     def answer(keyed: KeyedVectors, words: list[str]) -> Answers:
-        return keyed.nearest_ngrams(words[0], topn) if ngrams else keyed.most_similar(words[0], topn=topn)
+        return keyed.most_similar(words[0], topn=topn)
 
     def batch(keyed: KeyedVectors, queries: list[list[str]]) -> list[Answers | None]:
         known = [words[0] if len(words) == 1 and words[0] in keyed else None for words in queries]
         answers = iter(keyed.most_similar_batch([word for word in known if word is not None], topn=topn))
         return [(next(answers) or None) if word is not None else None for word in known]  # none: a zero vector
 
-    lookup = _ranked(1, answer)
-    _print_answers(vectors, words, lookup if ngrams else lookup._replace(batch=batch), as_json, strict)
+    _print_answers(vectors, words, _ranked(1, answer)._replace(batch=batch), as_json, strict)
 
 
 @command()
@@ -295,19 +292,9 @@ def _one_thread() -> Any:
 
 
 def known_phrase(word: str, keyed: KeyedVectors) -> str:
-    """Return a phrase such as "new york" as its vectors call it: joined by `_`, or by the only delimiter that is known.
-
-    A delimiter has no letters or digits: they could be part of another word.
-    """
-    first, *others = word.split(" ")
-    name = "_".join([first, *others])
-    if not others or word in keyed.key_to_index:
-        return word
-    if name in keyed.key_to_index:
-        return name
-    pattern = re.compile(re.escape(first) + r"([\W_]+)" + r"\1".join(map(re.escape, others)))
-    matches = list(filter(pattern.fullmatch, keyed.key_to_index))
-    return matches[0] if len(matches) == 1 else word
+    """Return a phrase such as "new york" as its vectors call it, if its words are joined by `_` there."""
+    joined = word.replace(" ", "_")
+    return joined if word not in keyed.key_to_index and joined in keyed.key_to_index else word
 
 
 def _words(count: int) -> str:

@@ -122,8 +122,6 @@ def explained(error: BaseException) -> tuple[int, str]:
             return error.exit_code, " ".join(error.format_message().splitlines()).rstrip(".") + hint
         case KeyboardInterrupt():
             return outcome(error)
-        case click.exceptions.Abort():
-            return outcome(KeyboardInterrupt())
         case BrokenPipeError():  # the reader closed the pipe, which is not an error
             return 0, ""
         case MemoryError():

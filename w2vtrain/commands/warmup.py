@@ -1,4 +1,4 @@
-"""The command `warmup`: compile the kernels of architectures and objectives into the cache, in several processes.
+"""The command `warmup`: compile the kernels of architectures and objectives into the cache, one process per objective.
 
 What is compiled is in training/compile_ahead.py.
 """
@@ -7,13 +7,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from itertools import product
 from typing import Any
 
 import click
 
 from w2vtrain.commands.options import CODES, command
-from w2vtrain.commands.shell import echo_json, explained, imports
+from w2vtrain.commands.shell import explained, imports
 from w2vtrain.config import Settings
 from w2vtrain.errors import Relayed, ResourceError, UsageError
 from w2vtrain.system.amounts import duration
@@ -28,8 +27,7 @@ PROCESS_BYTES = 400 << 20
 @click.option("--architecture", "architectures", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
 @click.option("--objective", "objectives", multiple=True, metavar="NAME", help="As for `fit`; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="All architectures with all objectives; takes minutes.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per pair.")
-def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everything: bool, as_json: bool) -> None:
+def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everything: bool) -> None:
     """Compile the kernels that read text and train, once for this processor, and keep them in the cache.
 
     Otherwise, the first run with an architecture and an objective compiles them, which takes seconds. The cache is in
@@ -40,7 +38,6 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
         from w2vtrain.kernels.jit import cache_folder
         from w2vtrain.system.children import each
         from w2vtrain.training.compile_ahead import Warmed
-        from w2vtrain.training.compile_ahead import warmup as compile_pair
     if everything and (objectives or architectures):
         raise UsageError("--all includes all objectives and architectures: name none")
     outputs, inputs = _requested(objectives, architectures, everything)
@@ -51,20 +48,12 @@ def warmup(architectures: tuple[str, ...], objectives: tuple[str, ...], everythi
     def say(pair: Warmed) -> None:
         nonlocal kernels
         kernels += pair.kernels
-        if as_json:
-            echo_json(asdict(pair))
-            return
         result = f"compiled {pair.kernels} kernels" if pair.kernels else "loaded from the cache"
         echo(f"{f'{pair.architecture} with {pair.objective}':<36} {result} in {duration(pair.seconds)}")
 
-    processes = min(len(outputs), automatic_threads()[0], available_memory() // PROCESS_BYTES)
-    if processes > 1:
-        each(lambda objective: _compile_apart(objective, inputs, say), outputs, processes)
-    else:
-        for objective, architecture in product(outputs, inputs):
-            say(compile_pair(architecture, objective))
-    if not as_json:
-        echo(f"{kernels} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
+    processes = max(1, min(len(outputs), automatic_threads()[0], available_memory() // PROCESS_BYTES))
+    each(lambda objective: _compile_apart(objective, inputs, say), outputs, processes)
+    echo(f"{kernels} kernels compiled into {cache_folder()} in {duration(time.monotonic() - started)}")
 
 
 def _requested(
@@ -87,14 +76,11 @@ def _requested(
 
 def _compile_apart(objective: str, architectures: list[str], say: Callable[[Any], None]) -> None:
     """Compile the kernels of an objective in a process of its own, and call `say` with each pair."""
-    from w2vtrain.system.children import ChildEnded, run_child
+    from w2vtrain.system.children import run_child
     from w2vtrain.training.compile_ahead import Warmed
 
-    try:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            run_child(child, [objective, architectures], folder, lambda pair: say(Warmed(**pair)))
-    except ChildEnded as ended:
-        raise ResourceError(f"the process that compiled {objective} ended with code {ended.code}") from None
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        run_child(child, [objective, architectures], folder, lambda pair: say(Warmed(**pair)))
 
 
 def child(objective: str, architectures: list[str]) -> None:

@@ -87,6 +87,8 @@ class KeyedVectors(KeyedRows):
     answers, and None returns the scores of all rows as an array; `restrict_vocab` is the number of rows to search, from
     the first. Cosines of zero vectors are NaN unless a method says otherwise.
 
+    Several threads may query the same object, but not while one of them adds, changes or sorts vectors.
+
     Examples
     --------
     The examples of all methods begin with these vectors.

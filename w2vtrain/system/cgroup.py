@@ -1,7 +1,6 @@
 """Memory and CPU limits of the Linux control groups (cgroups) that contain this process.
 
-The functions return None if there is no control group or no limit. They never raise an exception: a file that is
-missing or malformed means no limit.
+The functions return None if there is no control group or no limit: a file that is missing means no limit.
 
 The limits of all groups from the process's own group to the root of its hierarchy apply: a systemd slice, a SLURM job
 step or a Kubernetes pod may limit an outer group, an inner group or both. Version 1 has one hierarchy per controller,
@@ -12,6 +11,7 @@ mounted there are visible.
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -64,8 +64,8 @@ def cgroup_cpus(proc: Path = PROC) -> float | None:
 
 def _groups(controller: str, proc: Path) -> Iterator[Path]:
     """Yield the visible folders of the groups that contain this process, in each hierarchy the innermost first."""
-    entries = [line.split(":", 2) for line in _text(proc / "cgroup").split("\n")]
-    own = {name: entry[2] for entry in entries if len(entry) == 3 for name in entry[1].split(",")}
+    entries = [line.split(":", 2) for line in _text(proc / "cgroup").splitlines()]
+    own = {name: path for _, names, path in entries for name in names.split(",")}
     for hierarchy in ("", controller):  # the hierarchy of version 2 has no name
         if hierarchy not in own:
             continue
@@ -84,12 +84,9 @@ def _groups(controller: str, proc: Path) -> Iterator[Path]:
 def _mounts(hierarchy: str, mountinfo: str) -> list[tuple[Path, list[str]]]:
     """Return (mount point, path of the mounted group) for every mount of a hierarchy; "" means version 2."""
     roots: dict[str, str] = {}
-    for line in mountinfo.split("\n"):
+    for line in mountinfo.splitlines():
         mount, _, filesystem = line.partition(" - ")
-        fields, options = mount.split(" "), filesystem.split(" ")
-        if len(fields) < 6 or len(options) < 3:
-            continue
-        root, point = fields[3:5]
+        (root, point), options = mount.split(" ")[3:5], filesystem.split(" ")
         roots.pop(point, None)  # a later mount hides an earlier one
         version_1 = options[0] == "cgroup" and hierarchy in options[2].split(",")
         if version_1 if hierarchy else options[0] == "cgroup2":
@@ -109,14 +106,13 @@ def _unescaped(path: str) -> str:
 def _text(path: Path) -> str:
     try:
         return os.fsdecode(path.read_bytes())
-    except (OSError, ValueError):  # a path with a null byte raises ValueError
+    except OSError:
         return ""
 
 
 def _number(text: str) -> int | None:
-    """Return a count below NO_LIMIT, or None for anything else ("max", -1, a larger number, malformed text)."""
-    text = text.strip()
-    if not (text.isascii() and text.isdigit() and len(text) < 20):
-        return None
-    number = int(text)
-    return number if number < NO_LIMIT else None
+    """Return a count below NO_LIMIT, or None for anything else ("max", -1, a larger number, no text)."""
+    with suppress(ValueError):
+        if 0 <= (number := int(text)) < NO_LIMIT:
+            return number
+    return None

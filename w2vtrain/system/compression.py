@@ -133,9 +133,6 @@ def recognize(head: bytes) -> Compression | None:
     return next((known for known in COMPRESSIONS if head.startswith(known.magic)), None)
 
 
-MORE = "the {0} data end at byte {1}, and what follows is not {0}, or is damaged: cut it off, or copy the file again"
-
-
 def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Yield the contents of a file, decompressed if it is compressed. The first piece needs MIN_HEAD_BYTES or more.
 
@@ -148,8 +145,7 @@ def decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[bytes]:
-    offset = end = 0  # end: of the last whole member
-    decoder, is_begun = kind.decoder(), False
+    offset, decoder = 0, kind.decoder()
     for piece in pieces:
         for start in range(0, len(piece), kind.feed_bytes):
             data = piece[start : start + kind.feed_bytes]
@@ -159,29 +155,17 @@ def _members(pieces: Iterator[bytes], kind: Compression, name: str) -> Iterator[
                     data = data.lstrip(b"\0")
                     if not data:
                         break
-                    decoder, is_begun = kind.decoder(), False
+                    decoder = kind.decoder()
                 try:
-                    for text in kind.texts(decoder, data):
-                        is_begun = True
-                        yield text
+                    yield from kind.texts(decoder, data)
                 except MemoryError:
                     raise
                 except Exception as error:  # each library has its own class
-                    if "memory" in str(error).lower():
-                        raise DataError(
-                            f"{name}: the {kind.name} data need more than {MAX_WINDOW_BYTES >> 30} GiB of memory, or"
-                            f" more than is free ({error}): decompress the file first"
-                        ) from error
-                    if end and not is_begun:
-                        raise DataError(f"{name}: {MORE.format(kind.name, end)}") from error
                     place = f"between bytes {position} and {offset}"
                     raise DataError(f"{name}: damaged {kind.name} data {place}: {error}") from error
                 data = b""
                 if decoder.eof:
                     data, decoder = decoder.unused_data, None
-                    end = offset - len(data)
-    if decoder is not None and end and not is_begun:
-        raise DataError(f"{name}: {MORE.format(kind.name, end)}")
     if decoder is not None:
         raise DataError(f"{name}: the {kind.name} data end early, at byte {offset}: is the copy incomplete?")
 

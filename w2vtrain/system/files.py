@@ -182,10 +182,7 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
 
 def temporary_name(target: Path) -> Path:
     """Return a new name beside a target, which `sweep` recognizes."""
-    # Names may have up to 255 bytes. A long name is cut, between characters, so that the temporary name fits, too.
-    encoded = os.fsencode(target.name)
-    name = encoded[:200].decode("utf-8", "ignore") if len(encoded) > 200 else target.name
-    return target.with_name(f".{name}.tmp-{os.getpid()}-{_host()}{secrets.token_hex(4)}")
+    return target.with_name(f".{target.name}.tmp-{os.getpid()}-{_host()}{secrets.token_hex(4)}")
 
 
 def temporary_pattern(name: str) -> str:
@@ -203,7 +200,7 @@ def sweep(target: Path) -> None:
 
     A symbolic link is never one of them. See MIN_SWEEP_SECONDS.
     """
-    pattern = re.compile(temporary_pattern(temporary_name(target).name[1:].rsplit(".tmp-", 1)[0]))
+    pattern = re.compile(temporary_pattern(target.name))
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             parts = pattern.fullmatch(entry.name)

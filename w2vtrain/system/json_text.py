@@ -6,8 +6,6 @@ This module opens no files and does not know the fields of any object; its calle
 import hashlib
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import orjson
@@ -53,40 +51,21 @@ def json_object(text: bytes | str, start: str, remedy: str = "") -> dict[str, An
 
 
 def typed(values: Any, kind: type[T], start: str, remedy: str = "") -> T:
-    """Return parsed JSON as a `kind`; raise DataError, which names the field that does not fit.
+    """Return parsed JSON as a `kind`, ignoring other fields. Raise DataError, which names a field that does not fit.
 
     If text is not valid Unicode, the error names that text, because msgspec does not say which field has it.
 
-    kind: a dataclass, which has all fields, or a TypedDict or Struct, which has those that must fit.
-
-    start: the beginning of the error message, such as "FILE: damaged"; remedy: its end.
+    kind: a dataclass, a TypedDict or a Struct. start: the beginning of the error message, such as "FILE: damaged";
+    remedy: its end.
     """
     import msgspec  # queries do not need it
 
     try:
-        converted = msgspec.convert(values, kind)
+        return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise DataError(f"{start}: {error}{remedy}") from error
     except UnicodeEncodeError as error:  # a lone surrogate, such as "\ud800" in JSON
         raise DataError(f"{start}: {shown(error.object)} is not valid Unicode{remedy}") from error
-    if unknown := next(_unknown(values, converted), None):
-        raise DataError(f"{start}: unknown field `{unknown}`{remedy}")
-    return converted
-
-
-def _unknown(values: Any, kept: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths of the fields of parsed JSON that what it was converted to does not have."""
-    if isinstance(kept, list):
-        for place, (value, one) in enumerate(zip(values, kept, strict=True)):
-            yield from _unknown(value, one, f"{path}[{place}]")
-    elif is_dataclass(kept):
-        names = {field.name for field in fields(kept)}
-        for name, value in values.items():
-            here = f"{path}.{name}" if path else name
-            if name in names:
-                yield from _unknown(value, getattr(kept, name), here)
-            else:
-                yield here
 
 
 def json_digest(value: Any) -> str:

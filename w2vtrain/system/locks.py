@@ -4,7 +4,6 @@ A lock protects a run folder, or an output file, beside which it is. `check_outp
 """
 
 import errno
-import hashlib
 import logging
 import os
 import socket
@@ -22,8 +21,6 @@ OWNER_PREFIX = "process "
 """Prefix of a lock file's first line, which names the process that holds it."""
 RUN_PREFIX = "run "
 """Prefix of the line with the run's id."""
-MAX_NAME_BYTES = 200
-"""Maximum bytes of an output's name that its lock file's name repeats, since file names are limited to 255 bytes."""
 ANOTHER = "another process"
 MAX_READ_BYTES = 500
 """The beginning of a lock file that is read; the rest is ignored."""
@@ -67,11 +64,9 @@ class Lock:
                 with suppress(OSError):
                     self.path.unlink()
             return
-        for _ in range(2 if remove else 0):  # storage that fails once must not leave the lock of a finished run
+        if remove and self._has_name():
             with suppress(OSError):  # a leftover lock file does no harm
-                if self._has_name():
-                    self.path.unlink()
-                    break
+                self.path.unlink()
         os.close(self._handle)
 
     def _take(self) -> int:
@@ -113,10 +108,6 @@ def in_use(protected: str, owner: str) -> OutputError:
 def lock_path(output: str | Path) -> Path:
     """Return the path of the lock file beside an output, with symbolic links resolved."""
     target = resolved(output)
-    name = os.fsencode(target.name)
-    if len(name) > MAX_NAME_BYTES:  # drop a partial character: some file systems reject it
-        start = name[:MAX_NAME_BYTES].decode("utf-8", "ignore")
-        return target.parent / f".{start}{hashlib.sha256(name).hexdigest()[:16]}.lock"
     return target.parent / f".{target.name}.lock"
 
 
@@ -134,12 +125,6 @@ def check_output(path: str | Path, force: bool = False) -> None:
     check_writable(path, force)
     if not is_stream(path):
         check_free(path)
-
-
-def check_lock(path: Path, protected: str) -> None:
-    """Raise the OutputError that `Lock` would, but leave the lock file as it is, or delete a new one."""
-    is_new = not path.exists()
-    Lock(path, protected, None).release(remove=is_new)
 
 
 def run_of(path: Path) -> str | None:

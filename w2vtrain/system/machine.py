@@ -27,20 +27,6 @@ limit of a control group. Measured for rows of 3,000 dimensions: up to 100 MiB w
 UNKNOWN_BYTES = sys.maxsize
 """More memory than any machine has: nothing is refused for lack of memory if nothing is known about it."""
 CPUINFO = Path("/proc/cpuinfo")
-ARM_PROCESSORS = {
-    ("0x41", "0xd03"): "Arm Cortex-A53",
-    ("0x41", "0xd07"): "Arm Cortex-A57",
-    ("0x41", "0xd08"): "Arm Cortex-A72",
-    ("0x41", "0xd0b"): "Arm Cortex-A76",
-    ("0x41", "0xd0c"): "Arm Neoverse N1",
-    ("0x41", "0xd40"): "Arm Neoverse V1",
-    ("0x41", "0xd49"): "Arm Neoverse N2",
-    ("0x41", "0xd4f"): "Arm Neoverse V2",
-    ("0x46", "0x001"): "Fujitsu A64FX",
-    ("0x48", "0xd01"): "HiSilicon TaiShan v110",
-    ("0xc0", "0xac3"): "Ampere-1",
-}
-"""Names by implementer and part number: Linux does not name processors of this family."""
 
 
 def cores_of_process() -> list[int]:
@@ -147,9 +133,6 @@ def peak_memory() -> int:
 
 def memory_in_use() -> int:
     """Return the resident memory of the process, in bytes, which includes what it has read of mapped files."""
-    if sys.platform == "linux":  # psutil would read the same file
-        with suppress(OSError):
-            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     import psutil
 
     return int(psutil.Process().memory_info().rss)
@@ -188,12 +171,11 @@ def processor_name(cpuinfo: Path = CPUINFO) -> str:
         command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
         with suppress(OSError, subprocess.SubprocessError):
             return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-    facts: dict[str, str] = {}
     with suppress(OSError):
-        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            facts.setdefault(name.strip(), value.strip())
-    maker, model = facts.get("CPU implementer", ""), facts.get("CPU part", "")
-    numbers = f"{platform.machine()}, CPU implementer {maker}, part {model}" if maker and model else ""
-    known = facts.get("model name") or ARM_PROCESSORS.get((maker, model))
-    return known or numbers or platform.processor() or platform.machine()
+        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
+        facts: dict[str, str] = dict(re.findall(r"(?m)^(model name|CPU implementer|CPU part)\s*: (.*)", text))
+        if "model name" in facts:
+            return facts["model name"]
+        if "CPU part" in facts:  # Linux names no processors of this family
+            return f"{platform.machine()}, CPU implementer {facts.get('CPU implementer')}, part {facts['CPU part']}"
+    return platform.processor() or platform.machine()

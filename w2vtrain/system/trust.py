@@ -7,7 +7,6 @@ is trusted, because folders are protected there by access control lists, not by 
 import os
 import stat
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from w2vtrain.system.files import open_regular
@@ -40,18 +39,9 @@ def _distrust(status: os.stat_result, group: int = 0) -> str | None:
     if sys.platform == "win32":
         return None
     if status.st_uid not in (0, os.geteuid()):
-        return f"user {_user(status.st_uid)} owns it"
+        return f"user {status.st_uid} owns it"
     if status.st_mode & stat.S_IWOTH:
         return "everyone can write to it (to fix this, use chmod o-w)"
     if status.st_mode & group:
         return "its group can write to it (to fix this, use chmod g-w)"
     return None
-
-
-def _user(uid: int) -> str:
-    if sys.platform != "win32":
-        import pwd
-
-        with suppress(KeyError):
-            return f"{pwd.getpwuid(uid).pw_name} ({uid})"
-    return str(uid)

@@ -3,8 +3,8 @@
 Nothing here deals with training, subsampling or windows, which read `EncodedCorpus.tokens`.
 
 Counting leaves provisional word numbers in spools, block by block. Here they are mapped to ids, divided into
-sentences, and written in the order of the source. `read` does the first step, `Counted.encode` the second, and
-`encode` both; between the two, the caller may choose the words.
+sentences, and written in the order of the source. `read` does the first step, and `Counted.encode` the second; between
+the two, the caller may choose the words.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import IN_PYTHON, NoKnownWords, UsageError, WriteError, spelled
+from w2vtrain.errors import IN_PYTHON, NoKnownWords, WriteError, spelled
 from w2vtrain.system.parallel import parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.counting import CorpusStats, Counting, OnRead, append, temporary
@@ -136,7 +136,7 @@ class Counted:
     def __init__(self, counting: Counting) -> None:
         self._counting, self._merged = counting, counting.merged()
         self._text: Counting | Lines = counting
-        self._invalid, self._closed = self._merged.invalid, False
+        self._invalid = self._merged.invalid
         if table := counting.source.phrases:
             from w2vtrain.text.phrase_joining import join_counted
 
@@ -152,7 +152,6 @@ class Counted:
 
     def close(self) -> None:
         """Delete the numbers of the tokens. What `encode` returned can still be used, and so can words and counts."""
-        self._closed = True
         self._counting.close()
 
     @cached_property
@@ -203,15 +202,14 @@ class Counted:
         """Encode the tokens with a vocabulary, whose words may be in any order, and absent from the source.
 
         A word's id is its index in `vocabulary.words`; `vocabulary.counts` are not looked at. Tokens that are not in
-        the vocabulary are left out. max_sentence, sentence_end: see the function `encode`. numbered: whether each line
-        is a document, whose number ends its sentences.
+        the vocabulary are left out. max_sentence: cut longer lines into sentences of this many tokens. sentence_end:
+        add `</s>` to the vocabulary, with the number of sentences as its count, unless it has one; in `tokens`,
+        sentences still end with -1. numbered: whether each line is a document, whose number ends its sentences.
 
         Raise DataError if no token is in the vocabulary, or if the vocabulary contains a word twice or a word that the
         source cannot contain; OutputError and WriteError as `read` does.
         """
         counting, name = self._counting, self._counting.source.name
-        if self._closed:
-            raise UsageError(f"{name}: cannot be encoded after Counted.close, which deletes the tokens")
         self.require_tokens()
         with naming(counting.folder), temporary(counting.folder) as file:
             written = self.append_to(file, vocabulary, max_sentence, numbered=numbered)
@@ -299,31 +297,6 @@ def count(
     vocabulary = counted.vocabulary(min_count, max_vocab)
     missing = counted.token_count - int(vocabulary.counts.sum())
     return vocabulary, replace(counted.stats, out_of_vocabulary=missing)
-
-
-def encode(
-    source: Source,
-    *,
-    min_count: int = 5,
-    max_vocab: int | None = None,
-    vocabulary: Vocabulary | None = None,
-    max_sentence: int = 10_000,
-    sentence_end: bool = False,
-    threads: int = 1,
-    folder: Path | None = None,
-) -> EncodedCorpus:
-    """Count and encode a source.
-
-    min_count, max_vocab: see `count`. vocabulary: words and counts to use instead of those of the source.
-    max_sentence: longer lines are cut into sentences of this many tokens. sentence_end: add `</s>` to the vocabulary,
-    with the number of sentences as its count, unless `vocabulary` has it; in `tokens`, sentences still end with -1.
-    folder: where the file of ids is created, see `read`. Encoding needs about twice its size in free disk space.
-
-    Raise the errors of `read` and of `Counted.encode`. To choose the words after they were counted, use `read`.
-    """
-    with read(source, threads=threads, folder=folder) as counted:
-        chosen = counted.vocabulary(min_count, max_vocab) if vocabulary is None else vocabulary
-        return counted.encode(chosen, max_sentence=max_sentence, sentence_end=sentence_end)
 
 
 @contextmanager

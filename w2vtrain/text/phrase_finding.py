@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from w2vtrain.system.parallel import in_order, parallel
+from w2vtrain.system.parallel import parallel
 from w2vtrain.text import phrase_kernels, word_table
 from w2vtrain.text.counting import Counting, OnRead
 from w2vtrain.text.encoded import naming
@@ -25,13 +25,11 @@ from w2vtrain.text.phrase_joining import Lines, join_all, join_once, keys_of, li
 from w2vtrain.text.phrase_table import Phrase, PhraseTable, Scoring
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import no_tokens
-from w2vtrain.text.word_table import Int64
 
 ENTRY_BYTES = 32
 """Bytes of an entry of a table of pairs, of which at most 3/4 are in use."""
 TABLE_BYTES = 1 << 31
 """Bytes of all threads' tables of pairs together, by default."""
-_MIN_STRETCH_IDS, _MAX_STRETCH_IDS = 1 << 20, 1 << 24  # entries of a stretch that one thread searches
 
 
 def find_in(
@@ -77,23 +75,13 @@ def read_text(
 
 
 class _Pass:
-    """One pass over a text.
-
-    words, single: the keys of words, see phrase_kernels.py; several: the numbers of words that contain the delimiter,
-    whose names may be those of candidates, too, and which then have the count of both, as in gensim.
-    """
+    """One pass over a text. keys: of its words, see phrase_kernels.py; types: grows by the candidates."""
 
     def __init__(self, lines: Lines, scoring: Scoring, threads: int, table_bytes: int) -> None:
         self.lines, self.scoring, self.threads = lines, scoring, threads
-        self.flags = np.zeros(len(lines.words), np.uint8)
+        self.keys, self.flags = keys_of(len(lines.words)), np.zeros(len(lines.words), np.uint8)
         self.flags[list(numbered(lines, scoring.connector_words).values())] = phrase_kernels.CONNECTOR
-        self.single = keys_of(len(lines.words))
-        self.words, several = _keys_by_parts(lines, self.single, scoring.delimiter)
-        self.flags[several] |= phrase_kernels.SEVERAL
-        used = (self.flags & phrase_kernels.CONNECTOR == 0) & (lines.counts > 0)
-        self.several = several[used[several]]
-        self.types = int(used.sum()) - self.several.size  # grows by the candidates, and words of several parts
-        self.counts = lines.counts.copy()
+        self.types = int(np.count_nonzero((self.flags == 0) & (lines.counts > 0)))
         self.limit = 1 << max(10, (table_bytes // (ENTRY_BYTES * threads)).bit_length() - 1)
         self.common: list[phrase_kernels.UInt64] = []
         self._lock = threading.Lock()
@@ -117,11 +105,10 @@ class _Pass:
 
     def _count_partition(self, prefix: int, bits: int) -> Iterator[None]:
         """Count the pairs of a partition, which shrinks if it does not fit."""
-        slots, state, at = slots_for(max(1 << 12, 2 * self.several.size)), np.zeros(phrase_kernels.STATES, np.uint64), 0
+        slots, state, at = slots_for(1 << 12), np.zeros(phrase_kernels.STATES, np.uint64), 0
         partition = np.uint64(prefix), np.uint64(bits)
-        phrase_kernels.count_words(self.several, self.words, self.lines.counts, *partition, slots, state)
         while True:
-            at = phrase_kernels.count(self.lines.ids, at, self.words, self.flags, *partition, slots, state)
+            at = phrase_kernels.count(self.lines.ids, at, self.keys, self.flags, *partition, slots, state)
             yield
             if at == self.lines.ids.size:
                 break
@@ -134,7 +121,6 @@ class _Pass:
             larger = slots_for(size // 2 - 1)
             state[phrase_kernels.USED] = phrase_kernels.copied(slots, larger, *partition)
             slots = larger
-        phrase_kernels.look_up(self.several, self.words, slots, *partition, self.counts)
         common = slots[slots[:, 2] >= self.scoring.min_count]
         with self._lock:
             self.types += int(state[phrase_kernels.USED])
@@ -154,61 +140,13 @@ class _Pass:
         threshold = float(scoring.threshold or 0.0)
         loose = threshold - 1e-9 * max(1.0, threshold)  # kernels may round differently: see below
         how = self.types, total, scoring.min_count, scoring.scoring == "npmi", loose
-        phrases = {}
-        for rows in self._places(how):
-            for first, last, both in rows.tolist():
-                ids = tuple(lines.ids[first : last + 1].tolist())
-                if ids not in phrases:
-                    counts = int(self.counts[ids[0]]), int(self.counts[ids[-1]])
-                    score = scoring.score(*counts, both, self.types, total)
-                    phrases[ids] = Phrase(tuple(lines.words[i] for i in ids), both, score)
-        return [phrase for phrase in phrases.values() if phrase.score > threshold]
-
-    def _places(self, how: tuple[int, int, int, bool, float]) -> Iterator[Int64]:
-        """Yield where candidates are that score enough. The ids are searched only for words of several parts."""
-        lines = self.lines
+        phrases = []
         for common in self.common:
             places = np.empty((len(common), 3), np.int64)
-            yield places[: phrase_kernels.find_at_places(lines.ids, common, self.flags, self.counts, *how, places)]
-        if not np.any(self.flags & phrase_kernels.SEVERAL):
-            return
-        slots = slots_for(sum(map(len, self.common)))
-        for common in self.common:
-            phrase_kernels.copied(common, slots, np.uint64(0), np.uint64(0))
-        size = min(_MAX_STRETCH_IDS, max(_MIN_STRETCH_IDS, lines.ids.size // (4 * self.threads)))
-        stretches = lines.stretches(size)
-
-        def find(number: int) -> Int64:
-            rows = 1 << 12
-            while True:
-                places, seen = np.empty((rows, 3), np.int64), slots_for(rows)
-                n = phrase_kernels.find(
-                    lines.ids, *stretches[number], self.words, self.single, self.flags, self.counts, slots, *how, seen,
-                    places,
-                )  # fmt: skip
-                if n < rows:
-                    return places[:n]
-                rows *= 4
-
-        yield from in_order(find, len(stretches), self.threads, "w2vtrain phrases")
-
-
-def _keys_by_parts(lines: Lines, single: phrase_kernels.UInt64, delimiter: str) -> tuple[phrase_kernels.UInt64, Int64]:
-    """Return the keys (V, 4) of all words over their parts, and the numbers of those that have several."""
-    several = [number for number, word in enumerate(lines.words) if delimiter in word]
-    keys = single.copy()
-    parts = [lines.words[number].split(delimiter) for number in several]
-    index = numbered(lines, (part for word in parts for part in word))
-    for word in parts:
-        for part in word:
-            index.setdefault(part, len(single) + len(index))
-    extra = keys_of(len(single) + 2 * len(index))
-    mask, bases = (1 << 64) - 1, phrase_kernels.BASES.tolist()
-    for number, word in zip(several, parts, strict=True):
-        for column in (0, 1):
-            key, power = 0, 1
-            for part in word:
-                key = (key * bases[column] + int(extra[index[part], column])) & mask
-                power = power * bases[column] & mask
-            keys[number, column], keys[number, column + 2] = key, power
-    return keys, np.array(several, np.int64)
+            n = phrase_kernels.find(lines.ids, common, self.flags, lines.counts, *how, places)
+            for first, last, both in places[:n].tolist():
+                ids = lines.ids[first : last + 1].tolist()
+                score = scoring.score(int(lines.counts[ids[0]]), int(lines.counts[ids[-1]]), both, self.types, total)
+                if score > threshold:
+                    phrases.append(Phrase(tuple(lines.words[i] for i in ids), both, score))
+        return phrases

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from w2vtrain.system.parallel import in_order
-from w2vtrain.text import phrase_join_kernels, phrase_kernels, word_table
+from w2vtrain.text import phrase_kernels, word_table
 from w2vtrain.text.counting import Counting, MergedWords, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64
@@ -84,14 +84,13 @@ def numbered(lines: Lines, names: Iterable[str]) -> dict[str, int]:
 
 
 def keys_of(size: int) -> phrase_kernels.UInt64:
-    """Return random keys (size, 4) of words of one part: two halves, and the bases of the polynomials."""
-    keys = np.empty((size, 4), np.uint64)
+    """Return random keys (size, 2) of words."""
+    keys = np.empty((size, 2), np.uint64)
     for column, salt in enumerate((0x243F6A8885A308D3, 0x13198A2E03707344)):
         value = (np.arange(size, dtype=np.uint64) + np.uint64(salt)) * np.uint64(0x9E3779B97F4A7C15)  # splitmix64
         value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         keys[:, column] = value ^ (value >> np.uint64(31))
-    keys[:, 2:] = phrase_kernels.BASES
     return keys
 
 
@@ -114,23 +113,21 @@ def join_once(
             words.append(name)
     parts = [index[word] for phrase, _ in known for word in phrase]
     starts = np.cumsum([0, *(len(phrase) for phrase, _ in known)], dtype=np.int64)
-    single, flags = keys_of(len(words)), np.zeros(len(words), np.uint8)
+    keys, flags = keys_of(len(words)), np.zeros(len(words), np.uint8)
     flags[list(numbered(lines, table.scoring.connector_words).values())] = phrase_kernels.CONNECTOR
     flags[[parts[start] for start in starts[:-1]]] |= phrase_kernels.STARTS
     slots, joined_ids = slots_for(len(known)), np.array([index[name] for _, name in known], np.int32)
-    phrase_join_kernels.put(np.array(parts, np.int32), starts, single, joined_ids, slots)
+    phrase_kernels.put(np.array(parts, np.int32), starts, keys, joined_ids, slots)
     bounds = [0]
     while bounds[-1] < lines.ids.size:
         bounds.append(
-            phrase_join_kernels.cut_after(
-                lines.ids, min(bounds[-1] + STRETCH_IDS, lines.ids.size), single, flags, slots
-            )
+            phrase_kernels.cut_after(lines.ids, min(bounds[-1] + STRETCH_IDS, lines.ids.size), keys, flags, slots)
         )
 
     def join(number: int) -> Int32:
         ids = lines.ids[bounds[number] : bounds[number + 1]]
         out = np.empty(ids.size, np.int32)
-        return out[: phrase_join_kernels.join(ids, single, flags, slots, out)]
+        return out[: phrase_kernels.join(ids, keys, flags, slots, out)]
 
     counts = np.zeros(len(words), np.int64)
     blocks = in_order(join, len(bounds) - 1, threads, "w2vtrain joiner")
@@ -160,5 +157,5 @@ def joined_text(lines: Lines, block_bytes: int = 1 << 20) -> Iterator[bytes]:
     out = np.empty(max(block_bytes, int(np.diff(starts).max(initial=0)) + 1), np.uint8)
     at, state = 0, np.zeros(2, np.int64)
     while at < lines.ids.size:
-        at = phrase_join_kernels.spell(lines.ids, at, arena, starts, out, state)
+        at = phrase_kernels.spell(lines.ids, at, arena, starts, out, state)
         yield out[: state[0]].tobytes()

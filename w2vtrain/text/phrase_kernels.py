@@ -1,12 +1,9 @@
-"""Kernels for phrases: count pairs of words, and find those that score enough, in an array of word ids.
+"""Kernels for phrases in an array of word ids: count pairs of words, find those that score enough, and join phrases.
 
-Nothing here reads text or knows words as strings; phrase_finding.py calls these loops. phrase_join_kernels.py joins
-phrases.
+Nothing here reads text or knows words as strings; phrase_finding.py and phrase_joining.py call these loops.
 
 The arrays hold ids, with LINE_END after each line. A candidate is two words that are not connector words, and the
-connector words between them. Its key is 128 bits of a polynomial hash over the parts of its words, so that the key of a
-joined word is that of the candidate it was joined from: gensim's Phrases counts both under the same name. A word is
-marked SEVERAL if it has several parts. All candidates without such a word that have the same key are the same words.
+connector words between them. Its key is 128 bits of a polynomial hash over its words.
 """
 
 from typing import Any
@@ -20,10 +17,9 @@ from w2vtrain.text.word_table import LINE_END, Int32, Int64
 UInt64 = npt.NDArray[np.uint64]
 UInt8 = npt.NDArray[np.uint8]
 
-CONNECTOR, STARTS, SEVERAL = np.uint8(1), np.uint8(2), np.uint8(4)  # bits of the flags of a word
-USED, LOW, HIGH, OPEN, MARKS, STATES = 0, 1, 2, 3, 4, 5  # indices of the state of `count`
-BASES = np.array([0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93], np.uint64)
-"""The bases of the two polynomials; both are odd."""
+CONNECTOR, STARTS = np.uint8(1), np.uint8(2)  # bits of the flags of a word
+USED, LOW, HIGH, OPEN, STATES = 0, 1, 2, 3, 4  # indices of the state of `count`
+_BASE_LOW, _BASE_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)  # of the polynomials; both are odd
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _SIXTY_FOUR, _HALF, _THIRD = np.uint64(64), np.uint64(32), np.uint64(29)
 
@@ -37,8 +33,8 @@ def hashed(low: Any, high: Any) -> Any:
 
 @inline
 def extended(low: Any, high: Any, word: Any, keys: UInt64) -> Any:
-    """Return a key with a word appended. keys (V, 4): two halves, and the powers of the bases that append the word."""
-    return low * keys[word, 2] + keys[word, 0], high * keys[word, 3] + keys[word, 1]
+    """Return a key with a word appended. keys (V, 2): the halves of the key of each word."""
+    return low * _BASE_LOW + keys[word, 0], high * _BASE_HIGH + keys[word, 1]
 
 
 @inline
@@ -73,17 +69,14 @@ def added(slots: UInt64, value: Any, low: Any, high: Any, more: Any, place: Any)
 
 
 @kernel()
-def count(
-    ids: Int32, at: int, words: UInt64, flags: UInt8, prefix: Any, bits: Any, slots: UInt64, state: UInt64
-) -> int:
+def count(ids: Int32, at: int, keys: UInt64, flags: UInt8, prefix: Any, bits: Any, slots: UInt64, state: UInt64) -> int:
     """Count the candidates of a partition from ids[at] on. Stop before the table is more than 3/4 full.
 
-    words (V, 4): keys, see `extended`. Return where to continue: the size of `ids` at the end. state (STATES,): keys in
-    use, and the key that is open at that place. The place of a candidate is where its last word is; it is 0 if a word
-    is marked SEVERAL.
+    keys (V, 2): of the words. Return where to continue: the size of `ids` at the end. state (STATES,): keys in use, and
+    the key that is open at that place. The place of a candidate is where its last word is.
     """
     used, limit = np.int64(state[USED]), slots.shape[0] // 4 * 3
-    low, high, is_open, marks = state[LOW], state[HIGH], state[OPEN], state[MARKS]
+    low, high, is_open = state[LOW], state[HIGH], state[OPEN]
     one = np.uint64(1)
     while at < ids.size and used < limit:
         word = ids[at]
@@ -92,32 +85,16 @@ def count(
             is_open = np.uint64(0)
             continue
         if is_open:
-            low, high = extended(low, high, word, words)
-            marks |= np.uint64(flags[word])
+            low, high = extended(low, high, word, keys)
         if flags[word] & CONNECTOR:
             continue
         if is_open:
             value = hashed(low, high)
             if within(value, prefix, bits):
-                place = np.uint64(0) if marks & np.uint64(SEVERAL) else np.uint64(at - 1)
-                used += added(slots, value, low, high, one, place)
-        low, high, is_open, marks = words[word, 0], words[word, 1], one, np.uint64(flags[word])
-    state[USED], state[LOW], state[HIGH], state[OPEN], state[MARKS] = np.uint64(used), low, high, is_open, marks
+                used += added(slots, value, low, high, one, np.uint64(at - 1))
+        low, high, is_open = keys[word, 0], keys[word, 1], one
+    state[USED], state[LOW], state[HIGH], state[OPEN] = np.uint64(used), low, high, is_open
     return at
-
-
-@kernel()
-def count_words(
-    numbers: Int64, words: UInt64, counts: Int64, prefix: Any, bits: Any, slots: UInt64, state: UInt64
-) -> None:
-    """Add the counts of words of several parts, whose keys may be those of candidates, too."""
-    used = np.int64(state[USED])
-    for number in numbers:
-        low, high = words[number, 0], words[number, 1]
-        value = hashed(low, high)
-        if counts[number] > 0 and within(value, prefix, bits):
-            used += added(slots, value, low, high, np.uint64(counts[number]), np.uint64(0))
-    state[USED] = np.uint64(used)
 
 
 @kernel()
@@ -130,16 +107,6 @@ def copied(old: UInt64, new: UInt64, prefix: Any, bits: Any) -> int:
             if within(value, prefix, bits):
                 used += added(new, value, old[i, 0], old[i, 1], old[i, 2], old[i, 3])
     return used
-
-
-@kernel()
-def look_up(numbers: Int64, words: UInt64, slots: UInt64, prefix: Any, bits: Any, out: Int64) -> None:
-    """Write the value of the keys of words that are in a partition to out[number]."""
-    for number in numbers:
-        low, high = words[number, 0], words[number, 1]
-        value = hashed(low, high)
-        if within(value, prefix, bits):
-            out[number] = np.int64(slots[slot_of(slots, value, low, high), 2])
 
 
 @inline
@@ -155,18 +122,17 @@ def score_of(first: Any, second: Any, both: Any, types: Any, total: Any, min_cou
 
 
 @kernel()
-def find_at_places(
+def find(
     ids: Int32, rows: UInt64, flags: UInt8, counts: Int64, types: int, total: int, min_count: int, npmi: bool,
     threshold: float, places: Int64,
 ) -> int:  # fmt: skip
-    """List the candidates without words marked SEVERAL that score more than the threshold. Return their number.
+    """List the candidates that score more than the threshold. Return their number.
 
-    rows (n, 4): of the keys that have at least min_count; places (n, 3): as in `find`.
+    rows (n, 4): of the keys that have at least min_count; places (n, 3): receives the place of the first and of the
+    last word, and the count of each.
     """
     written = 0
     for i in range(rows.shape[0]):
-        if rows[i, 3] == np.uint64(0):
-            continue
         both, last = np.int64(rows[i, 2]), np.int64(rows[i, 3])
         first = last - 1
         while flags[ids[first]] & CONNECTOR:
@@ -178,43 +144,92 @@ def find_at_places(
 
 
 @kernel()
-def find(
-    ids: Int32, first: int, last: int, words: UInt64, single: UInt64, flags: UInt8, counts: Int64, slots: UInt64,
-    types: int, total: int, min_count: int, npmi: bool, threshold: float, seen: UInt64, places: Int64,
-) -> int:  # fmt: skip
-    """List the candidates with words marked SEVERAL that end in ids[first:last] and score more than the threshold.
+def put(phrases: Int32, starts: Int64, keys: UInt64, joined: Int32, slots: UInt64) -> None:
+    """Store the word that each phrase is joined to. phrases: the ids of phrase i are phrases[starts[i]:starts[i + 1]].
 
-    Return their number. slots: the counts of candidates that may; single (V, 4): as `words`, but every word is one
-    part, so that candidates of different words with the same name differ; seen: an empty table; places (n, 3), n > 0:
-    receives the place of the first and of the last word, and the count of each. Stop when it is full.
+    The value of a phrase is the id of its word plus 1.
     """
-    begin = first - 1  # where the first candidate begins, if at a word before `first`
-    while begin >= 0 and ids[begin] != LINE_END and flags[ids[begin]] & CONNECTOR:
-        begin -= 1
-    rows, start = 0, -1
-    low = high = mine_low = mine_high = np.uint64(0)
-    marks = np.uint8(0)
-    for at in range(max(begin, 0), last):
+    for i in range(joined.size):
+        low = high = np.uint64(0)
+        for at in range(starts[i], starts[i + 1]):
+            low, high = extended(low, high, phrases[at], keys)
+        added(slots, hashed(low, high), low, high, np.uint64(joined[i] + 1), np.uint64(0))
+
+
+@inline
+def joined_to(first: Any, second: Any, keys: UInt64, flags: UInt8, slots: UInt64) -> Any:
+    """Return the id of the word that two adjacent words are joined to, or -1."""
+    if not flags[first] & STARTS:
+        return -1
+    low, high = extended(keys[first, 0], keys[first, 1], second, keys)
+    return np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2]) - 1
+
+
+@kernel()
+def cut_after(ids: Int32, at: int, keys: UInt64, flags: UInt8, slots: UInt64) -> int:
+    """Return the first place from `at` on where the words before do not matter to how the words after are joined.
+
+    That is after a line's end, and between two words that are not joined, if neither is a connector word.
+    """
+    while at < ids.size:
+        before, after = ids[at - 1], ids[at]
+        if before == LINE_END:
+            return at
+        if after != LINE_END and not (flags[before] | flags[after]) & CONNECTOR:
+            if joined_to(before, after, keys, flags, slots) < 0:
+                return at
+        at += 1
+    return ids.size
+
+
+@kernel()
+def join(ids: Int32, keys: UInt64, flags: UInt8, slots: UInt64, out: Int32) -> int:
+    """Join the phrases of a stretch greedily from left to right, as gensim does. Return the entries written to `out`.
+
+    out: at least as long as `ids`.
+    """
+    written, begin = 0, -1  # begin: where a phrase may begin in `out`, or -1
+    low = high = np.uint64(0)
+    for word in ids:
+        out[written] = word
+        written += 1
+        if begin >= 0 and word != LINE_END:
+            low, high = extended(low, high, word, keys)
+            if flags[word] & CONNECTOR:
+                continue
+            value = slots[slot_of(slots, hashed(low, high), low, high), 2]
+            if value:
+                out[begin] = np.int32(value) - 1
+                written, begin = begin + 1, -1
+                continue
+        begin = -1
+        if word != LINE_END and flags[word] & STARTS:
+            begin, low, high = written - 1, keys[word, 0], keys[word, 1]
+    return written
+
+
+@kernel()
+def spell(ids: Int32, at: int, arena: UInt8, starts: Int64, out: UInt8, state: Int64) -> int:
+    """Write words as text, separated by spaces, from ids[at] on, until `out` is full. Return where to continue.
+
+    state (2,): receives the number of bytes written; and whether the line has begun, which the next call needs.
+    """
+    written, begun = 0, state[1]
+    while at < ids.size:
         word = ids[at]
+        size = 0 if word == LINE_END else starts[word + 1] - starts[word]
+        if written + size + 1 > out.size:
+            break
+        at += 1
         if word == LINE_END:
-            start = -1
+            out[written] = 10
+            written, begun = written + 1, 0
             continue
-        if start >= 0:
-            low, high = extended(low, high, word, words)
-            mine_low, mine_high = extended(mine_low, mine_high, word, single)
-            marks |= flags[word]
-        if flags[word] & CONNECTOR:
-            continue
-        if start >= 0 and marks & SEVERAL:
-            both = np.int64(slots[slot_of(slots, hashed(low, high), low, high), 2])
-            if both:
-                score = score_of(counts[ids[start]], counts[word], both, types, total, min_count, npmi)
-                value = hashed(mine_low, mine_high)
-                if score > threshold and added(seen, value, mine_low, mine_high, np.uint64(1), np.uint64(0)):
-                    places[rows, 0], places[rows, 1], places[rows, 2] = start, at, both
-                    rows += 1
-                    if rows == places.shape[0]:
-                        return rows
-        start, marks = at, flags[word]
-        low, high, mine_low, mine_high = words[word, 0], words[word, 1], single[word, 0], single[word, 1]
-    return rows
+        if begun:
+            out[written] = 32
+            written += 1
+        for i in range(size):
+            out[written + i] = arena[starts[word] + i]
+        written, begun = written + size, 1
+    state[0], state[1] = written, begun
+    return at

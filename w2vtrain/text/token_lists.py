@@ -48,7 +48,7 @@ _ESCAPED = re.compile(rb"\x10([0-9a-f]{4})")
 
 
 class Sentences:
-    """The sentences of an iterable, for `encoded.read` and `encoded.encode`.
+    """The sentences of an iterable, for `encoded.read`.
 
     sentences: lists, tuples or other iterables of words (str). One pass reads them once, in a thread of its own; an
     exception that the iterable raises reaches the caller unchanged. One sentence at a time must fit into memory.
@@ -173,7 +173,7 @@ class JoinedSentences(BlocksInMemory):
                 batch, lines, characters = [], [], 0
         if index < 0:
             raise NoSentences(
-                "there are no sentences: the iterable is empty, or it is a generator that was read before;"
+                "there are no sentences: the iterable is empty, or was read before and does not start over;"
                 " pass a list, or an object whose __iter__ starts from the beginning"
             )
         if lines:

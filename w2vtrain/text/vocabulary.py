@@ -174,7 +174,7 @@ def _entry(line: bytes, where: str) -> tuple[bytes, int]:
     return word, count
 
 
-def by_count(words: Sequence[str], counts: Int64) -> Int64:
+def by_count(words: Sequence[str] | Sequence[bytes], counts: Int64) -> Int64:
     """Return the order (V,) of words in a vocabulary: by falling count, then by their UTF-8 bytes.
 
     Strings have the same order as their bytes, because UTF-8 keeps that of code points.
@@ -195,8 +195,7 @@ def select(
     if max_vocab is not None and 0 < max_vocab < kept.size:
         lowest_count = np.partition(counts[kept], kept.size - max_vocab)[kept.size - max_vocab]
         kept = kept[counts[kept] >= lowest_count]
-    by_word = kept[np.array(sorted(range(kept.size), key=words(kept).__getitem__), np.int64)]
-    return by_word[np.argsort(-counts[by_word], kind="stable")][:max_vocab]
+    return kept[by_count(words(kept), counts[kept])][:max_vocab]
 
 
 def no_tokens(name: str, size: int, overlong: int) -> DataError:

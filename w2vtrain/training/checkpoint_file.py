@@ -20,7 +20,7 @@ import numpy as np
 from w2vtrain.errors import DataError, InputMissing, ReadError
 from w2vtrain.formats.safetensors import open_safetensors, row_blocks, write_safetensors
 from w2vtrain.system.files import answering, temporary_pattern
-from w2vtrain.system.json_text import json_object, json_text
+from w2vtrain.system.json_text import json_object, json_text, typed
 from w2vtrain.training.state import Saved
 
 KEPT_CHECKPOINTS = 2
@@ -128,7 +128,8 @@ def newest_saved(folder: Path, run: str) -> tuple[int, Saved, float] | None:
 
 
 def _facts(path: Path, about: str) -> Saved:
-    return Saved.read(json_object(about, f"{path}: its description of the run is"), f"{path}: its description")
+    """Return the facts in a header. Raise DataError if a field does not fit."""
+    return typed(json_object(about, f"{path}: its description of the run is"), Saved, f"{path}: its description")
 
 
 def checksum(arrays: Mapping[str, np.ndarray], *texts: str) -> str:

@@ -11,12 +11,11 @@ import numpy as np
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, validated
-from w2vtrain.errors import ConfigError, DataError, ReadError, spelled
+from w2vtrain.errors import ConfigError, DataError, spelled
 from w2vtrain.formats.transforms import LazyRows, exported
 from w2vtrain.objectives import objective_class
 from w2vtrain.registry import CodeNotAllowed, is_code, placed
 from w2vtrain.text.vocabulary import Vocabulary
-from w2vtrain.training import checkpoint_file as checkpoints
 from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.engine_parts import composer_of
 from w2vtrain.training.fingerprint import vocabulary_checksum
@@ -34,18 +33,6 @@ def settings_of(folder: Path, config: Config) -> Settings:
     except (ValueError, ConfigError) as error:
         raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
     return replace(settings, architecture=placed(settings.architecture, config.cwd))
-
-
-def newest(folder: Path, run: str) -> Checkpoint | None:
-    """Return a run's newest checkpoint, even while it writes and deletes checkpoints; None if there is none."""
-    while True:
-        before = checkpoints.numbers(folder)
-        try:
-            if (checkpoint := checkpoints.newest(folder, run)) or before == checkpoints.numbers(folder):
-                return checkpoint
-        except (DataError, ReadError):
-            if before == checkpoints.numbers(folder):
-                raise
 
 
 def vocabulary_of(folder: Path, checkpoint: Checkpoint) -> Vocabulary:

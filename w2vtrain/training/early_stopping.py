@@ -13,14 +13,10 @@ import numpy as np
 from w2vtrain.config import Settings
 from w2vtrain.engines.base import Weights
 from w2vtrain.engines.chunks import Chunks
-from w2vtrain.errors import spelled
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint_file import BEST
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import Epoch, PerplexityScore, Saved
-
-LONG_SCORING_SECONDS = 10.0
-"""Scoring that takes fewer seconds than this causes no warning, however short an epoch is."""
 
 
 class EarlyStopping:
@@ -41,28 +37,17 @@ class EarlyStopping:
         self.lowest, self.seconds = math.inf, 0.0
         self.best: dict[str, np.ndarray] = {}
 
-    def score(self, epoch: Epoch, weights: Callable[[], Weights], stop: Callable[[], bool]) -> PerplexityScore | None:
-        """Score the held-out text; return None if there is none. Raise Interrupted if `stop` returns True.
-
-        Warn during the first scoring if it will take longer than the epoch did.
-        """
+    def score(self, weights: Callable[[], Weights], stop: Callable[[], bool]) -> PerplexityScore | None:
+        """Score the held-out text; return None if there is none. Raise Interrupted if `stop` returns True."""
         if self.text is None:
             return None
         from w2vtrain.training.perplexity import score  # not needed without held-out text
         from w2vtrain.training.predictor import predictor
         from w2vtrain.training.scoring_units import Watch
 
-        def warn(seconds: float) -> None:
-            if not self.finished and seconds > max(epoch.seconds, LONG_SCORING_SECONDS):
-                self.events.warning(
-                    f"scoring the held-out text will take about {seconds:,.0f} s after each epoch of"
-                    f" {epoch.seconds:,.1f} s: use a shorter text for {spelled('heldout')}"
-                )
-
         current = predictor(self.settings, self.vocabulary, weights())
-        watch = Watch(self.events.scoring, warn, stop)
         started = time.monotonic()
-        result = score(current, self.text, int(self.settings.threads), watch)
+        result = score(current, self.text, int(self.settings.threads), Watch(self.events.scoring, stop))
         self.seconds += time.monotonic() - started
         return result
 

@@ -26,7 +26,7 @@ from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, 
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
-from w2vtrain.text.encoded import Counted, EncodedCorpus, encode
+from w2vtrain.text.encoded import Counted, EncodedCorpus, read
 from w2vtrain.text.source import Frame, HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences, TokenLists
@@ -242,16 +242,10 @@ def heldout_text(
 ) -> tuple[Chunks, float]:  # fmt: skip
     """Return held-out text encoded with a vocabulary, and the share of its tokens that are in it, 0 to 1.
 
-    warn: called with what was skipped or replaced. Raise the same errors as `encode`.
+    warn: called with what was skipped or replaced. Raise the errors of `read` and of `Counted.encode`.
     """
     source = heldout_of(sources, settings)
-    ids = encode(
-        source,
-        vocabulary=vocabulary,
-        max_sentence=settings.max_sentence,
-        sentence_end=settings.sentence_end,
-        threads=1,
-        folder=folder,
-    )
+    with read(source, folder=folder) as counted:
+        ids = counted.encode(vocabulary, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)
     ids.stats.report(source.name, warn)
     return chunks_of(ids, settings), ids.words / max(1, ids.stats.token_count)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import psutil  # noqa: F401 - used by available_memory; if a signal raises an exception in its import, it drops it
 
-from w2vtrain.architectures import architecture_class
 from w2vtrain.architectures.contract import composes
 from w2vtrain.config import Settings
 from w2vtrain.engines.base import Engine, Weights
@@ -30,7 +29,7 @@ from w2vtrain.system.files import answering
 from w2vtrain.system.machine import available_memory
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint_file import KEPT_CHECKPOINTS
-from w2vtrain.training.engine_parts import architecture_of, engine_for, parts_of, subwords_of, window_size
+from w2vtrain.training.engine_parts import architecture_of, engine_for, parts_of, subwords_of
 from w2vtrain.training.plan import Plan
 
 UNCHECKED_BYTES = 1 << 24
@@ -98,17 +97,6 @@ def replicas(words: int, threads: int) -> int:
     return 2 * threads * (min(words, HOT_INPUTS) + min(words, HOT_NODES)) if threads > 1 else 0
 
 
-def position_rows(settings: Settings) -> int:
-    """Return the rows that weights for each position of a window take, with a replica per thread; 0 if there are none.
-
-    They are taken to be two rows per word of the window: an architecture may have others.
-    """
-    if not architecture_class(settings.architecture).fixed_positions():
-        return 0
-    threads = int(settings.threads)
-    return 2 * window_size(settings) * (1 + threads * (threads > 1))
-
-
 def too_small(needed: int) -> int | None:
     """Return the bytes of free memory if these are less than what is needed, else None."""
     return None if needed <= UNCHECKED_BYTES or needed <= (free := available_memory()) else free
@@ -139,9 +127,7 @@ def check_run_memory(
 ) -> None:
     """Raise ResourceError if memory is too small for a run with `words` words. copies: more of all matrices."""
     settings, inputs = plan.settings, plan.inputs
-    once = position_rows(settings)
-    if engine_of(settings.objective) == "windows":
-        once += replicas(words, int(settings.threads))
+    once = replicas(words, int(settings.threads)) if engine_of(settings.objective) == "windows" else 0
     # The best weights and the initial model are kept, too.
     copies += 1 + keeps_best(settings, inputs.heldout) + bool(inputs.start)
     more = (subwords or architecture).input_rows(words) if subwords or composes(architecture) else tags

@@ -24,11 +24,10 @@ from w2vtrain.system.files import (
     open_regular,
     resolved,
     sync_folder,
-    temporary_name,
     temporary_pattern,
 )
 from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
-from w2vtrain.system.locks import Lock, check_lock, run_of
+from w2vtrain.system.locks import Lock, run_of
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint_file
 
@@ -207,32 +206,6 @@ def require_own(folder: Path) -> None:
 
 
 @contextmanager
-def _creating(folder: Path) -> Iterator[None]:
-    """Raise OutputError if the block cannot create a run folder."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
-    except OSError as error:
-        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
-
-
-def check_lockable(folder: Path) -> bool:
-    """Raise the errors of `locked`, but leave nothing behind. Return whether the folder exists."""
-    with _creating(folder), answering(folder):
-        is_there = folder.is_dir()
-    with _creating(folder):
-        if not is_there:
-            probe = temporary_name(folder)
-            (folder if folder.exists() else probe).mkdir(0o775)  # raises FileExistsError for a file
-            probe.rmdir()
-    if is_there:
-        require_own(folder)
-        check_lock(folder / LOCK, str(folder))
-    return is_there
-
-
-@contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold RUN/lock, and create it and the folder if necessary. At the end, delete a folder that holds nothing else.
 
@@ -240,12 +213,16 @@ def locked(folder: Path) -> Iterator[None]:
     since when. The operating system releases the lock when its process ends, so a killed run does not block the next
     one.
     """
-    with _creating(folder), answering(folder):
-        is_there = folder.is_dir()
-    with _creating(folder):
+    try:
+        with answering(folder):
+            is_there = folder.is_dir()
         if not is_there:
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
+    except FileNotFoundError:
+        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
+    except OSError as error:
+        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
     require_own(folder)
     lock = Lock(folder / LOCK, str(folder))
     try:
@@ -268,9 +245,8 @@ def sweep(folder: Path) -> None:
 
 
 def _holds_only_a_lock(folder: Path) -> bool:
-    for _ in range(2):  # storage that fails once must not leave the lock of a finished run
-        with suppress(OSError):
-            return [entry.name for entry in folder.iterdir()] == [LOCK]
+    with suppress(OSError):
+        return [entry.name for entry in folder.iterdir()] == [LOCK]
     return False
 
 

@@ -5,56 +5,29 @@ With checkpoints, a handler only sets a flag of the run, and checkpointing.py, `
 
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from w2vtrain.errors import Stopped
+from w2vtrain.system.stopping import ENDING, handled_by, numbers
 from w2vtrain.training.run import Phase, Run
-
-Handler = Callable[[int, FrameType | None], None]
-
-
-@contextmanager
-def handled(handlers: Mapping[str, Handler]) -> Iterator[None]:
-    """Let functions handle signals, given by name, unless the system does not have them. SIGHUP stays ignored by nohup.
-
-    Do nothing outside of the main thread: other threads cannot handle signals.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = {getattr(signal, name): handler for name, handler in handlers.items() if hasattr(signal, name)}
-    if "SIGHUP" in handlers and hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-        del numbers[signal.SIGHUP]
-
-    def unraisable(unraised: Any) -> None:
-        # An exception that a handler raises during a compiler callback ends up here. Drop Stopped, which is requested.
-        if not isinstance(unraised.exc_value, Stopped):
-            hook(unraised)
-
-    before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
-    hook, sys.unraisablehook = sys.unraisablehook, unraisable
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
 def listening(run: Run) -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
 
-    On Windows, SIGBREAK (Ctrl-Break) takes the place of SIGHUP.
+    On Windows, SIGBREAK (Ctrl-Break) takes the place of SIGHUP, which stays ignored by nohup.
     """
     is_interrupted = False
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: Any) -> None:
         nonlocal is_interrupted
+        if number in numbers("SIGUSR1"):
+            run.save_requested = True
+            return
         if is_interrupted and number == signal.SIGINT:
             raise KeyboardInterrupt
         is_interrupted = is_interrupted or number == signal.SIGINT
@@ -62,11 +35,18 @@ def listening(run: Run) -> Iterator[None]:
         if run.phase is Phase.PREPARING and not _compiler_calls(frame):
             run.end_if_stopped()
 
-    def save(number: int, _: Any) -> None:
-        run.save_requested = True
+    def unraisable(unraised: Any) -> None:
+        # An exception that `handle` raises during a compiler callback ends up here. Drop Stopped, which is requested.
+        if not isinstance(unraised.exc_value, Stopped):
+            hook(unraised)
 
-    with handled({"SIGINT": stop, "SIGTERM": stop, "SIGHUP": stop, "SIGBREAK": stop, "SIGUSR1": save}):
-        yield
+    ignored = [number for number in numbers("SIGHUP") if signal.getsignal(number) == signal.SIG_IGN]
+    with handled_by(handle, {*numbers("SIGINT", *ENDING, "SIGUSR1")}.difference(ignored)):
+        hook, sys.unraisablehook = sys.unraisablehook, unraisable
+        try:
+            yield
+        finally:
+            sys.unraisablehook = hook
 
 
 def _compiler_calls(frame: FrameType | None) -> bool:

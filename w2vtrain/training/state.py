@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from w2vtrain.errors import DataError
-from w2vtrain.system.json_text import typed
 from w2vtrain.training.fingerprint import Fingerprint
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -142,17 +140,3 @@ class Saved:
     waited: Count
     best: bool
     settings: str
-
-    @classmethod
-    def read(cls, values: Any, start: str) -> "Saved":
-        """Return what parsed JSON describes. Raise DataError, which begins with `start`, if a field does not fit."""
-        saved = typed(values, cls, start)
-        last = saved.state.last
-        if last and (last.loss is None) != (last.examples == 0):
-            raise DataError(f"{start}: an epoch of {last.examples:,} examples has the loss {last.loss}")
-        if not saved.waited <= saved.finished <= saved.state.epoch:
-            raise DataError(
-                f"{start}: waited is {saved.waited}, finished {saved.finished} and epoch {saved.state.epoch}; each must"
-                " be at least the one before it"
-            )
-        return saved

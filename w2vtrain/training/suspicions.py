@@ -33,7 +33,7 @@ MARKS = frozenset(".,;:!?)]}\"'”’»…،؛؟।")
 READ_TOKENS = 1 << 20  # tokens examined at once
 KEPT_SHARE = 0.9  # no warning if subsampling keeps at least this share of the words
 
-SEPARATORS = {b",": ("commas", "-d,"), b";": ("semicolons", "-d';'"), b"\t": ("tabs", ""), b"|": ("pipes", "-d'|'")}
+SEPARATORS = {b",": "commas", b";": "semicolons", b"\t": "tabs", b"|": "pipes"}
 _OBJECTS = re.compile(rb'\s*\[\s*\{\s*"')
 # Possessive quantifiers keep the time linear for text with any number of quotation marks.
 _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)')
@@ -54,16 +54,7 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     """
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
     form = _json(sample, lines) or _numbers(sample, lines) or _table(sample)
-    descriptions = [_carriage_returns(sample), form, *unsegmented(sample)]
-    return [f"{name} looks like {description}" for description in filter(None, descriptions)]
-
-
-def _carriage_returns(sample: bytes) -> str | None:
-    """Describe text whose lines end with CR alone, which is white space here; return None for other text."""
-    alone = sample.count(b"\r") - sample.count(b"\r\n")
-    if alone < 2 or alone < SAME_FORMAT_SHARE * (alone + sample.count(b"\n")):
-        return None
-    return "text whose lines end with CR (old Macintosh), which makes one line of it: convert it with tr '\\r' '\\n'"
+    return [f"{name} looks like {description}" for description in filter(None, [form, *unsegmented(sample)])]
 
 
 def _json(sample: bytes, lines: list[bytes]) -> str | None:
@@ -107,7 +98,7 @@ def _table(sample: bytes) -> str | None:
     """Describe a table: most lines have the same number of separators, which are not used as in prose."""
     unquoted = _QUOTED.sub(b'" "', sample)
     lines = [line for line in unquoted.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]
-    for mark, (marks, option) in SEPARATORS.items():
+    for mark, marks in SEPARATORS.items():
         (number, _), *_ = Counter(line.count(mark) for line in lines).most_common(1) or [(0, 0)]
         rows = [line for line in lines if line.count(mark) == number]
         if number < 2 or len(rows) < max(MIN_TABLE_LINES, SAME_FORMAT_SHARE * len(lines)):
@@ -116,10 +107,7 @@ def _table(sample: bytes) -> str | None:
         # In prose, most punctuation marks are next to a space. Tabs may separate words of sentences of equal length.
         if 2 * spaced <= number * len(rows) and (mark != b"\t" or 2 * sum(b" " in row for row in rows) >= len(rows)):
             named = f"read one with {spelled('column')} if the first line names them, or " if mark in b",\t" else ""
-            return (
-                f"a table of {number + 1} columns separated by {marks}: {named}extract its text column first, for"
-                f" example with {' '.join(filter(None, ('cut', option, '-f2')))} (or csvcut, if fields are quoted)"
-            )
+            return f"a table of {number + 1} columns separated by {marks}: {named}extract its text column first"
     return None
 
 

@@ -191,12 +191,7 @@ class Trainer:
                 )
         for name, array in mine.items():
             array[...] = checkpoint.arrays[name]
-        state = self.state = saved.state
-        if state.chunks > len(self.text.words) or state.epoch > self.schedule.epochs:
-            raise DataError(f"checkpoint {checkpoint.number}: the state is beyond the end of the run")
-        if state.epoch and (state.last is None or state.last.epoch != state.epoch):
-            raise DataError(f"checkpoint {checkpoint.number}: the last epoch has no record")
-        self.record.epochs = saved.epochs
+        self.state, self.record.epochs = saved.state, saved.epochs
         self.early_stopping.restore(saved, {name: checkpoint.arrays[f"{BEST}{name}"] for name in best})
 
     def train(self, largest: float) -> None:
@@ -331,7 +326,7 @@ class Trainer:
         if self.early_stopping.text:
             self.run.pause(self.snapshot, milestone=True)
         try:
-            score = self.early_stopping.score(epoch, weights, lambda: self.run.stop_requested)
+            score = self.early_stopping.score(weights, lambda: self.run.stop_requested)
         except Stopped:
             self.run.pause(self.snapshot)  # raises Stopped
             raise

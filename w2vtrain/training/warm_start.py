@@ -3,7 +3,6 @@
 Nothing is trained or written here. To continue an interrupted run exactly is another task: see checkpoint_file.py.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
+from w2vtrain.training.checkpoint_file import checksum
 from w2vtrain.training.engine_parts import shrinks
 
 RUN_SETTINGS = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads")
@@ -81,15 +81,10 @@ class WarmStart:
     @cached_property
     def sha256(self) -> str:
         """The digest of the words and of all that is taken over: a resumed run must find the same."""
-        digest, model = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass")), self.model
         arrays: dict[str, NDArray[Any]] = {"input": self.input}
-        if model:
-            digest.update(json_text(model.settings).encode())
-            arrays |= {"counts": model.counts, "output": model.output, **model.arrays}
-        for name in sorted(arrays):
-            digest.update(f"\n{name} {arrays[name].shape} {arrays[name].dtype}\n".encode())
-            digest.update(np.ascontiguousarray(arrays[name]).data)
-        return digest.hexdigest()
+        if self.model:
+            arrays |= {"counts": self.model.counts, "output": self.model.output, **self.model.arrays}
+        return checksum(arrays, "\n".join(self.words), json_text(self.model.settings) if self.model else "")
 
     @cached_property
     def settings(self) -> dict[str, Any]:

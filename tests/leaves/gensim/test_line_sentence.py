@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import encode
 
 import w2vtrain
 from w2vtrain.errors import DataError, InputMissing, TokenError, UsageError
 from w2vtrain.leaves.gensim import line_sentence as module
 from w2vtrain.leaves.gensim.line_sentence import LineSentence, PathLineSentences, Text8Corpus
-from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences
 

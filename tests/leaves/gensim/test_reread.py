@@ -114,6 +114,69 @@ def test_readings_draw_different_random_numbers():
     assert len(seeds) == 3
 
 
+class UsedUp:
+    """A corpus whose first reading has all sentences, as an open file without seek(0) does, and later ones `left`."""
+
+    def __init__(self, sentences, left):
+        self.sentences, self.left = sentences, left
+
+    def __iter__(self):
+        yield from self.sentences
+        self.sentences = self.left
+
+
+DOCUMENTS = [w2vtrain.TaggedDocument(words, [number]) for number, words in enumerate(TEXT)]
+MODELS = {Word2Vec: TEXT, w2vtrain.FastText: TEXT, w2vtrain.Doc2Vec: DOCUMENTS}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_corpus_that_is_used_up_is_an_error(kind, caplog):
+    corpus, model = UsedUp(MODELS[kind], []), kind(**SMALL)
+    model.build_vocab(corpus)
+    before = model.wv.vectors.copy()
+    for expected in ({"total_examples": 18}, {"total_words": 54}):
+        with pytest.raises(
+            RuntimeError, match=r"^epoch 1: there are no sentences.*read before and does not start over"
+        ):
+            model.train(corpus, **expected, epochs=3)
+    np.testing.assert_array_equal(model.wv.vectors, before)
+    assert (model.train_count, caplog.text) == (0, "")
+    with caplog.at_level(logging.WARNING, "w2vtrain"):
+        model.build_vocab(corpus, update=True)  # as gensim does, but not silently
+    assert "the vocabulary does not change: there are no sentences" in caplog.text
+    assert model.train(corpus, total_examples=model.corpus_count, epochs=3) == (0, 0)  # none are expected
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_later_epoch_without_sentences_is_an_error_and_keeps_what_was_learned(kind):
+    corpus, model = UsedUp(MODELS[kind], []), kind(**SMALL)
+    model.build_vocab(MODELS[kind])
+    before = model.syn1neg.copy()
+    with pytest.raises(RuntimeError, match=r"^epoch 2: there are no sentences"):
+        model.train(corpus, total_examples=18, epochs=3, reread=True)
+    assert (model.syn1neg != before).any()
+    assert (model.train_count, model.is_training) == (1, False)
+    with pytest.raises(RuntimeError, match=r"^epoch 2: there are no sentences"):
+        kind(UsedUp(MODELS[kind], []), **SMALL, epochs=3, reread=True)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_an_epoch_with_another_number_of_sentences_is_warned_about_as_in_gensim(kind, caplog):
+    sentences = MODELS[kind]
+    warnings = "EPOCH {}: supplied {} count ({}) did not equal expected count ({})".format
+    with caplog.at_level(logging.WARNING, "w2vtrain"):
+        kind(UsedUp(sentences, sentences[:10]), **SMALL, epochs=3, reread=True)
+        assert caplog.messages == [warnings(epoch, "example", 10, 18) for epoch in (2, 3)]
+        caplog.clear()
+        model = kind(**SMALL, min_alpha=0.025)
+        model.build_vocab(sentences)
+        model.train(iter(sentences), total_examples=18, total_words=7, epochs=2)  # sentences decide if both are given
+        assert not caplog.messages
+        model.train(sentences[:10], total_examples=18, epochs=2)
+        model.train(sentences[:10], total_words=54, epochs=2)
+        assert caplog.messages == [warnings(1, "example", 10, 18), warnings(1, "raw word", 30, 54)]
+
+
 def test_a_generator_cannot_be_reread():
     for read in (
         lambda: Word2Vec(iter(TEXT), **SMALL, reread=True),

@@ -207,6 +207,8 @@ def test_files_that_are_no_models_are_refused(tmp_path, model):
         model.load(str(other))
     with pytest.raises(RuntimeError, match="no vocabulary"):
         Word2Vec().save(str(tmp_path / "empty"))
+    with pytest.raises(RuntimeError, match="no vocabulary"):
+        Word2Vec().to_model()
 
 
 def test_callbacks_see_each_epoch_and_the_current_vectors():
@@ -340,7 +342,7 @@ def test_predicted_words_follow_the_softmax_of_the_output_vectors(model):
     weights = np.exp(model.syn1neg @ hidden)
     assert [word for word, _ in found] == [model.wv.index_to_key[i] for i in np.argsort(-weights)]
     np.testing.assert_allclose([share for _, share in found], np.sort(weights / weights.sum())[::-1], rtol=1e-5)
-    assert model.predict_output_word(["unknown", True]) is None
+    assert model.predict_output_word(["unknown"]) is None
     with pytest.raises(RuntimeError, match="negative"):
         Word2Vec(SENTENCES, **{**SMALL, "hs": 1, "negative": 0}).predict_output_word(["red"])
 
@@ -550,6 +552,78 @@ def test_callbacks_may_change_vectors_but_not_train_or_add_words(sorted_vocab):
     model.train(SENTENCES, total_examples=900, epochs=1)  # allowed again
 
 
+def add_word(model):
+    model.wv.add_vector("new", np.ones(8, np.float32))
+
+
+def remove_word(model):
+    vectors = {word: model.wv[word].copy() for word in model.wv.index_to_key[1:]}
+    model.wv.index_to_key, model.wv.vectors = list(vectors), np.array(list(vectors.values()))
+    model.wv.key_to_index = {word: row for row, word in enumerate(vectors)}
+
+
+def add_word_and_save(model):
+    add_word(model)
+    model.save("model")
+
+
+def add_tag(model):
+    model.dv.add_vector("new", np.ones(8, np.float32))
+
+
+@pytest.mark.parametrize("when", ["on_train_begin", "on_epoch_begin", "on_epoch_end", "on_epoch_end of the last epoch"])
+@pytest.mark.parametrize("sorted_vocab", [0, 1])
+@pytest.mark.parametrize(
+    "kind, change",
+    [
+        (Word2Vec, add_word), (Word2Vec, remove_word), (Word2Vec, add_word_and_save), (w2vtrain.FastText, add_word),
+        (w2vtrain.FastText, remove_word), (w2vtrain.Doc2Vec, add_word), (w2vtrain.Doc2Vec, add_tag),
+    ],
+)  # fmt: skip
+def test_a_callback_that_changes_the_words_is_refused_and_the_model_stays_usable(
+    kind, change, sorted_vocab, when, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    corpus = SENTENCES[:90]
+    if kind is w2vtrain.Doc2Vec:
+        corpus = [w2vtrain.TaggedDocument(words, [number]) for number, words in enumerate(corpus)]
+    options = {**EMPTY, "epochs": 2, "sorted_vocab": sorted_vocab}
+    del options["sg"]
+    model = kind(**options)
+    model.build_vocab(corpus)
+    calls = []
+
+    class Changing:
+        def __getattr__(self, name):
+            if name != when.split()[0]:
+                raise AttributeError(name)
+            calls.append(name)
+            return change if len(calls) == 1 + ("last" in when) else lambda _: None
+
+    with pytest.raises(RuntimeError, match=r"^a callback has changed the words of wv"):
+        model.train(corpus, total_examples=90, epochs=2, callbacks=[Changing()])
+    assert not Path("model").exists()
+    vectors, words = model.wv.vectors.copy(), list(model.wv.index_to_key)
+    model.save("model")
+    again = kind.load("model")
+    assert again.wv.index_to_key == words
+    np.testing.assert_array_equal(again.wv.vectors, vectors)
+    model.train(corpus, total_examples=90, epochs=1)
+    assert (model.wv.vectors != vectors).any()
+
+
+@pytest.mark.parametrize("sorted_vocab", [0, 1])
+@pytest.mark.parametrize("kind", [Word2Vec, w2vtrain.FastText])
+def test_vectors_that_a_callback_sets_after_the_last_epoch_are_kept(kind, sorted_vocab):
+    class Setting:
+        def on_epoch_end(self, model):
+            model.wv.vectors[:] = 3
+
+    options = {**SMALL, "epochs": 2, "sorted_vocab": sorted_vocab, "min_count": 1}
+    model = kind(SENTENCES[:90], **options, callbacks=[Setting()])
+    np.testing.assert_allclose(model.wv.vectors, 3, rtol=1e-5)
+
+
 def test_a_text_of_a_few_words_that_teaches_nothing_is_not_said_to_diverge(caplog):
     text = [list("abcd"), list("bce"), list("fgadh"), list("dcha"), list("ijkl"), list("lkje")]
     for seed in range(1, 9):
@@ -754,23 +828,27 @@ def test_flags_are_bools_and_the_numbers_0_and_1(flag):
 
 @pytest.mark.parametrize("nothing", [[], (), [[]], [[], []]], ids=["list", "tuple", "sentence", "sentences"])
 @pytest.mark.parametrize("hs", [0, 1])
-def test_an_empty_batch_changes_nothing(nothing, hs):
+def test_an_empty_batch_changes_nothing(nothing, hs, caplog):
     model = Word2Vec(SENTENCES, **SMALL, hs=hs)
     before, outputs = vectors_by_word(model), model.to_model().output.tolist()
+    caplog.clear()
     model.build_vocab(nothing, update=True)
     assert (model.corpus_count, model.corpus_total_words) == (len(nothing), 0)
+    assert not caplog.text
     assert model.train(nothing, total_examples=1, epochs=2) == (0, 0)
+    assert "there is nothing to train on: " in caplog.text
     assert (vectors_by_word(model), model.to_model().output.tolist()) == (before, outputs)
     assert model.train(SENTENCES, total_examples=900, epochs=1)[1] == sum(map(len, SENTENCES))
     with pytest.raises(RuntimeError, match="no vocabulary to update"):
         Word2Vec(**SMALL).build_vocab(nothing, update=True)
 
 
-def test_an_empty_file_changes_nothing(model, tmp_path):
+def test_an_empty_file_changes_nothing(model, tmp_path, caplog):
     (tmp_path / "empty.txt").write_text("\n\n")
     before = vectors_by_word(model)
     model.build_vocab(corpus_file=str(tmp_path / "empty.txt"), update=True)
     assert model.train(corpus_file=str(tmp_path / "empty.txt"), total_words=1, epochs=1) == (0, 0)
+    assert "there is nothing to train on: " in caplog.text
     assert vectors_by_word(model) == before
 
 

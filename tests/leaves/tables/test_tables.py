@@ -17,7 +17,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import begin, first_lines
+from reference import begin, encode, first_lines
 from signaled import signaled
 from simulated import run_ranks
 
@@ -30,7 +30,6 @@ from w2vtrain.formats.describe import describe
 from w2vtrain.leaves.mpi.encoding import encode_together
 from w2vtrain.leaves.tables import columns
 from w2vtrain.leaves.tables.source import FORMATS, Tables
-from w2vtrain.text.encoded import encode
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import inputs

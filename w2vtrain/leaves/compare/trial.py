@@ -43,6 +43,8 @@ from w2vtrain.training.trainer import train as train_as_planned
 MAX_CURVE_BYTES = 1 << 20
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 """Fractions of a time limit after which held-out text is scored; it is scored at the end, too."""
+UNITS_TO_ESTIMATE = 16
+"""Units of scoring on which the estimate of its time is based."""
 SCORING_ROUNDS, TURN_CPU_SECONDS = 7, 0.1
 """Rounds in which the speed of scoring is compared with a softmax's, and the CPU seconds of each of both turns."""
 
@@ -147,11 +149,16 @@ class Curve:
         return score(predictor, self.text, int(self.settings.threads), watch)
 
     def expected(self, predictor: Predictor) -> float:
-        """Return the seconds that scoring the held-out text will take: begin with it, and stop when they are known."""
-        seconds: list[float] = []
+        """Return the seconds that scoring the held-out text will take: begin with it, and stop after a few units."""
+        started, seconds = time.monotonic(), list[float]()
+
+        def note(done: int, units: int) -> None:
+            if done >= min(UNITS_TO_ESTIMATE, units):
+                seconds.append((time.monotonic() - started) * units / done)
+
         with suppress(Interrupted):
-            self.score(predictor, Watch(on_estimate=seconds.append, stop=lambda: bool(seconds)))
-        return sum(seconds)
+            self.score(predictor, Watch(note, lambda: bool(seconds)))
+        return seconds[0]
 
     def estimate(self, predictor: Predictor) -> None:
         """Say how long all scoring will take."""

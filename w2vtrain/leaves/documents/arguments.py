@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from w2vtrain.commands.options import Role, argument, declared
+from w2vtrain.commands.options import Role, argument
 
 if TYPE_CHECKING:
     from w2vtrain.leaves.documents.documents import Documents
@@ -16,19 +16,13 @@ class Arguments:
     """The arguments of a `fit` command that concern documents."""
 
     documents: bool = argument(
-        declared(
-            DOCUMENTS, "--documents", is_flag=True,
-            help="Learn a vector for each document: a line of CORPUS, or a row of a table. The output has the vectors"
-            " of documents, by line number. Default architecture: pv-dbow.",
-        ),
-        Role.LEARNED,
+        DOCUMENTS, "--documents", is_flag=True, affects=Role.LEARNED,
+        help="Learn a vector for each document: a line of CORPUS, or a row of a table. The output has the vectors"
+        " of documents, by line number. Default architecture: pv-dbow.",
     )  # fmt: skip
     tag: str | None = argument(
-        declared(
-            DOCUMENTS, "--tag", metavar="COLUMN",
-            help="With --column: the column that names each row's document; rows of one name share a vector.",
-        ),
-        Role.LEARNED,
+        DOCUMENTS, "--tag", metavar="COLUMN", affects=Role.LEARNED,
+        help="With --column: the column that names each row's document; rows of one name share a vector.",
     )  # fmt: skip
 
 

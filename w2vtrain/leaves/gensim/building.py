@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from w2vtrain.errors import InvalidType, NoKnownWords, NoSentences, shown
 from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.gensim.claim import claiming
-from w2vtrain.leaves.gensim.corpora import Listed, repeats, source_of
+from w2vtrain.leaves.gensim.corpora import Listed, Reading, may_differ, repeats, source_of
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.leaves.gensim.matrices import WordMatrices, initial_vectors
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
@@ -29,6 +29,7 @@ from w2vtrain.text.vocabulary import by_count
 logger = logging.getLogger(__name__)
 
 Path = str | PathLike[str]
+NOTHING_TO_LEARN = "there is nothing to train on: %s"
 
 
 class TrainableVocabulary(WordMatrices):
@@ -76,9 +77,11 @@ class TrainableVocabulary(WordMatrices):
         try:
             try:
                 total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)  # a subclass may have its own
-            except NoSentences:
+            except NoSentences as error:
                 if not (update and repeats(sentences)):  # a generator may have been read before
                     raise
+                if may_differ(sentences):
+                    logger.warning("the vocabulary does not change: %s", error)
                 self.raw_vocab, total, count = {}, 0, 0
             self.prepare_vocab(update, keep_raw_vocab, trim_rule)
             if total or not update:
@@ -86,7 +89,8 @@ class TrainableVocabulary(WordMatrices):
             self.corpus_count, self.corpus_total_words = count, total
             if keep and len(self.wv) and self._counted:
                 source, counted = self._counted
-                self._read = (sentences if file is None else file, source, self._encode(source, counted))
+                reading = Reading(source, self._encode(source, counted), counted.lines, counted.token_count)
+                self._read = (sentences if file is None else file, reading)
         finally:
             del self._is_building
             if self._counted:
@@ -106,13 +110,13 @@ class TrainableVocabulary(WordMatrices):
 
     def _encode(self, source: Source, counted: Counted, numbered: bool = False) -> EncodedCorpus | None:
         """Return the ids of a corpus that was read, None if it has none of the model's words; see `Counted.encode`."""
-        if not counted.token_count:
-            return None
         try:
-            return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH, numbered=numbered)
+            if counted.token_count:
+                return counted.encode(self.vocabulary(), max_sentence=MAX_SENTENCE_LENGTH, numbered=numbered)
+            logger.warning(NOTHING_TO_LEARN, f"{source.name} has no words")
         except NoKnownWords as error:
-            logger.warning("there is nothing to train on: %s", error)
-            return None
+            logger.warning(NOTHING_TO_LEARN, error)
+        return None
 
     @claiming
     def build_vocab_from_freq(

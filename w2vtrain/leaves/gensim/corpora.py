@@ -7,10 +7,11 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from w2vtrain.errors import InvalidValue, MissingFile
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
+from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences, is_tiny
@@ -20,6 +21,15 @@ STRINGS = (
 )
 
 logger = logging.getLogger(__name__)
+
+
+class Reading(NamedTuple):
+    """What was read of a corpus: its words as ids, None if the model has none of them, and how much it has in all."""
+
+    source: Source
+    encoded: EncodedCorpus | None
+    sentences: int
+    words: int
 
 
 def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:

@@ -118,6 +118,16 @@ class TrainCall(NamedTuple):
     words: int | None
     done: int
 
+    def check_count(self, epoch: int, sentences: int, words: int) -> None:
+        """Warn, as gensim does, if the corpus of an epoch has not as many sentences or words as were announced."""
+        unit, found, expected = (
+            ("example", sentences, self.examples) if self.examples else ("raw word", words, self.words)
+        )
+        if expected and found != expected:
+            logger.warning(
+                "EPOCH %d: supplied %s count (%d) did not equal expected count (%d)", epoch, unit, found, expected
+            )
+
     def settings(self, model: Any, encoded: EncodedCorpus | None, reading: int = 0) -> Settings:
         """Return the settings of a reading, counted from 0. encoded: what was read, None if there are no words."""
         if encoded and self.epochs == 1:
@@ -178,8 +188,14 @@ class Learner:
     def on_ready(self, seconds: float) -> None:
         """Call the callbacks before the first epoch: compilation has ended."""
         logger.info("prepared training in %.1f s", seconds)
-        call(self.callbacks, "on_epoch_begin", self.model)
-        self.model.matrices.give_back(self.model.wv)
+        self._call("on_epoch_begin")
+
+    def _call(self, *methods: str) -> None:
+        """Call the callbacks, and let the trainer have the vectors that they have changed."""
+        if self.callbacks:
+            for method in methods:
+                call(self.callbacks, method, self.model)
+            self.model.matrices.give_back(self.model.wv)
 
     def on_progress(self, progress: Progress) -> None:
         """Add to the loss of this call, and remember the learning rate."""
@@ -196,7 +212,5 @@ class Learner:
         self.model.min_alpha_yet_reached = self.alpha
         if self.callbacks:
             self.model.matrices.fetch(self.model.wv)
-            call(self.callbacks, "on_epoch_end", self.model)
-            if self.done + epoch.epoch < self.epochs:
-                call(self.callbacks, "on_epoch_begin", self.model)
-                self.model.matrices.give_back(self.model.wv)
+            is_last = self.done + epoch.epoch == self.epochs
+            self._call("on_epoch_end", *[] if is_last else ["on_epoch_begin"])

@@ -16,14 +16,18 @@ from w2vtrain.engines.initial_weights import initial_input
 from w2vtrain.errors import InvalidValue
 from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.leaves.gensim.claim import Claimable, claiming
+from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import Tree
-from w2vtrain.text.encoded import EncodedCorpus
-from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary, by_count
 
 Float32 = NDArray[np.float32]
+
+CHANGED = (
+    "a callback has changed the words of wv, the tags of dv, or the shape of their vectors: change them after train has"
+    " returned"
+)
 
 
 class Matrices:
@@ -62,15 +66,22 @@ class Matrices:
         if self.nodes is not None:
             output[:split] = self.nodes
             self.nodes = output[:split]
+        self.give_back(wv)
+
+    def give_back(self, wv: Any) -> None:
+        """Copy the model's matrices to the trainer's, except those that are views of them.
+
+        Raise RuntimeError if callbacks have changed the words or the tags.
+        """
         try:
-            self.give_back(wv)
-        except BaseException:  # memory, or Ctrl-C: `fetch` must not copy what the trainer has instead
+            self._copy(wv)
+        except BaseException:  # also memory, or Ctrl-C: `fetch` must not copy what the trainer has instead
             self.release()
             raise
 
-    def give_back(self, wv: Any) -> None:
-        """Copy the model's matrices to the trainer's, except those that are views of them."""
+    def _copy(self, wv: Any) -> None:
         assert self._trained
+        self.require_same(wv)
         vectors, words = self._trained
         if self._rows:
             rows, buckets = self._rows
@@ -89,6 +100,12 @@ class Matrices:
             if dv.vectors is not documents:
                 documents[...] = dv.vectors
                 dv.vectors = documents
+
+    def require_same(self, wv: Any) -> None:
+        """Raise RuntimeError if callbacks have changed the words, or how many vectors of words or tags there are."""
+        fits = wv.index_to_key == self.keys and np.shape(wv.vectors) == (len(self.keys), wv.vector_size)
+        if not fits or (self._tags and np.shape(self._tags[0].vectors) != self._tags[1].shape):
+            raise RuntimeError(CHANGED)
 
     def release(self) -> None:
         """Forget the trainer's matrices, after the last `fetch`."""
@@ -115,8 +132,8 @@ class Matrices:
 class WordMatrices(Claimable):
     """The words of a model in `wv`, which can be changed and locked, and its output vectors. `Word2Vec` sets the rest.
 
-    matrices: None before the words are chosen. _read: a corpus that need not be read again, or cannot be, with its
-    words as ids (None if it has none of the model's), until the words change.
+    matrices: None before the words are chosen. _read: a corpus that need not be read again, or cannot be, and what was
+    read of it, until the words change.
     """
 
     vector_size: int
@@ -128,7 +145,7 @@ class WordMatrices(Claimable):
         super().__init__()
         self.wv = self._keyed([], np.empty((0, self.vector_size), np.float32))
         self.matrices: Matrices | None = None
-        self._read: tuple[Any, Source, EncodedCorpus | None] | None = None
+        self._read: tuple[Any, Reading] | None = None
 
     @property
     def layer1_size(self) -> int:

@@ -69,8 +69,15 @@ class OnClass:
 
 
 def as_model(model: Any) -> Model:
-    """Return a Word2Vec model as a Model of this package, which shares its matrices where the order of words agrees."""
-    if not model.is_training:
+    """Return a Word2Vec model as a Model of this package, which shares its matrices where the order of words agrees.
+
+    Raise RuntimeError if it has no vocabulary.
+    """
+    if model.matrices is None:
+        raise RuntimeError("there is nothing to save: the model has no vocabulary")
+    if model.is_training:
+        model.matrices.require_same(model.wv)
+    else:
         model.fit_matrices()
     matrices, rows = model.matrices, model.matrices.order
     outputs = [] if matrices.nodes is None else [matrices.nodes]

@@ -35,19 +35,18 @@ class Predictions(WordMatrices):
         they rank the words, and are not calibrated. Words may be given by their indices. Raise RuntimeError if the
         model has no output vectors of words.
         """
-        if not self.negative or not hasattr(self, "syn1neg"):
+        if self.matrices is None or self.matrices.words is None:
             raise RuntimeError(
                 "predict_output_word needs the output vectors of negative sampling: train with negative > 0"
             )
         self._refuse_concatenation()
-        words = [word for word in context_words_list if not isinstance(word, bool)]
-        rows = [row for word in words if (row := self.wv.get_index(word, -1)) >= 0]
+        rows = [row for word in context_words_list if (row := self.wv.get_index(word, -1)) >= 0]
         if not rows:
             return None
         hidden = self.wv.vectors[rows].sum(axis=0)
         if self.cbow_mean:
             hidden = hidden / len(rows)
-        logits = (self.syn1neg @ hidden).astype(np.float64)
+        logits = (self.matrices.words @ hidden).astype(np.float64)
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
         best = np.argsort(-shares, kind="stable")[:topn]
@@ -62,10 +61,9 @@ class Predictions(WordMatrices):
         The probability of a sentence is the product of those of its words given each context word (skip-gram) or the
         mean of the context (CBOW), with the full window. Raise RuntimeError if the model has no tree.
         """
-        if not self.hs or not hasattr(self, "syn1"):
+        if self.matrices is None or self.matrices.nodes is None:
             raise RuntimeError("score needs hierarchical softmax: train with hs=1 and negative=0")
         self._refuse_concatenation()
-        assert self.matrices
         ids = np.argsort(np.arange(len(self.wv))[self.matrices.order])  # from the model's rows to the trainer's
         tree = self.matrices.tree or huffman(np.sort(self.wv.expandos["count"])[::-1])
         scorer = TreeScorer(tree, np.ascontiguousarray(self.matrices.nodes))

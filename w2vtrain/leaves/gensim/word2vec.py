@@ -15,18 +15,17 @@ from w2vtrain.errors import InvalidType, NoSentences, shown
 from w2vtrain.formats.model_file import DOCUMENTS
 from w2vtrain.gensim_names import refuse_arguments, with_successors
 from w2vtrain.leaves.gensim import saving
-from w2vtrain.leaves.gensim.building import Path, TrainableVocabulary
+from w2vtrain.leaves.gensim.building import NOTHING_TO_LEARN, Path, TrainableVocabulary, cores
 from w2vtrain.leaves.gensim.callbacks import call
 from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.conversion import take_over
-from w2vtrain.leaves.gensim.corpora import may_differ, refuse_iterator, repeats
+from w2vtrain.leaves.gensim.corpora import Reading, may_differ, refuse_iterator, repeats
 from w2vtrain.leaves.gensim.learning import ARCHITECTURES, Learner, TrainCall, refuse_totals
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
 from w2vtrain.leaves.gensim.scoring import Predictions
 from w2vtrain.leaves.gensim.word_choice import Rule
-from w2vtrain.system.machine import automatic_threads
-from w2vtrain.text.encoded import EncodedCorpus, read
-from w2vtrain.text.source import Source
+from w2vtrain.text.encoded import read
+from w2vtrain.text.token_lists import Sentences
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +129,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
         self.sample, self.seed, self.epochs = sample, seed, epochs
-        self.workers = automatic_threads()[0] if workers == -1 else workers
+        self.workers = cores() if workers == -1 else workers
         self.sg, self.hs, self.cbow_mean = sg, hs, cbow_mean
         self.negative = max(0, negative) if isinstance(negative, int) else negative
         self.ns_exponent, self.comment = ns_exponent, comment
@@ -199,13 +198,21 @@ class Word2Vec(TrainableVocabulary, Predictions):
         `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call. If it is one
         epoch, `total_examples` or `total_words` may be more than the corpus has: the rate then falls by the fraction
         that the corpus is of them, starting `word_count` words later. With `reread`, the corpus is read again for each
-        epoch, as gensim does; by default, the model's `reread` applies.
+        epoch, as gensim does; by default, the model's `reread` applies. As in gensim, a warning says if an iterable has
+        another number of sentences than `total_examples` or, without it, of words than `total_words`.
 
         Returns
         -------
         tuple of int
             The number of words that subsampling is expected to have kept, and the number of words of the corpus, both
             over all epochs.
+
+        Raises
+        ------
+        RuntimeError
+            If there is no vocabulary; if the model is being trained already; if callbacks change its words; or if an
+            iterable that may have been read before, which neither a list nor a file can be, has no sentences. Epochs
+            before the error keep their effect.
 
         """
         refuse_arguments("train", other)
@@ -221,23 +228,23 @@ class Word2Vec(TrainableVocabulary, Predictions):
         passes = checked("epochs", epochs)
         rates = [self.alpha if start_alpha is None else start_alpha, self.min_alpha if end_alpha is None else end_alpha]
         start, end = (checked("alpha", rate) for rate in rates)
+        train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
+        reading = self._reading(corpus_iterable, corpus_file, train_call)
+        settings = train_call.settings(self, reading.encoded)
         if reread is None and passes > 1 and may_differ(corpus_iterable):
             logger.warning(READ_ONCE, passes)
-        train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
-        source, encoded, tokens = self._encoded(corpus_iterable, corpus_file)
-        settings = train_call.settings(self, encoded)
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
         self._begin(passes, start, end, bool(compute_loss))
         learner, started = Learner(self, callbacks), time.monotonic()
         try:
             call(callbacks, "on_train_begin", self)
-            for reading in range(train_call.readings):
-                if reading:
-                    source, encoded, tokens = self._encoded(corpus_iterable, corpus_file)
-                    settings = train_call.settings(self, encoded, reading)
-                learner.tokens += tokens * settings.epochs
-                if encoded and len(self.wv) > 1:
-                    learner.run(source, encoded, settings)
+            for earlier in range(train_call.readings):
+                if earlier:
+                    reading = self._reading(corpus_iterable, corpus_file, train_call, earlier)
+                    settings = train_call.settings(self, reading.encoded, earlier)
+                learner.tokens += reading.words * settings.epochs
+                if reading.encoded and len(reading.encoded.vocabulary) > 1:
+                    learner.run(reading.source, reading.encoded, settings)
             call(callbacks, "on_train_end", self)
         finally:
             self.is_training = False
@@ -254,22 +261,29 @@ class Word2Vec(TrainableVocabulary, Predictions):
         self.compute_loss = self.compute_loss or compute_loss
         self.running_training_loss, self.is_training = 0.0, True
 
-    def _encoded(self, sentences: Any, file: Path | None) -> tuple[Source, EncodedCorpus | None, int]:
-        """Return a corpus as ids, None if it has none of the model's words, and the number of its words."""
+    def _reading(self, sentences: Any, file: Path | None, train_call: TrainCall, earlier: int = 0) -> Reading:
+        """Read a corpus for a call of `train`, which has read it `earlier` times.
+
+        Raise NoSentences if an iterable has none that should have some and may have been read before.
+        """
         if self._read and self._read[0] is (sentences if file is None else file):
-            (_, source, encoded), self._read = self._read, None  # it may be different when it is read again
-            tokens = encoded.stats.token_count if encoded else 0
+            (_, reading), self._read = self._read, None  # it may be different when it is read again
         else:
-            source, encoded, tokens = self._source(sentences, file), None, 0
+            source = self._source(sentences, file)
             try:
                 with read(source, threads=self.threads()) as counted:
-                    encoded, tokens = self._encode(source, counted), counted.token_count
-            except NoSentences:
-                if not repeats(sentences):  # a generator may have been read before
-                    raise
-        if encoded and encoded.stats.overlong:
-            logger.warning("%d words of more than 1,000 bytes are left out", encoded.stats.overlong)
-        return source, encoded, tokens
+                    reading = Reading(source, self._encode(source, counted), counted.lines, counted.token_count)
+            except NoSentences as error:
+                if train_call.examples or train_call.words:
+                    if may_differ(sentences) or not repeats(sentences):
+                        raise NoSentences(f"epoch {earlier + 1}: {error}") from None
+                    logger.warning(NOTHING_TO_LEARN, error)
+                return Reading(source, None, 0, 0)
+        if isinstance(reading.source, Sentences):  # files have lines without words, and do not change
+            train_call.check_count(earlier + 1, reading.sentences, reading.words)
+        if reading.encoded and reading.encoded.stats.overlong:
+            logger.warning("%d words of more than 1,000 bytes are left out", reading.encoded.stats.overlong)
+        return reading
 
     def to_model(self) -> Model:
         """Return a Model of this package, which shares the matrices; `w2vtrain.save_model` writes it."""
@@ -289,8 +303,6 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
         `w2vtrain info`, `eval`, `neighbors` and all other commands read it. Nothing is pickled.
         """
-        if self.matrices is None:
-            raise RuntimeError("there is nothing to save: the model has no vocabulary")
         if not isinstance(fname_or_handle, str | PathLike):
             raise InvalidType(f"save needs the path of a file, got {shown(fname_or_handle)}")
         save_model(fspath(fname_or_handle), self.to_model(), force=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from w2vtrain.commands.options import COUNT, Role, Within, argument, declared
+from w2vtrain.commands.options import COUNT, Role, Within, argument
 from w2vtrain.parsers import Real
 
 if TYPE_CHECKING:
@@ -18,43 +18,31 @@ class Arguments:
     """The arguments of a `fit` command that concern graphs, by the names that `Walks` has for them."""
 
     graph: bool = argument(
-        declared(
-            GRAPHS, "--graph", is_flag=True,
-            help="CORPUS is a graph: train on random walks over it, in which nodes are words. Each line has two nodes"
-            " and optionally a weight, separated by white space, commas or tabs; tables have the columns source, target"
-            " and optionally weight. Every node has a vector. The default learning rate is a quarter of that for text.",
-        ),
-        Role.LEARNED,
+        GRAPHS, "--graph", is_flag=True, affects=Role.LEARNED,
+        help="CORPUS is a graph: train on random walks over it, in which nodes are words. Each line has two nodes"
+        " and optionally a weight, separated by white space, commas or tabs; tables have the columns source, target"
+        " and optionally weight. Every node has a vector. The default learning rate is a quarter of that for text.",
     )  # fmt: skip
     directed: bool = argument(
-        declared(GRAPHS, "--directed", is_flag=True, help="Follow edges only from the first node to the second."),
-        Role.LEARNED,
-    )
+        GRAPHS, "--directed", is_flag=True, affects=Role.LEARNED,
+        help="Follow edges only from the first node to the second.",
+    )  # fmt: skip
     walk_length: int | None = argument(
-        declared(
-            GRAPHS, "--walk-length", type=COUNT, metavar="N",
-            help="Nodes per walk; a walk ends early at a node without outgoing edges.  [default: 80]",
-        ),
-        Role.LEARNED,
+        GRAPHS, "--walk-length", type=COUNT, metavar="N", affects=Role.LEARNED,
+        help="Nodes per walk; a walk ends early at a node without outgoing edges.  [default: 80]",
     )  # fmt: skip
     walks: int | None = argument(
-        declared(GRAPHS, "--walks", type=COUNT, metavar="N", help="Walks from each node per epoch.  [default: 10]"),
-        Role.LEARNED,
-    )
+        GRAPHS, "--walks", type=COUNT, metavar="N", affects=Role.LEARNED,
+        help="Walks from each node per epoch.  [default: 10]",
+    )  # fmt: skip
     p: float | None = argument(
-        declared(
-            GRAPHS, "--p", type=BIAS, metavar="X",
-            help="node2vec's p: divides the probability of a step back to the previous node.  [default: 1]",
-        ),
-        Role.LEARNED,
+        GRAPHS, "--p", type=BIAS, metavar="X", affects=Role.LEARNED,
+        help="node2vec's p: divides the probability of a step back to the previous node.  [default: 1]",
     )  # fmt: skip
     q: float | None = argument(
-        declared(
-            GRAPHS, "--q", type=BIAS, metavar="X",
-            help="node2vec's q: divides the probability of a step to a node that the previous node has no edge to."
-            "  [default: 1]",
-        ),
-        Role.LEARNED,
+        GRAPHS, "--q", type=BIAS, metavar="X", affects=Role.LEARNED,
+        help="node2vec's q: divides the probability of a step to a node that the previous node has no edge to."
+        "  [default: 1]",
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def encode_together(
     vocabulary: Vocabulary | None = None,
     progress: OnRead = lambda *_: None,
 ) -> EncodedCorpus:
-    """Count and encode a corpus on all ranks. Return on each what `text.encoded.encode` returns in one process.
+    """Count and encode a corpus on all ranks. Return on each what `Counted.encode` returns in one process.
 
     All ranks pass equal arguments. settings: from `training.plan.effective`; min_count, max_vocab, max_sentence,
     sentence_end and threads (of each rank) are used. folder: exists, on storage that all ranks share. It keeps the

@@ -382,8 +382,7 @@ MUTANTS = (
         "training/test_subword_runs.py::test_a_run_starts_from_the_rows_of_a_model_by_word_and_by_bucket",
     ),
     Mutant(
-        "holes-of-fasttext", "formats/fasttext_file.py", "int(buckets[first[0]]) - at, d",
-        "int(buckets[first[0]]) - at, 1",
+        "buckets-of-fasttext", "formats/fasttext_file.py", "rows[V + order[known]]", "rows[V:][known]",
         "formats/test_fasttext_file.py::test_a_model_that_is_written_reads_back_the_same",
     ),
     Mutant(

@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 
 import numpy as np
@@ -128,14 +127,6 @@ def test_a_run_starts_from_a_file_of_fasttext(folder, w2vtrain_here):
     code, _, said = w2vtrain_here(words, folder)
     assert code == 0, said
     assert "5 words known, 0 new; took input, output" in said
-
-
-def test_a_model_is_appended_to_standard_output_without_holes(folder):
-    """A file that is opened to append does not move by a seek, which would leave the zeros out."""
-    program = [sys.executable, "-m", "w2vtrain", "convert", "m.safetensors", "-o", "-", "--format", "fasttext"]
-    with (folder / "all").open("ab") as file:
-        subprocess.run(program, cwd=folder, stdout=file, stderr=subprocess.PIPE, check=True)
-    assert (folder / "all").read_bytes() == (folder / "model.bin").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import bz2
 import gzip
 import io
 import lzma
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +23,7 @@ from word_vectors import in_gensim
 from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
 from w2vtrain.formats import vector_formats
+from w2vtrain.formats.describe import describe
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import rows as vector_rows
 from w2vtrain.formats.vector_formats import text
@@ -267,11 +270,37 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         ("2 2\na 1 2\nb 3 4\n".encode("utf-16"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
         (b"\n<!DOCTYPE html>\n<html lang=en>\n", "a web page"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "a pointer of Git LFS"),
+        (b"FEA1\0\0\0\0", "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
+        (b"\xff\xff\xff\xff\x10\0\0\0", "an Arrow stream, .*: write the table as an Arrow file, for example with"),
     ],
 )
 def test_files_that_are_mistaken_for_vectors_are_named_by_their_kind(tmp_path, content, said):
     with pytest.raises(DataError, match=said):
         read_vectors(put(tmp_path, content))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_description_says_that_a_header_promises_other_rows(tmp_path, pack):
+    rows = b"a 1.25 2\nb 3 4.5"
+    for first, end, note in (
+        (b"1", b"", "the header promises 1 vectors, the file has 2; `w2vtrain convert --repair` writes a clean copy"),
+        (b"2", b"", None), (b"2", b"\n", None), (b"2", b"\n\n \n", None),
+    ):  # fmt: skip
+        assert describe(put(tmp_path, pack(first + b" 2\n" + rows + end))).get("note") == note
+    assert describe(put(tmp_path, pack(rows + b"\n\n")))["words"] == 2
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("first", ["2 3\n", ""])
+def test_decimal_commas_are_named_with_the_program_that_writes_points(tmp_path, first, lenient):
+    """Reading leniently does not help: all rows would be left out."""
+    path = put(tmp_path, f"{first}a,1 0,5\t-1,25 3\nb 2 1,5e-2 4,5\n".encode())
+    with pytest.raises(DataError, match=r"decimal commas: write points, for example with (sed -E '.*')$") as caught:
+        read_vectors(path, lenient=lenient)
+    if shutil.which("sed"):
+        command = [*shlex.split(str(caught.value).partition("with ")[2]), str(path)]
+        found = read_vectors(put(tmp_path, subprocess.run(command, capture_output=True, check=True).stdout))
+        assert (found.words, found.matrix.tolist()) == (["a,1", "b"], [[0.5, -1.25, 3], [2, np.float32(0.015), 4.5]])
 
 
 @pytest.mark.parametrize(
@@ -451,7 +480,7 @@ def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
         (b"2 2\nNew York 1 2\nof 3 4\n", "file:2: the word 'New York' contains white space, or there are more"),
         (b"3 2\nthe 1 2\nof 5 6\nthe 3 4\n", "file:4: the word 'the' occurs a second time"),
         (b"2 2\nthe 1 2\nof 3 nan\n", "file:3: a value is not a finite number"),
-        (b"2 2\nthe 1 2\nof 3 4,5\n", "file:3: '4,5' is not a number"),
+        (b"2 2\nthe 1 2\nof 3 4;5\n", "file:3: '4;5' is not a number"),
         (b"2 2\nthe 1 2\n 3 4\n", "file:3: the word is empty"),
         (b"3 2\nthe 1.0 2.0\n\nof 3 4\n", "file:3: the line is empty"),
         (b"2 2\nthe 1 2\ncaf\xe9 3 4\n", r"file:3: the word b'caf\\xe9' is not UTF-8"),

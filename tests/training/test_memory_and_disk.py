@@ -60,6 +60,7 @@ RUNS = {
     "neg": [],
     "held-out": ["--heldout", "held.txt"],
     "subwords, held-out": ["--subwords", "--bucket", "3000", "--heldout", "held.txt"],
+    "fastText's format": ["--subwords", "--bucket", "30000", "--format", "fasttext"],
     "hs, two threads": ["--objective", "hs", "--threads", "2"],
     "nce with log Z": ["--objective", "nce", "--learn-z", "--save-model", "m.safetensors"],
     "softmax with biases, held-out": [

@@ -72,15 +72,16 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 @topn_option
 @neighbors_option
 @restrict_option(0)
-@click.option("-o", "--output", metavar="FILE", help="Write all vectors of SECOND, rotated onto FIRST, to FILE.")
+@click.option("-o", "--output", metavar="FILE", help="Write all vectors of SECOND, after the same rotation, to FILE.")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @json_option
 def diff(
     first: str, second: str, pairs: str | None, min_count: int | None, topn: int, k: int, restrict_vocab: int,
     output: str | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Rotate the vectors of the file SECOND onto those of FIRST (orthogonal Procrustes on the words that both have, or
-    on the pairs of --pairs), and print the words that moved most.
+    """Rotate the vectors of the file SECOND onto those of FIRST, and print the words that moved most. The rotation is
+    that of orthogonal Procrustes on the words that both have, or on the pairs of --pairs, scaled to length 1 and not
+    centered.
 
     Each line has a word or a pair, a tab, the cosine of the two vectors after the rotation, a tab, up to 5 words that
     are neighbors only in FIRST, each after a minus sign, and up to 5 that are neighbors only in SECOND, each after a

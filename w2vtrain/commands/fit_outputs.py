@@ -143,12 +143,12 @@ def write_results(
 
 
 def results_bytes(
-    request: FitRequest, kept: "WarmStart | None", vocabulary: Vocabulary, weights: Weights
+    request: FitRequest, kept: "WarmStart | None", buckets: int, vocabulary: Vocabulary, weights: Weights
 ) -> list[tuple[Path, int]]:
     """Return the folder of each result, and about how many bytes the result takes there; streams take none.
 
-    kept: see `write_results`; weights: of any moment of the training. Until a file is complete, one that it replaces
-    keeps its space.
+    kept: see `write_results`; buckets: of n-grams, 0 without subwords; weights: of any moment of the training. Until a
+    file is complete, one that it replaces keeps its space.
     """
     words, rows = vocabulary.words, len(weights.output)
     arrays = (vocabulary.counts, weights.input, weights.output, *weights.arrays.values())
@@ -156,6 +156,8 @@ def results_bytes(
     whole = sum(array.nbytes for array in arrays) + listed
 
     def vectors(output: Output, count: int) -> int:
+        if output.form == FASTTEXT:  # also the rows of n-grams that do not occur
+            return int(listed + 4 * weights.input.shape[1] * (2 * len(words) + buckets))
         return whole if output.is_model else round(output.estimated_size(words, weights.input) * count / len(words))
 
     documents = len(weights.arrays.get(DOCUMENTS, ()))

@@ -59,7 +59,8 @@ class FitPlan(Plan):
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
         request, folder = self.request, self.request.run_folder
-        results = partial(results_bytes, request, self.kept)
+        buckets = self.settings.bucket if self.settings.subwords else 0
+        results = partial(results_bytes, request, self.kept, buckets)
         if folder is None:
             return Run(results)
         cache = Path(request.cache_dir) if request.cache_dir else None

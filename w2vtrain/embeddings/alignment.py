@@ -1,7 +1,9 @@
 """Compare two files of vectors word by word: rotate one onto the other, and find the words that moved.
 
 Hamilton, Leskovec and Jurafsky (2016): orthogonal Procrustes on the words that both have, or on given pairs of words,
-after each file's vectors were scaled to unit length and their mean was subtracted.
+whose vectors are scaled to unit length. Nothing is centered: on halves of the demo corpus, in one of which
+words were replaced by others, centering (Schlechtweg et al. 2019) found these no better, and made cosines depend more
+on how frequent a word is.
 """
 
 from collections.abc import Iterable
@@ -80,7 +82,7 @@ def difference(
     """
     words, others, sizes = _paired(first, second, restrict_vocab, min_count, pairs)
     one, two = rows_of(first, words), rows_of(second, others)
-    similar = cosines(*aligned(one, two))
+    similar = cosines(one, two @ rotation(one, two))
     order = np.argsort(similar, kind="stable")[:count]
     k = min(k, len(words) - 1)
     near = [nearest_others(matrix, order, k).tolist() for matrix in (one, two)]
@@ -97,14 +99,12 @@ def rotated(
 ) -> LazyRows:  # fmt: skip
     """Return all vectors (V, d) of the second file, rotated onto those of the first.
 
-    The rotation minimizes the distances between the words, scaled to length 1, that `difference` compares with the same
-    arguments, which has the same errors. Nothing is centered, so that lengths and cosines stay as they are.
+    The rotation is that of `difference` with the same arguments, which has the same errors: cosines between the files
+    are those that it returns.
     """
-    from scipy.linalg import orthogonal_procrustes
-
     words, others, _ = _paired(first, second, restrict_vocab, min_count, pairs)
-    rotation, _ = orthogonal_procrustes(unit_rows(rows_of(second, others)), unit_rows(rows_of(first, words)))
-    return LazyRows(second.matrix.shape, lambda rows: (second.matrix[rows] @ rotation).astype(np.float32))
+    turn = rotation(rows_of(first, words), rows_of(second, others))
+    return LazyRows(second.matrix.shape, lambda rows: (second.matrix[rows] @ turn).astype(np.float32))
 
 
 def _paired(
@@ -149,20 +149,13 @@ def _comparable(file: Vectors, restrict_vocab: int | None, min_count: int | None
     return {word: row for word, row in index.items() if file.counts[row] >= min_count}
 
 
-def aligned(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both matrices (n, d), centered, the second rotated onto the first. No row may be zero.
+def rotation(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the rotation (d, d) of the rows of `second` (n, d) onto those of `first`.
 
-    The rotation, which may include a reflection, minimizes the sum of squared distances (Schönemann 1966).
+    It may include a reflection, and minimizes the sum of squared distances between rows that are scaled to length 1
+    (Schönemann 1966).
     """
     from scipy.linalg import orthogonal_procrustes
 
-    one, two = _centered(first), _centered(second)
-    rotation, _ = orthogonal_procrustes(two, one)
-    return one, two @ rotation
-
-
-def _centered(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Return rows (n, d) scaled to length 1, less their mean."""
-    unit = unit_rows(rows)
-    centered: NDArray[np.float64] = unit - unit.mean(axis=0)
-    return centered
+    turn: NDArray[np.float64] = orthogonal_procrustes(unit_rows(second), unit_rows(first))[0]
+    return turn

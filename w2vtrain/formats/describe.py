@@ -13,7 +13,7 @@ from w2vtrain.formats.safetensors import FORMAT, SafetensorsFile, open_safetenso
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import formats
 from w2vtrain.formats.vector_formats.contract import Sniff
-from w2vtrain.formats.vector_formats.rows import check_promise
+from w2vtrain.formats.vector_formats.rows import REPAIR, check_promise
 from w2vtrain.system.reading import open_input
 
 COUNTED_BYTES = 1 << 26
@@ -47,8 +47,8 @@ def describe(path: str | Path) -> dict[str, Any]:
             raise DataError(f"{path}: the {sniffed.kind} vectors are damaged: they do not have a row per word")
     if sniffed.kind != "unknown" and sniffed.rows is None:
         description["words"], description["words_exact"] = _count_lines(path, sniffed)
-    if sniffed.note:
-        description["note"] = sniffed.note
+    if note := sniffed.note or _wrong_header(path, sniffed):
+        description["note"] = note
     return description
 
 
@@ -89,15 +89,31 @@ def _describe_fasttext(path: str | Path) -> dict[str, Any]:
     }
 
 
+def _wrong_header(path: str | Path, sniffed: Sniff) -> str:
+    """Return a note if the first line of text promises more or fewer rows than the file has, as far as it is read."""
+    if sniffed.kind != "text" or sniffed.rows is None:
+        return ""
+    lines, is_exact = _count_lines(path, sniffed)
+    if not is_exact or lines - 1 == sniffed.rows:
+        return ""
+    return f"the header promises {sniffed.rows:,} vectors, the file has {lines - 1:,}; {REPAIR}"
+
+
 def _count_lines(path: str | Path, sniffed: Sniff) -> tuple[int, bool]:
-    """Return the number of lines and whether it is exact; for a large file, it is estimated from the file's start."""
-    lines = read = 0
-    last = b"\n"
+    """Return the number of lines and whether it is exact; for a large file, it is estimated from the file's start.
+
+    Blank lines at the end do not count.
+    """
+    lines = blank = read = 0
     with open_input(path) as (file, compression):
         while read < COUNTED_BYTES and (block := file.read(1 << 20)):
-            lines, read, last = lines + block.count(b"\n"), read + len(block), block[-1:]
+            end = len(block.rstrip())
+            if end:
+                lines, blank = lines + blank + block.count(b"\n", 0, end), 0
+            blank += block.count(b"\n", end)
+            read += len(block)
         if not file.read(1):
-            return lines + (last != b"\n"), True
+            return lines + 1, True
         if compression:
             return lines, False  # a lower bound: the decompressed size is unknown
     return round(lines * sniffed.size / read), False

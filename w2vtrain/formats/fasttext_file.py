@@ -8,7 +8,7 @@ import mmap
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ModelParts, ngram_vectors
-from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, write_values
+from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, row_slices, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
-from w2vtrain.system.files import STDOUT, Claim, atomic_write
+from w2vtrain.system.files import Claim, atomic_write
 from w2vtrain.system.reading import regular_size
 
 NAME = "fasttext"
@@ -291,7 +291,7 @@ def write_fasttext(
     matrices: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]],
     force: bool = False, claim: Claim | None = None,
 ) -> None:  # fmt: skip
-    """Write a model. Buckets without a row are zeros: holes in the file, if its file system has holes.
+    """Write a model. Buckets without a row are zeros.
 
     matrices: the input rows (V + B, d), the bucket of each of the last B, and the output rows (V, d). Raise DataError
     if a word is empty, occurs twice or contains ASCII white space, and OutputError and WriteError as `atomic_write`.
@@ -302,27 +302,19 @@ def write_fasttext(
     if bad := next((word for word in words if "\0" in word), None):
         raise DataError(f"{path}: the word {bad!r} contains a NUL byte, which ends a word in fastText's format")
     size = 4 * d * (2 * V + arguments.bucket) + sum(map(len, names)) + V * (ENTRY.size + 1)
-    holes = str(path) != STDOUT  # which may append to a file: it would not move
-    with atomic_write(path, force, None if len(buckets) < arguments.bucket else size, claim) as file:
+    with atomic_write(path, force, size, claim) as file:
         file.write(START.pack(MAGIC, VERSION, *arguments))
         file.write(SIZES.pack(V, V, 0, int(counts.sum()), -1))
         entries = (b"%b\0%b" % (name, ENTRY.pack(count, 0)) for name, count in zip(names, counts.tolist(), strict=True))
         file.write(b"".join(entries))
         file.write(SHAPE.pack(False, V + arguments.bucket, d))
         write_values(file, rows[:V])
-        at, order = 0, np.argsort(buckets, kind="stable")
-        for first in np.split(order, np.flatnonzero(np.diff(buckets[order]) != 1) + 1) if len(order) else []:
-            _skip(file, int(buckets[first[0]]) - at, d, holes)
-            write_values(file, rows[V + first])
-            at = int(buckets[first[-1]]) + 1
-        _skip(file, arguments.bucket - at, d, holes)
+        order = np.argsort(buckets)
+        ascending = buckets[order]
+        for some in row_slices(arguments.bucket, d):
+            known = slice(*np.searchsorted(ascending, [some.start, some.stop]))
+            block = np.zeros((some.stop - some.start, d), np.float32)
+            block[ascending[known] - some.start] = rows[V + order[known]]
+            write_values(file, block)
         file.write(SHAPE.pack(False, V, d))
         write_values(file, output)
-
-
-def _skip(file: BinaryIO, rows: int, d: int, holes: bool) -> None:
-    """Write rows (n, d) that read as zeros. holes: whether to leave them out, if the file can have holes."""
-    if holes and file.seekable():
-        file.seek(4 * rows * d, 1)
-    else:
-        write_values(file, np.broadcast_to(np.float32(0), (rows, d)))

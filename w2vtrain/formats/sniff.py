@@ -13,7 +13,7 @@ from w2vtrain.formats.fasttext_file import read_parts
 from w2vtrain.formats.model_file import KEYED, MODEL, read_model
 from w2vtrain.formats.vector_formats import binary, code, formats, text
 from w2vtrain.formats.vector_formats.contract import Promise, Read, Sniff
-from w2vtrain.formats.vector_formats.word2vec import is_matrix, names_columns
+from w2vtrain.formats.vector_formats.word2vec import DECIMAL_COMMAS, has_decimal_commas, is_matrix, names_columns
 from w2vtrain.system.foreign import foreign
 from w2vtrain.system.reading import open_input, regular_size
 
@@ -29,6 +29,10 @@ PICKLE = (
 MATRIX = (
     "a matrix of numbers without words, as numpy.savetxt and TensorBoard write it: save the numbers with numpy.save as"
     " X.npy, and beside it their words, one per line, as X.words.txt"
+)
+ARROW_STREAM = (
+    "an Arrow stream, which does not say how many rows it has: write the table as an Arrow file, for example with"
+    " pyarrow.feather.write_feather"
 )
 WEB_PAGE = re.compile(rb"\s*<(!doctype )?html", re.IGNORECASE)
 MODEL_FILES = (MODEL, KEYED, FASTTEXT)
@@ -102,8 +106,12 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return Sniff("vocabulary", None, None, start, size, compression)
     if re.match(rb"\x80[\x02-\x05]", head):
         return _unknown(size, compression, PICKLE)
+    if head.startswith(b"\xff\xff\xff\xff"):
+        return _unknown(size, compression, ARROW_STREAM)
     if kind := foreign(head):
         return _unknown(size, compression, kind)
+    if len(values := lines[0].split()[1:]) > 1 and has_decimal_commas(values):
+        return _unknown(size, compression, f"text in which {DECIMAL_COMMAS}")
     if WEB_PAGE.match(head):
         return _unknown(size, compression, "a web page, not the file that it may link to: download that one")
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"

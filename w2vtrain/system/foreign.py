@@ -22,6 +22,7 @@ KINDS = (
     (0, (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",), f"a document of Microsoft Office, {EXTRACT}"),
     (0, (b"SQLite format 3",), f"an SQLite database, {EXTRACT}"),
     (0, (b"\x93NUMPY",), f"an array of NumPy, {EXTRACT}"),
+    (0, (b"FEA1",), "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
     (0, (b"\xff\xfe", b"\xfe\xff"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
     (0, (b"version https://git-lfs.",), "a pointer of Git LFS, not the file itself: fetch it with git lfs pull"),
 )

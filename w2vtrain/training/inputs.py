@@ -180,8 +180,9 @@ def corpus_of(sources: Sources, settings: Settings, whole_rows: bool = False, nu
     """Return what to read. Files are read with the tokenizer and encoding of the settings.
 
     whole_rows: whether each row of a table is one line, even if its text has several; numbers: whether those in tables
-    are text. With the setting `phrases`, the phrases of that table are joined. Raise InputMissing or DataError for the
-    table, and UsageError for a column that is not named, or named where there is none.
+    are text, too, and nulls empty text. With the setting `phrases`, the phrases of that table are joined. Raise
+    InputMissing or DataError for the table, and UsageError for a column that is not named, or named where there is
+    none.
     """
     if isinstance(sources, Generator):
         return sources  # type: ignore[return-value]

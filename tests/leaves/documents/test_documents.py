@@ -163,6 +163,27 @@ def test_a_column_of_lists_has_several_tags_per_row(tmp_path, tags, suffix):
     assert model.dv.index_to_key == [str(first), str(second), "row_2"]
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".arrow", "frame"])
+@pytest.mark.parametrize("kind", ["text", "numbers", "lists"])
+def test_a_null_is_no_tag(tmp_path, kind, suffix):
+    tags = {"text": ["x", None, ""], "numbers": [7, None, 8], "lists": [["x"], None, [None, "y"]]}[kind]
+    rows = [{"text": "a b", "tag": tag} for tag in tags]
+    corpus = tmp_path / f"t{suffix}"
+    if suffix == ".jsonl":
+        corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        table = pytest.importorskip("pyarrow").Table.from_pylist(rows)
+        if suffix == "frame":
+            corpus = table
+        elif suffix == ".parquet":
+            pytest.importorskip("pyarrow.parquet").write_table(table, corpus)
+        else:
+            pytest.importorskip("pyarrow.feather").write_feather(table, corpus)
+    model = w2vtrain.train(w2vtrain.Documents(corpus, "tag"), architecture="pv-dbow", column="text", **SMALL)
+    names = {"text": ["x", "row_2", "row_3"], "numbers": ["7", "row_2", "8"], "lists": ["x", "row_2", "y"]}
+    assert model.dv.index_to_key == names[kind]
+
+
 @pytest.mark.parametrize(
     ("tags", "message"),
     [

@@ -142,9 +142,16 @@ def test_errors_name_the_problem(folder, tmp_path):
     for reader in every_reader(tmp_path / "bad"):
         with pytest.raises(DataError, match="bad: not UTF-8 at byte 2"):
             list(reader)
-    for reader in (LineSentence(tmp_path / "nowhere"), Text8Corpus(tmp_path / "nowhere")):
-        with pytest.raises(InputMissing, match="nowhere: No such file"):
-            list(reader)
+    (tmp_path / "gone").touch()
+    files, nowhere = PathLineSentences(tmp_path / "gone"), tmp_path / "nowhere"
+    (tmp_path / "gone").unlink()
+    for reader in (LineSentence(nowhere), Text8Corpus(nowhere), files):
+        for read in (list, w2vtrain.Word2Vec):
+            with pytest.raises(FileNotFoundError, match=r"(nowhere|gone): No such file") as missing:
+                read(reader)
+            assert isinstance(missing.value, InputMissing)
+    with pytest.raises(FileNotFoundError, match="nowhere: No such file"):
+        list(w2vtrain.TaggedLineDocument(nowhere))
 
 
 def test_sentences_of_a_long_line_are_yielded_while_it_is_read():

@@ -2,10 +2,12 @@
 
 import bz2
 import gzip
+import io
 import json
 import re
 import signal
 import sys
+import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -229,8 +231,9 @@ def test_python_trains_the_vectors_of_the_text_file(tmp_path, text_file):
 
 
 WRONG = [
-    ({"text": ["a", None]}, "text", DataError, "row 2: null"),
-    ({"text": [["a"], ["b", None]]}, "text", DataError, "row 2, word 2: null"),
+    ({"text": ["a", None]}, "text", DataError, "row 2: column 'text': null, and there must be text: drop such rows"),
+    ({"text": [["a"], ["b", None]]}, "text", DataError, "row 2: column 'text', word 2: null"),
+    ({"text": [["a"], None]}, "text", DataError, "row 2: column 'text': null, and there must be text: drop such rows"),
     ({"text": ["a"], "n": [1]}, "n", DataError, "'n' has the type int64"),
     ({"text": ["a"], "n": [1]}, "txt", DataError, "no column 'txt'; the columns are: 'text', 'n'"),
     ({"text": ["a"]}, "text.b", DataError, "no column 'text.b'"),
@@ -247,6 +250,28 @@ def test_what_is_wrong_with_a_column_is_one_line_with_file_and_row(tmp_path, nam
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+def test_threads_of_arrow_call_no_files_of_python(tmp_path, monkeypatch, name):
+    """A thread of Arrow's that calls a Python file aborts the process if that is about to exit."""
+    columns = {"text": ["a b", "c d"], "word": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]}
+    path, threads, usual = write(pa.table(columns), tmp_path / name), set(), Path.open
+
+    class Watched(io.BufferedReader):
+        def read(self, *size):
+            threads.add(type(threading.current_thread()))
+            return super().read(*size)
+
+    def watched(path, mode="r", *rest, **more):
+        return Watched(io.FileIO(path)) if mode == "rb" else usual(path, mode, *rest, **more)
+
+    monkeypatch.setattr(Path, "open", watched)
+    read(Tables([path], "text"))
+    if name != "t.arrow":  # a stream, which has no vectors
+        assert w2vtrain.read_vectors(path).words == ["a", "b"]
+    assert threads
+    assert threading._DummyThread not in threads  # a thread that Python has not started
 
 
 MALFORMED = [
@@ -281,6 +306,7 @@ MALFORMED = [
     ("t.tsv", b"id,text\n1,a\n", ": the columns seem to be separated by commas: name the file .csv"),
     ("t.csv", b"text,text\n1,a\n", ": two columns are named 'text'"),
     ("t.csv", b"", ": empty file: its first line must have the names"),
+    ("t.feather", b"FEA1" + bytes(50), ": a Feather file of version 1: read it with pyarrow.feather, and write it"),
     ("t.parquet", b"PAR1" + bytes(50), ": damaged or unsupported Parquet data"),
     ("t.arrow", b"\xff\xff\xff\xff\x10\x00\x00\x7fabc", ": damaged or unsupported Arrow data"),
     ("t.arrow", b"ARROW1" + bytes(50), ": damaged or unsupported Arrow data"),
@@ -380,6 +406,17 @@ def test_columns_of_strings_need_no_pyarrow(tmp_path, monkeypatch):
         assert read(column_of(column), 2) == expected
     for frame in frames:
         assert read(column_of(frame, "text")) == expected
+    for null in (None, np.nan, pandas.NA):
+        frame = pandas.DataFrame({"text": ["a b", "b a"], "tag": pandas.Series(["x", null], dtype=object)})
+        model = w2vtrain.train(
+            w2vtrain.Documents(frame, "tag"), column="text", architecture="pv-dbow", min_count=1, vector_size=2,
+            epochs=1, sample=0,
+        )  # fmt: skip
+        assert model.dv.index_to_key == ["x", "row_2"]
+        with pytest.raises(
+            TokenError, match=r"the DataFrame: row 1 \(from 0\): column 'tag': .*, and there must be text"
+        ):
+            read(column_of(frame, "tag"))
     with pytest.raises(InputMissing, match="the Series needs the package pyarrow"):
         read(column_of(pandas.Series([1, 2])))
 
@@ -420,10 +457,10 @@ def test_names_of_files_that_do_not_exist_are_still_names(names):
 
 def test_a_null_in_a_dictionary_is_a_null():
     texts = pa.DictionaryArray.from_arrays(np.array([0, 1, 0], np.int32), pa.array(["a a", None]))
-    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\): null"):
+    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\): column 'text': null"):
         read(column_of(pa.table({"text": texts}), "text"))
     lists = pa.FixedSizeListArray.from_arrays(texts.take([0, 2, 0, 1]), 2)
-    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\), word 2: null"):
+    with pytest.raises(DataError, match=r"the Table: row 1 \(from 0\): column 'text', word 2: null"):
         read(column_of(pa.table({"text": lists}), "text"))
 
 
@@ -529,7 +566,7 @@ def test_where_a_batch_of_arrow_is_cut_changes_nothing(tmp_path, monkeypatch, na
             whole[rows] = b"".join(Tables([path], "text").read())
         assert whole[7] == whole[1 << 20]
     path = str(batches_file(tmp_path / name, [*TEXTS[:150], None], 100, None))
-    with pytest.raises(DataError, match=r"row 151: null"):
+    with pytest.raises(DataError, match=r"row 151: column 'text': null"):
         list(Tables([path], "text").read())
 
 

@@ -24,7 +24,9 @@ from w2vtrain.formats.vector_formats.rows import MAX_WORD_BYTES, Collector, floa
 from w2vtrain.formats.vector_formats.word2vec import (
     CONTROL,
     DECIMAL,
+    DECIMAL_COMMAS,
     FIRST_LINES,
+    has_decimal_commas,
     numbers,
     numbers_at_end,
     promise_of,
@@ -206,6 +208,8 @@ def _parse_line(line: bytes, rows: Collector, place: str) -> None:
     elif len(values) < rows.dim:
         rows.refuse(place, f"{len(values)} values after the word, expected {rows.dim}")
     elif row is None or len(row) < rows.dim:
+        if has_decimal_commas(values):
+            raise DataError(f"{rows.name}{place}: {DECIMAL_COMMAS}")
         bad = next(field for field in values if numbers(field) is None)
         rows.refuse(place, f"{bad[:60].decode(errors='replace')!r} is not a number")
     elif ASCII_SPACE.search(word) and not (rows.lenient and len(word) <= MAX_WORD_BYTES):

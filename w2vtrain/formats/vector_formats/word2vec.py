@@ -22,6 +22,10 @@ DECIMAL = rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?"
 """A number that is not written as an integer. `text.write` writes all numbers so, and most programs do."""
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf(inity)?)", re.IGNORECASE)
 INTEGER = re.compile(rb"[-+]?\d+")
+COMMA_NUMBER = re.compile(rb"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE)
+DECIMAL_COMMAS = (
+    "the numbers have decimal commas: write points, for example with sed -E 's/([[:space:]][-+]?[0-9]+),/\\1./g'"
+)
 FIRST_LINES = 5
 
 
@@ -84,6 +88,12 @@ def numbers(text: bytes) -> NDArray[np.float32] | None:
 def numbers_at_end(fields: list[bytes]) -> int:
     """Return how many fields are numbers, up to the last."""
     return sum(1 for _ in takewhile(NUMBER.fullmatch, reversed(fields)))
+
+
+def has_decimal_commas(fields: list[bytes]) -> bool:
+    """Return whether the values of a row are numbers, and one or more have decimal commas."""
+    others = [field for field in fields if not COMMA_NUMBER.fullmatch(field)]
+    return len(others) < len(fields) and all(map(NUMBER.fullmatch, others))
 
 
 def is_matrix(head: bytes, whole: bool) -> bool:

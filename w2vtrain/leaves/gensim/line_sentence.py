@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any
 
-from w2vtrain.errors import InputMissing, TokenError, UsageError, shown
+from w2vtrain.errors import InputMissing, MissingFile, TokenError, UsageError, shown
 from w2vtrain.text.source import Source
 from w2vtrain.text.text_files import Corpus, Reader
 from w2vtrain.text.token_lists import Sentences
@@ -66,7 +66,10 @@ class _TextFiles:
 
     def _files(self) -> Corpus:
         """Return the files, to be split into words as str.split does. As in gensim, they must be UTF-8."""
-        return self._kind([fspath(path) for path in self._paths()], "unicode", errors="strict")
+        try:
+            return self._kind([fspath(path) for path in self._paths()], "unicode", errors="strict")
+        except InputMissing as error:
+            raise MissingFile(str(error)) from error
 
     def __iter__(self) -> Iterator[list[str]]:
         return _sentences(_pieces(self._files().read()), self.max_sentence_length, self.limit)
@@ -98,7 +101,8 @@ class LineSentence(_TextFiles):
     Raises
     ------
     W2VError
-        During iteration: InputMissing if the file cannot be read, DataError if it is not UTF-8 or has NUL bytes.
+        During iteration: InputMissing, which is also a FileNotFoundError, if the file cannot be opened; DataError if it
+        is not UTF-8 or has NUL bytes.
 
     Examples
     --------

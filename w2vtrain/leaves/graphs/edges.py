@@ -213,7 +213,9 @@ def problem(line: bytes, separator: bytes) -> str:
         return HEADER
     if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
-    if not 2 <= len(fields) <= 3 or not all(fields):
+    if 2 <= len(fields) <= 3 and not all(fields):
+        return f"the {COLUMNS[fields.index(b'')]} is empty or null: fill it in, or delete this edge"
+    if not 2 <= len(fields) <= 3:
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:
         return f"the name of a node has more than {MAX_TOKEN_BYTES:,} bytes: shorten it"

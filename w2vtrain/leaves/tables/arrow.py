@@ -1,5 +1,6 @@
 """Parquet and Arrow's files and streams, which pyarrow reads: a batch of rows is in memory at a time."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate, chain
@@ -13,6 +14,7 @@ from w2vtrain.leaves.tables.columns import (
     Opened,
     Piece,
     Raw,
+    at_column,
     bytes_of,
     column_in,
     pyarrow,
@@ -20,6 +22,7 @@ from w2vtrain.leaves.tables.columns import (
     selected,
 )
 from w2vtrain.system.compression import unpacked
+from w2vtrain.system.foreign import refuse_foreign
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File
 
@@ -47,10 +50,18 @@ def reading(path: str, name: str) -> Iterator[None]:
 @contextmanager
 def _parquet(path: str) -> Iterator[Any]:
     """Yield pyarrow's reader of a file."""
-    with reading(path, "Parquet"), Path(path).open("rb") as file:
+    with reading(path, "Parquet"), native_file(path) as file:
         from pyarrow.parquet import ParquetFile
 
         yield ParquetFile(file)
+
+
+def native_file(path: str | Path) -> Any:
+    """Open a regular file for pyarrow. Raise OSError if that fails.
+
+    Threads of Arrow read ahead, and if they called a file of Python while the process exits, they would abort it.
+    """
+    return pyarrow("a table").OSFile(os.fsencode(path))
 
 
 def _parquet_names(file: File, _: Raw) -> list[str]:
@@ -63,7 +74,7 @@ def _parquet_open(file: File, path: str, _: Raw, whole_rows: bool, numbers: bool
         raise UsageError(f"{file.path}: Parquet must be a regular file, because its index is at its end")
     with _parquet(file.path) as table:
         column = column_in(table.schema_arrow, path, file.path, numbers)
-    return Opened(column.lists, _parquet_pieces(file, path, column, whole_rows))
+    return Opened(column.lists, _parquet_pieces(file, path, column, whole_rows, numbers))
 
 
 def group_starts(file: File) -> list[int]:
@@ -77,7 +88,7 @@ def _starts(metadata: Any, size: int) -> list[int]:
     return [before * size // max(1, sum(rows)) for before in accumulate(rows[:-1], initial=0)][: len(rows)]
 
 
-def _parquet_pieces(file: File, path: str, column: Column, whole_rows: bool) -> Iterator[Piece]:
+def _parquet_pieces(file: File, path: str, column: Column, whole_rows: bool, numbers: bool) -> Iterator[Piece]:
     """Yield the rows of the groups whose places are in the file's range of bytes."""
     with _parquet(file.path) as table:
         row = 1
@@ -86,8 +97,8 @@ def _parquet_pieces(file: File, path: str, column: Column, whole_rows: bool) -> 
                 row += table.metadata.row_group(number).num_rows
                 continue
             for batch in table.iter_batches(BATCH_ROWS, row_groups=[number], columns=[path], use_threads=False):
-                place = rows(f"{file.path}: row ", row)
-                for text in bytes_of(selected(batch, column), column.lists, place, whole_rows):
+                place = rows(f"{file.path}: row ", row, at_column(path))
+                for text in bytes_of(selected(batch, column), column.lists, place, whole_rows, numbers):
                     yield Piece(text, start)
                 row += len(batch)
 
@@ -104,12 +115,13 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
         options, pieces = ipc.IpcReadOptions(included_fields=columns, use_threads=False), raw(file)
         head = next(pieces, b"")
         if head[:6] != b"ARROW1":
+            refuse_foreign(head, file.path)
             reader = ipc.open_stream(stream_of(chain([head], pieces)), options=options)
             yield reader.schema, 0, iter(reader)
             return
         if file.size is None or unpacked(file.path)[1]:
             raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
-        with Path(file.path).open("rb") as plain:
+        with native_file(file.path) as plain:
             reader = ipc.open_file(plain, options=options)
             yield reader.schema, reader.num_record_batches, map(reader.get_batch, range(reader.num_record_batches))
 
@@ -125,17 +137,17 @@ def _arrow_open(file: File, path: str, raw: Raw, whole_rows: bool, numbers: bool
     with _arrow(file, raw) as (schema, _, _batches):
         column = column_in(schema, path, file.path, numbers)
         field = list(schema.names).index(column.names[0])
-    return Opened(column.lists, _arrow_pieces(file, column, raw, field, whole_rows))
+    return Opened(column.lists, _arrow_pieces(file, column, raw, field, whole_rows, numbers))
 
 
-def _arrow_pieces(file: File, column: Column, raw: Raw, field: int, whole_rows: bool) -> Iterator[Piece]:
+def _arrow_pieces(file: File, column: Column, raw: Raw, field: int, whole_rows: bool, numbers: bool) -> Iterator[Piece]:
     row = 1
     with _arrow(file, raw, [field]) as (_, count, batches):
         for number, batch in enumerate(batches):
             batch.validate(full=True)  # otherwise a malformed file could make pyarrow read anywhere in memory
             at = (file.size or 0) * number // count if count else None
-            place = rows(f"{file.path}: row ", row)
-            for text in bytes_of(selected(batch, column), column.lists, place, whole_rows):
+            place = rows(f"{file.path}: row ", row, at_column(".".join(column.names)))
+            for text in bytes_of(selected(batch, column), column.lists, place, whole_rows, numbers):
                 yield Piece(text, at)
             row += len(batch)
 

@@ -58,7 +58,7 @@ class Format(NamedTuple):
     """A format of tables. open: start to read a column; names: return the names of the columns of a file.
 
     The last arguments of `open` are whether each row of text is one line: newlines in it become spaces; and whether
-    numbers are text, too.
+    numbers are text, too, and nulls empty text.
 
     suffixes: of its files, before that of a compression.
     """
@@ -120,9 +120,14 @@ def rows(before: str, first: int, after: str = "") -> Place:
     return lambda index: f"{before}{first + index:,}{after}"
 
 
-def null_at(place: str) -> DataError:
-    """Return the error for a null."""
-    return DataError(f"{place}: null, and there must be text: drop such rows, or fill them with ''")
+def at_column(path: str) -> str:
+    """Return the end of a place in messages: the column, if it has a name."""
+    return f": column {shown(path)}" if path else ""
+
+
+def null_at(place: str, fill: str = "''") -> DataError:
+    """Return the error for a null. fill: what may be there instead."""
+    return DataError(f"{place}: null, and there must be text: drop such rows, or fill them with {fill}")
 
 
 def column_of(names: Sequence[str]) -> str:
@@ -182,25 +187,28 @@ def _is_any(kind: Any, names: Sequence[str]) -> bool:
     return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
-def bytes_of(array: Array, lists: bool, place: Place, whole_rows: bool = False) -> Iterator[bytes]:
+def bytes_of(array: Array, lists: bool, place: Place, whole_rows: bool, numbers: bool) -> Iterator[bytes]:
     """Yield the rows of an array as bytes; only a piece of it is converted at a time.
 
-    lists: whether the rows are lists of words; place: returns the place of a row for messages; whole_rows: see
-    `source.Tables`.
+    lists: whether the rows are lists of words; place: returns the place of a row for messages; whole_rows and numbers:
+    see `source.Tables`.
 
-    Raise DataError for the first row that is null, has a null or is not UTF-8 where that is required.
+    Raise DataError for the first row that is not UTF-8 where that is required and, without `numbers`, that is null or
+    has a null.
     """
-    if (null := first_null(array)) is not None:
-        raise null_at(place(null))
+    if not numbers and (null := first_null(array)) is not None:
+        raise null_at(place(null), "[]" if lists else "''")
     for first in range(0, len(array), PIECE_ROWS):
         piece = array.slice(first, PIECE_ROWS)
         if not lists:
             yield _text(piece, whole_rows)
             continue
         try:
-            yield _joined(piece, lambda i, first=first: place(first + i))  # type: ignore[misc]
+            yield _joined(piece, lambda i, first=first: place(first + i), numbers)  # type: ignore[misc]
         except UnicodeDecodeError as error:
-            raise DataError(f"{place(first)} or after it: a word is not UTF-8 ({error.reason})") from None
+            raise DataError(
+                f"{place(first)}: in this row or a later one, a word is not UTF-8 ({error.reason})"
+            ) from None
 
 
 def first_null(array: Array) -> int | None:
@@ -217,7 +225,7 @@ def _text(array: Array, whole_rows: bool = False) -> bytes:
     import pyarrow
     import pyarrow.compute as compute
 
-    flat = as_bytes(array)
+    flat = as_bytes(array).fill_null(b"")
     if whole_rows:
         flat = compute.replace_substring(flat, b"\n", b" ")
     row = pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(flat)], pyarrow.int64()), flat)
@@ -236,17 +244,17 @@ def as_bytes(array: Array) -> Array:
     return array.cast(pyarrow.large_binary())
 
 
-def _joined(array: Array, place: Place) -> bytes:
+def _joined(array: Array, place: Place, numbers: bool) -> bytes:
     """Return the sentences of an array of lists of words. Only if a word needs it, words become Python's."""
     import pyarrow
     import pyarrow.compute as compute
 
-    words, sizes = array.flatten(), compute.list_value_length(array).to_numpy()
+    words, sizes = array.flatten(), compute.list_value_length(array).fill_null(0).to_numpy()
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    if (number := first_null(words)) is not None:
+    if not numbers and (number := first_null(words)) is not None:
         row = int(np.searchsorted(offsets, number, "right")) - 1
         raise null_at(f"{place(row)}, word {number + 1 - offsets[row]}")
-    flat = as_bytes(words)
+    flat = as_bytes(words).fill_null(b"")
     lines = compute.binary_join(pyarrow.LargeListArray.from_arrays(offsets, flat), pyarrow.scalar(b" ", flat.type))
     data = b"\n" + _text(lines)
     lengths = compute.binary_length(lines).to_numpy()

@@ -13,6 +13,7 @@ from w2vtrain.leaves.tables.columns import (
     Opened,
     Piece,
     Place,
+    at_column,
     batches,
     bytes_of,
     column_in,
@@ -26,6 +27,9 @@ from w2vtrain.leaves.tables.columns import (
 from w2vtrain.leaves.tables.source import TableReader, Tables, format_of
 from w2vtrain.text.source import File, Frame
 from w2vtrain.text.text_files import Corpus
+
+NULLS = ("None", "nan", "<NA>")
+"""How the nulls of pandas and Polars are printed."""
 
 
 def is_frame(data: object) -> bool:
@@ -113,7 +117,8 @@ class FrameReader(TableReader):
         whole_rows, numbers = self._corpus.whole_rows, self._corpus.numbers
         if (texts := _texts(data, column, name)) is not None:
             self._corpus.lists = False
-            return Opened(False, map(Piece, _joined(texts, rows(f"{name}: row ", 0, " (from 0)"), whole_rows)))
+            place = rows(f"{name}: row ", 0, f" (from 0){at_column(column)}")
+            return Opened(False, map(Piece, _joined(texts, place, whole_rows, numbers)))
         pyarrow(name)
         arrays = _arrays(_narrowed(data, column, name), column, name, numbers)
         first = next(arrays, None)
@@ -122,8 +127,8 @@ class FrameReader(TableReader):
         def pieces() -> Iterator[Piece]:
             row = 0
             for array in chain([] if first is None else [first], arrays):
-                place = rows(f"{name}: row ", row, " (from 0)")
-                yield from map(Piece, bytes_of(array, lists, place, whole_rows))
+                place = rows(f"{name}: row ", row, f" (from 0){at_column(column)}")
+                yield from map(Piece, bytes_of(array, lists, place, whole_rows, numbers))
                 row += len(array)
 
         return Opened(lists, pieces())
@@ -151,14 +156,16 @@ def _texts(data: Any, column: str, name: str) -> Iterable[Any] | None:
     return data if is_text else None
 
 
-def _joined(texts: Iterable[Any], place: Place, whole_rows: bool) -> Iterator[bytes]:
+def _joined(texts: Iterable[Any], place: Place, whole_rows: bool, numbers: bool) -> Iterator[bytes]:
     """Yield texts as bytes, each with a newline after it. Raise TokenError for a row that is no text.
 
-    whole_rows: see `source.Tables`.
+    whole_rows and numbers: see `source.Tables`; without pyarrow, no numbers are read.
     """
 
     def encoded(row: tuple[int, Any]) -> bytes:
         number, text = row
+        if numbers and str(text) in NULLS and not isinstance(text, str):
+            text = ""
         if not isinstance(text, str | bytes):
             raise TokenError(
                 f"{place(number)}: {shown(text)}, and there must be text: drop such rows, or fill them with ''"

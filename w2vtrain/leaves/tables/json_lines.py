@@ -12,6 +12,7 @@ from w2vtrain.leaves.tables.columns import (
     Opened,
     Piece,
     Raw,
+    at_column,
     batches,
     column_of,
     first_part,
@@ -69,16 +70,16 @@ def _keys(record: dict[str, Any], column: str, path: str) -> list[str]:
 
 
 def _value(record: dict[str, Any], keys: list[str], place: str, numbers: bool) -> str | list[str]:
-    """Return the value of a column. Raise DataError unless it is text or a list of texts, or of `numbers`."""
+    """Return the value of a column. Raise DataError unless it is text or a list of texts, or of `numbers` and nulls."""
     value: Any = record
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
-    column = f"{place}: column {shown('.'.join(keys))}"
-    if value is None or (isinstance(value, list) and None in value):
-        raise null_at(column)
+    column = f"{place}{at_column('.'.join(keys))}"
     words = value if isinstance(value, list) else [value]
     if numbers:
-        words = [str(word) if type(word) in (int, float) else word for word in words]
+        words = ["" if word is None else str(word) if type(word) in (int, float) else word for word in words]
+    if None in words:
+        raise null_at(column)
     if not all(isinstance(word, str) for word in words):
         kinds = f"a string or a list of strings{', or a number' * numbers}"
         raise DataError(f"{column} is {shown(value)}, and must be {kinds}")
@@ -103,6 +104,8 @@ def _values(
     """Yield the value of each record. Raise DataError for a list among texts or a text among lists."""
     for place, record in records:
         value = _value(record, keys, place, numbers)
+        if numbers and lists and not value:
+            value = []
         if isinstance(value, list) != lists:
             kinds = "a list" if lists else "a string"
             raise DataError(

@@ -58,7 +58,8 @@ class Tables(Corpus):
 
     column: the name of the column, or its path through structs, such as a.b. sources, tokenizer, errors, allow_nul:
     those of `Corpus`; for a column of lists, they have no effect, and a tokenizer is refused. whole_rows: whether each
-    row of text is one line, in which newlines become spaces. numbers: whether these are text, too.
+    row of text is one line, in which newlines become spaces. numbers: whether these are text, too, and nulls empty
+    text, as in columns of tags and of weights.
 
     Raise UsageError for files that are not tables, and DataError for a column that is missing or has another type.
     """

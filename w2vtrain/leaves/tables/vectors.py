@@ -17,9 +17,9 @@ from w2vtrain.errors import ConfigError, DataError
 from w2vtrain.formats.vector_formats.arrays import Rows, as_float32, collected, stored_rows, whole_numbers
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM
-from w2vtrain.leaves.tables.arrow import reading
+from w2vtrain.leaves.tables.arrow import native_file, reading
 from w2vtrain.leaves.tables.columns import as_bytes
-from w2vtrain.system.reading import justified, open_input, regular_size
+from w2vtrain.system.reading import justified, regular_size
 
 COLUMNS = ("word", "count", "vector")
 STRINGS = ("string", "large_string", "string_view")  # the last is Polars'
@@ -37,8 +37,8 @@ class _OpenTable(NamedTuple):
     batches: Callable[[int], Iterator[Any]]
 
 
-_Opener = Callable[[BinaryIO], _OpenTable]
-"""Returns the table in a file, or raises any error of pyarrow."""
+_Opener = Callable[[Any], _OpenTable]
+"""Returns the table in a file of pyarrow's, or raises any error of pyarrow."""
 
 
 def _check() -> None:
@@ -119,7 +119,7 @@ def _write_arrow(file: BinaryIO, table: Table) -> None:
             writer.write_batch(batch)
 
 
-def _open_parquet(file: BinaryIO) -> _OpenTable:
+def _open_parquet(file: Any) -> _OpenTable:
     from pyarrow.parquet import ParquetFile
 
     table = ParquetFile(file)
@@ -131,7 +131,7 @@ def _open_parquet(file: BinaryIO) -> _OpenTable:
     )
 
 
-def _open_arrow(file: BinaryIO) -> _OpenTable:
+def _open_arrow(file: Any) -> _OpenTable:
     """Open an Arrow file, of which one batch is in memory at a time."""
     from pyarrow import ipc
 
@@ -144,7 +144,7 @@ def _open_arrow(file: BinaryIO) -> _OpenTable:
 def _opened(opener: _Opener, path: str | Path) -> Iterator[_OpenTable]:
     """Open a table. Raise DataError for what pyarrow cannot read, also while the block reads."""
     regular_size(path)
-    with open_input(path) as (file, _), reading(str(path), "Parquet or Arrow"):
+    with reading(str(path), "Parquet or Arrow"), native_file(path) as file:
         yield opener(file)
 
 

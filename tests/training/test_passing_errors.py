@@ -85,7 +85,7 @@ def stopped(run, monkeypatch, tmp_path):
     [
         pytest.param(FIT, errno.ESTALE, 9, id="fit"),
         pytest.param(RESUME, errno.EIO, 11, id="resume"),
-        pytest.param(EXPORT, errno.EIO, 5, id="export"),
+        pytest.param(EXPORT, errno.EIO, 3, id="export"),
         *(pytest.param(w, errno.ESTALE, 1, id=f"{w[0]} always", marks=pytest.mark.slow) for w in (FIT, RESUME, EXPORT)),
     ],
 )

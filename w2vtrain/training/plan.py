@@ -65,11 +65,15 @@ def check_origins(settings: Settings, origins: Mapping[str, str], start: str = "
     }  # fmt: skip
     for name, check in checks.items():
         origin = origins[name]
+        if origin in ("default", "command line"):  # checked with all that the command line names
+            if name == "objective":
+                check()
+            continue
         try:
             check()
+        except CodeNotAllowed:
+            raise
         except ConfigError as error:
-            if origin in ("default", "command line") or isinstance(error, CodeNotAllowed):
-                raise
             if origin == INIT_FROM:
                 raise DataError(f"{start}: its settings: {error}") from error
             raise ConfigError(f"{origin}: {error}") from error

@@ -245,8 +245,9 @@ def sweep(folder: Path) -> None:
 
 
 def _holds_only_a_lock(folder: Path) -> bool:
-    with suppress(OSError):
-        return [entry.name for entry in folder.iterdir()] == [LOCK]
+    for _ in range(2):  # storage that fails once must not leave the lock of a finished run
+        with suppress(OSError):
+            return [entry.name for entry in folder.iterdir()] == [LOCK]
     return False
 
 

@@ -92,7 +92,7 @@ def test_names_that_are_not_utf8_reach_the_other_ranks(tmp_path):
     except OSError:
         pytest.skip("this file system refuses such names")
     found = run_ranks(2, lambda comm: divided(comm, Corpus([path])))
-    assert [each.mine for each in found] == [[File(path, 4, 0, True)], []]
+    assert [each.mine for each in found] == [[File(path, 4, 0, True, (4, Path(path).stat().st_mtime_ns))], []]
 
 
 class Quiet:

@@ -153,8 +153,19 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
     assert more.record["init_from"]["parts"] == ["input"]
     keyed = w2vtrain.KeyedVectors.of(vectors.words, vectors.matrix)
     assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-6, min_count=2, threads=1), more)
-    with pytest.raises(TypeError, match=r"cannot start from 'model\.safetensors': pass a Model"):
+    with pytest.raises(TypeError, match=r"cannot start from 'model\.safetensors': pass .*load_model\(path\)"):
         w2vtrain.continue_training("model.safetensors", corpus)
+
+
+def test_a_text_of_unknown_words_is_answered_with_what_makes_them_known(model):
+    known, other = model.words[0], [f"other{k}" for k in range(9)]
+    for sentences in ([[known, *other]] * 3, [other] * 3):
+        with pytest.raises(DataError, match="grow_vocabulary=True adds the words that the model lacks"):
+            w2vtrain.continue_training(model, sentences)
+        with pytest.raises(DataError, match="without vocabulary, the words are those of the text"):
+            w2vtrain.train(sentences, vocabulary=Vocabulary([known, "x"], np.array([3, 1])))
+    with pytest.raises(DataError, match="a lower min_count keeps rare words"):
+        w2vtrain.continue_training(model, [[known, *other]] * 3, grow_vocabulary=True, min_count=9)
 
 
 def test_a_model_cannot_name_code_to_run(model, corpus, tmp_path):

@@ -257,6 +257,10 @@ def test_a_value_given_by_two_names_is_refused_within_a_source_and_overridden_by
         for refuse in (validated, lambda values: resolve(values, {})):
             with pytest.raises(ConfigError, match=r"give one of them|is given twice"):
                 refuse(values)
+    doubles = ("vector-size = 5\nvector_size = 6\n", "[options]\nnegative = 3\n[objective.options]\nnegative = 7\n")
+    for text in doubles:
+        with pytest.raises(ConfigError, match=r"settings\.toml: (vector_size|negative): is given twice"):
+            read_toml(toml(tmp_path, text))
     (tmp_path / "s.toml").write_text("iter = 3\n")
     assert resolve({"epochs": "4"}, {}, tmp_path / "s.toml")[0].epochs == 4
 

@@ -45,6 +45,13 @@ def test_code_named_in_a_file_or_the_environment_does_not_run(fresh, folder, kin
     assert not (folder / "ran").exists()
 
 
+def test_code_that_changes_the_working_folder_does_not_change_which_files_the_command_line_names(fresh, folder):
+    (folder / "mine.py").write_text(RANKING + "\nimport os\n\nos.mkdir('inner')\nos.chdir('inner')\n")
+    code, said = fresh(*TRAIN, "--objective", "./mine.py")
+    assert code == 0, said
+    assert (folder / "out.txt").exists()
+
+
 def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder, monkeypatch):
     """tests/training/test_foreign_runs.py tests the same for objectives."""
     (folder / "sided.py").write_text(SIDED)

@@ -36,6 +36,8 @@ from w2vtrain.parsers import (
 from w2vtrain.registry import members, our_name
 
 ENVIRONMENT = "W2VTRAIN_"
+INIT_FROM = "--init-from"
+"""The origin of settings that are taken from the model that a run starts from."""
 MAX_TOML_BYTES = 1 << 20
 """Maximum size of a settings file in bytes."""
 MAX_DOTS = 300
@@ -208,7 +210,7 @@ def resolve(
     origins = dict.fromkeys(FIELDS, "default")
     options: dict[str, Any] = {}
     layers: tuple[tuple[Mapping[str, Any], str | None], ...] = (
-        (start or {}, "--init-from"),
+        (start or {}, INIT_FROM),
         (read_toml(config) if config else {}, str(config)),
         (_environment(environment), None),  # the origin is the name of each variable
         (flags, "command line"),
@@ -257,11 +259,11 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise ConfigError(f"{path}: not TOML: {error}") from None
-    data = {name.replace("-", "_"): value for name, value in data.items()}
+    data = _merged(path, *({name.replace("-", "_"): value} for name, value in data.items()))
     if isinstance(objective := data.get("objective"), dict):
         if unknown := [name for name in objective if name not in ("name", "options")]:
             raise ConfigError(f"{path}: [objective]: {_unknown(unknown, ('name', 'options'))}")
-        data["options"] = _table(path, data) | _table(path, objective)
+        data["options"] = _merged(path, _table(path, data), _table(path, objective))
         if "name" in objective:
             data["objective"] = objective["name"]
         else:
@@ -283,6 +285,16 @@ def _table(path: str | Path, data: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(options, dict):
         raise ConfigError(f"{path}: options: expected a table, got {shown(options)}")
     return options
+
+
+def _merged(path: str | Path, *tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one table. Raise ConfigError for a name that two of the tables have."""
+    merged: dict[str, Any] = {}
+    for table in tables:
+        if twice := merged.keys() & table:
+            raise ConfigError(f"{path}: {min(twice)}: is given twice")
+        merged |= table
+    return merged
 
 
 def _unknown(names: list[str], known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import pkgutil
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -278,5 +279,6 @@ def _outside(name: str, kind: str) -> Any:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # kernels look up their source code here
-    spec.loader.exec_module(module)
+    with chdir("."):  # if the user's code changes the folder, relative names on the command line stay valid
+        spec.loader.exec_module(module)
     return module

@@ -187,16 +187,18 @@ def test_outputs_are_overwritten_only_with_force(trained, corpus, tmp_path, fail
     assert output.read_bytes() == (trained / "vectors.txt").read_bytes()
 
 
-def test_a_closed_pipe_for_the_vectors_does_not_lose_the_other_outputs(corpus, tmp_path):
-    model = tmp_path / "model.safetensors"
+def test_a_closed_pipe_for_the_vectors_is_an_error_that_does_not_lose_the_other_outputs(corpus, tmp_path):
+    model, log = tmp_path / "model.safetensors", tmp_path / "log.jsonl"
     fit = subprocess.Popen(
-        [*COMMAND, "fit", corpus, "-o", "-", "--save-model", model, "-q", *SMALL],
+        [*COMMAND, "fit", corpus, "-o", "-", "--save-model", model, "--log-json", log, "-q", *SMALL],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     fit.stdout.close()
-    assert fit.stderr.read() == ""
+    assert fit.stderr.read() == "w2vtrain: error: standard output cannot be written: its reader has closed it\n"
     fit.stderr.close()
-    assert fit.wait(300) == 0
+    assert fit.wait(300) == 74
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert (last["event"], last["exit_code"]) == ("error", 74)
     assert load_model(model).settings["vector_size"] == 16
 
 

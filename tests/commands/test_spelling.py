@@ -23,7 +23,7 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["-train", "x"], "w2vtrain fit CORPUS -o FILE"),
         (["-output", "x"], "write --output"),
         (["-minCount", "3"], "use --min-count"),
-        (["-t", "1e-4"], "use --sample"),
+        (["-t", "1e-4"], "use --sample, or write --tag or --threads or --tokenizer"),
         (["--binary", "1"], "--format binary"),
         (["--cbow-mean", "0"], "cbow-sum"),
         (["-e", "3"], "write --encoding-errors or --epochs or --export"),
@@ -83,6 +83,14 @@ def test_words_that_only_look_like_such_options_are_left_alone(w2vtrain_here, tm
     assert "negative = 3" in out
     assert w2vtrain_here(["fit", "-o", "v.txt", "--print-config", "--", "-cbow"], tmp_path)[0] == 0
     assert "use --sample" not in w2vtrain_here(["neighbors", "v.txt", "-t"], tmp_path)[2]
+
+
+def test_a_short_option_that_only_other_commands_have_is_not_taken_for_the_beginning_of_another(
+    w2vtrain_here, tmp_path
+):
+    for option, words in (("-q", ["compare", "text.txt", "-o", "new"]), ("-n", ["fit", "text.txt", "-o", "v.txt"])):
+        said = w2vtrain_here([*words, option], tmp_path)[2]
+        assert f"No such option '{option}'; see w2vtrain {words[0]} --help" in said
 
 
 def test_settings_that_train_does_not_have_are_answered_with_what_python_has():

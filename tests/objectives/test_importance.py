@@ -114,7 +114,7 @@ def test_draws_follow_the_proposal(options):
             "ns_exponent of objective is: has no effect on the proposal uniform",
         ),
         ({"proposal": "log-uniform", "ns_exponent": 0.0}, "has no effect on the proposal log-uniform; omit it"),
-        ({"proposal": "bigram", "cap": 2_000_000}, "cap of objective is: 2000000 is not between 32 and 1000000"),
+        ({"proposal": "bigram", "cap": 2_000_000}, "cap of objective is: 2000000 is not between 0 and 1000000"),
         ({"proposal": "bigram", "ns_exponent": 2.5}, "ns_exponent of objective is: 2.5"),
     ],
 )

@@ -58,7 +58,7 @@ def test_every_window_objective_has_a_reference_implementation():
 
 
 OUT_OF_RANGE = {
-    "adaptive-is": {"samples": 0, "ess": (-1.0, 4097.0), "cap": 31, "mixture_rate": 1.5},
+    "adaptive-is": {"samples": 0, "ess": (-1.0, 4097.0), "cap": 0, "mixture_rate": 1.5},
     "adaptive-softmax": {"factor": (0.99, 1001.0)},
     "bigram-nce": {"bigrams": (25, -2), "negative": 0},
     "blackout": {"samples": (0, 2_000_000)},
@@ -69,7 +69,7 @@ OUT_OF_RANGE = {
         "char_dim": 0, "filters": 0, "highway": 11, "correction": -1, "samples": -1, "net_rate": -0.1,
     },
     "infrequent-norm": {"gamma": (0.0, 9e-7, 1.1), "penalty": (0.0, 101.0), "likelihood": "half"},
-    "is": {"samples": (-1, 2_000_000), "ess": (-0.5, 8193.0), "cap": 2047, "ns_exponent": 3.0},
+    "is": {"samples": (-1, 2_000_000), "ess": (-0.5, 8193.0), "cap": -1, "ns_exponent": 3.0},
     "lsh": {"tables": (0, 1001), "hashes": -1, "window": 1, "rebuild": 0, "limit": -1},
     "nce": {"negative": 0, "ns_exponent": (2.1, -2.1)},
     "neg": {"negative": 0, "ns_exponent": (2.1, -2.1)},
@@ -235,8 +235,14 @@ def test_options_are_converted_and_invalid_ones_are_rejected():
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("is", {"ess": -2.0}, "option ess of objective is: -2.0 is not between 0 and 8192"),
-        ("is", {"samples": 9000, "ess": -2.0}, "option cap of objective is: 8192 is not between 9000 and 10000000"),
+        ("is", {"ess": -2.0}, "option ess of objective is: -2.0 is not between 0 and 10000000"),
+        ("is", {"ess": float("nan")}, "option ess of objective is: nan is not between 0 and 10000000"),
+        ("is", {"samples": -1}, "option samples of objective is: -1 is not between 0 and 1000000"),
+        ("is", {"cap": -1}, "option cap of objective is: -1 is not between 0 and 10000000"),
+        ("is", {"samples": 9000}, "option samples of objective is: 9000 is more than cap, 8192"),
+        ("is", {"cap": 9000, "ess": 9001.0}, "option ess of objective is: 9001.0 is more than cap, 9000"),
+        ("adaptive-is", {"samples": 10**6}, "option samples of objective adaptive-is: 1000000 is more than cap, 4096"),
+        ("adaptive-is", {"cap": 32, "ess": 33.0}, "option ess of objective adaptive-is: 33.0 is more than cap, 32"),
         ("nce", {"share_noise": 20_000}, "option share_noise of objective nce: 20000 is not between 1 and 10,000"),
         ("cnn-softmax", {"net_rate": 2e3}, "option net_rate of objective cnn-softmax: 2000 is not between 0 and 1000"),
         ("infrequent-norm", {"gamma": 2}, "option gamma of objective infrequent-norm: 2 is not between 1e-06 and 1"),

@@ -348,6 +348,17 @@ def test_what_a_killed_process_left_is_removed_at_once_but_nothing_that_is_in_us
     assert (tmp_path / "a").read_bytes() == bytes(100)
 
 
+def test_an_error_in_a_file_of_a_folder_names_the_folder_that_was_asked_for(tmp_path):
+    folder = tmp_path / "d"
+    with pytest.raises(OutputError) as caught, atomic_folder(folder, True, lambda path: True) as inside:  # noqa: SIM117
+        with atomic_write(inside / "missing" / "file"):
+            pass
+    assert (
+        str(caught.value) == f"{folder / 'missing' / 'file'} cannot be created: there is no folder {folder / 'missing'}"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_dash_means_standard_output(capfdbinary):
     check_writable("-")
     with atomic_write("-") as file:

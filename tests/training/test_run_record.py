@@ -6,7 +6,6 @@ import math
 import os
 import re
 import signal
-import subprocess
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -116,17 +115,6 @@ def test_run_with_a_log_on_a_device_can_be_resumed(folder, monkeypatch):
     assert run_signaled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75
     done = run([sys.executable, "-m", "w2vtrain", "resume", "v.bin.run"], folder)
     assert done.returncode == 0, done.stderr
-
-
-def test_closed_output_pipe_is_not_logged_as_an_error(folder):
-    with subprocess.Popen(
-        command("--log-json", "log", "--format", "text", output="-"), cwd=folder,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        process.stdout.close()
-        process.stderr.read()
-    assert process.returncode == 0
-    assert "error" not in {event["event"] for event in events_of(folder / "log")}
 
 
 # outputs that a run owns

@@ -43,7 +43,7 @@ def dry_run(request: FitRequest, as_json: bool) -> None:
 
 def show(planned: FitPlan, expected: Estimate) -> None:
     """Print an estimate."""
-    echo(headline(planned.settings, planned.reason))
+    echo(headline(planned.settings, planned.reason, planned.request.origins))
     if expected.vocabularies:
         show_words(planned, expected)
     else:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.embeddings.model import Model, save_as, save_model
 from w2vtrain.engines.base import Weights
-from w2vtrain.errors import OutputError
+from w2vtrain.errors import OutputError, WriteError
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import DOCUMENTS, choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
 from w2vtrain.system.files import STDOUT, answering, is_stream, resolved, sweep, write_json
 from w2vtrain.system.locks import Lock, check_output, lock_path
+from w2vtrain.system.terminal import STANDARD_OUTPUT
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.memory_and_disk import SMALL_BYTES
@@ -133,7 +134,10 @@ def write_results(
         request.record: lambda file, force: write_json(file, record, force, claim),
     }
     for file in sorted(filter(None, writers), key=lambda file: file == STDOUT):
-        writers[file](file, owned(file))
+        try:
+            writers[file](file, owned(file))
+        except BrokenPipeError as error:  # to other commands no error, but here what was learned is lost
+            raise WriteError(f"{STANDARD_OUTPUT} cannot be written: its reader has closed it") from error
     run.end_outputs()
     return export
 

@@ -7,7 +7,7 @@ exchange.
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
@@ -19,7 +19,7 @@ from w2vtrain.commands.fit_plan import FitPlan, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
 from w2vtrain.commands.log import json_log
 from w2vtrain.commands.shell import explained
-from w2vtrain.config import Settings
+from w2vtrain.config import FIELDS, INIT_FROM, ROWS, WORDS, Settings, option
 from w2vtrain.doors import leaf
 from w2vtrain.errors import Relayed, UsageError, W2VError
 from w2vtrain.objectives import stated_options
@@ -129,7 +129,7 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone) -> Iterator[Console]:
         closing(Console(request.quiet, request.progress_every, log, ranks.note)) as console,
     ):
         run.warn = console.note_warning
-        console.start(settings, headline(settings, planned.reason), request.files, run.id)
+        console.start(settings, headline(settings, planned.reason, request.origins), request.files, run.id)
         for warning in filter(None, (crowded(settings.threads), lost_ngrams(request, settings))):
             console.say(f"warning     {warning}")
         for why in run.checkpoint.skipped if run.checkpoint else []:
@@ -137,8 +137,11 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone) -> Iterator[Console]:
         yield console
 
 
-def headline(settings: Settings, reason: str) -> str:
-    """Return a line with the most important settings, including those chosen automatically."""
+def headline(settings: Settings, reason: str, origins: Mapping[str, Any]) -> str:
+    """Return a line with the most important settings, including those chosen automatically.
+
+    reason: for the number of threads. Settings that decide how the text is read are named if a model has chosen them.
+    """
     chosen = stated_options(settings.objective, settings.options)
     options = ", ".join(f"{key} {value}" for key, value in chosen.items())
     objective = settings.objective + (f" ({options})" if options else "")
@@ -146,9 +149,15 @@ def headline(settings: Settings, reason: str) -> str:
     epochs = f"{settings.epochs} epoch{'s' * (settings.epochs != 1)}"
     subwords = " with subwords" * settings.subwords
     window = f" window {settings.window}," if architecture_class(settings.architecture).uses_words() else ""
+    words = {name: getattr(settings, name) for name, row in ROWS.items() if row.section == WORDS}
+    taken = ", ".join(
+        f"{option(name)} {value}"
+        for name, value in words.items()
+        if origins.get(name) == INIT_FROM and value != FIELDS[name].default
+    )
     return (
         f"settings    {settings.architecture}{subwords}, {objective}, {settings.vector_size} dimensions,"
-        f"{window} alpha {settings.alpha:g}, {epochs}, {threads}"
+        f"{window} alpha {settings.alpha:g}, {epochs}, {threads}" + (f"; of the model: {taken}" if taken else "")
     )
 
 

@@ -53,9 +53,8 @@ def json_log(path: str | None, run: Run, force: bool) -> Iterator[Log]:
     except BaseException as error:
         code, message = explained(error)
         event = "stopped" if isinstance(error, Stopped) else "error"
-        if code:  # 0 if the reader of standard output closed it, which is not an error
-            with suppress(W2VError):  # the error itself matters more
-                write({"event": event, "exit_code": code, "message": message})
+        with suppress(W2VError):  # the error itself matters more
+            write({"event": event, "exit_code": code, "message": message})
         raise
     finally:
         if file is not None:

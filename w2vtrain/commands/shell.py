@@ -122,7 +122,7 @@ def explained(error: BaseException) -> tuple[int, str]:
             return error.exit_code, " ".join(error.format_message().splitlines()).rstrip(".") + hint
         case KeyboardInterrupt():
             return outcome(error)
-        case BrokenPipeError():  # the reader closed the pipe, which is not an error
+        case BrokenPipeError() if error.filename == STANDARD_OUTPUT:  # its reader has seen enough: not an error
             return 0, ""
         case MemoryError():
             detail = f" ({error})" if str(error) else ""

@@ -10,6 +10,9 @@ import click
 from w2vtrain.config import NAMES
 from w2vtrain.other_programs import CORPUS, FITS, hint_for, replaced
 
+SHORT_OPTIONS = ("-h", "-n", "-o", "-O", "-q")
+"""Short options of our commands, each with one meaning; not all commands have all of them."""
+
 
 def options_of(command: click.Command) -> set[str]:
     """Return all names of a command's options."""
@@ -34,12 +37,15 @@ def answer(name: str, known: set[str], plain: str) -> str | None:
         return f"name the file without an option: {plain}"
     if "--allow-changed" in known and bare.replace("-", "_") in NAMES:
         return f"the settings of a run are fixed; to train its vectors further, {FITS} --init-from VECTORS"
-    if "--min-count" in known and (hint := hint_for(bare)):
+    hint = hint_for(bare) if "--min-count" in known else None
+    if hint and len(bare) > 1:
         return hint
-    if not name.startswith("--") and name[:2] in known:  # the value of a short option follows it
+    # The value of a short option follows it, or other commands have the option: then it stands for no other here.
+    if not name.startswith("--") and (name[:2] in known or name in SHORT_OPTIONS):
         return None
     longer = sorted(option for option in known if _letters(ours) and _letters(option).startswith(_letters(ours)))
-    return f"write {' or '.join(longer)}" if longer else None
+    guess = f"write {' or '.join(longer)}" if longer else None
+    return f"{hint}, or {guess}" if hint and guess else hint or guess
 
 
 def _letters(option: str) -> str:

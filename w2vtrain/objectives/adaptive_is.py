@@ -8,7 +8,7 @@ import numpy as np
 
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import class_mixture
-from w2vtrain.probability.importance import ImportanceObjective, OwnDraws
+from w2vtrain.probability.importance import MAX_DRAWS, ImportanceObjective, OwnDraws, check_cap
 from w2vtrain.probability.problem import Arrays, Problem, check_ranges
 
 GROUP = "sampling"
@@ -48,12 +48,13 @@ class AdaptiveImportanceSampling(ImportanceObjective):
         """Start biases, if any, at the log-frequencies of the words. Without a text there are no bigrams."""
         check_ranges(
             "adaptive-is",
-            samples=(samples, 1, 1_000_000),
-            cap=(cap, samples, 1_000_000),
-            ess=(ess, 0, cap),
+            samples=(samples, 1, MAX_DRAWS),
+            cap=(cap, 1, MAX_DRAWS),
+            ess=(ess, 0, MAX_DRAWS),
             ns_exponent=(ns_exponent, 0, 2),
             mixture_rate=(mixture_rate, 0, 1),
         )
+        check_cap("adaptive-is", cap, samples=samples, ess=ess)
         class_of = np.log2(np.maximum(problem.counts, 1)).astype(np.int32)
         proposal = class_mixture(problem, ns_exponent, class_of, 0.5)
         output = problem.initial_rows(bias=problem.log_unigram())

@@ -12,7 +12,7 @@ from w2vtrain.errors import shown
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.bigrams import fixed_mixture
 from w2vtrain.probability.dense import Workspace, add_rows, learn_all, learn_rows, softmax, take_rows
-from w2vtrain.probability.importance import ImportanceObjective, Outcome, OwnDraws
+from w2vtrain.probability.importance import MAX_DRAWS, ImportanceObjective, Outcome, OwnDraws, check_cap
 from w2vtrain.probability.noise import alias_table, log_uniform, noise_distribution
 from w2vtrain.probability.problem import Problem, bad_option, check_ranges
 from w2vtrain.probability.random_streams import draw_words
@@ -141,14 +141,11 @@ class ImportanceSampling(ImportanceObjective):
         if proposal in ("log-uniform", "uniform") and ns_exponent != 1:
             raise bad_option("is", "ns_exponent", f"has no effect on the proposal {proposal}; omit it")
         usual = PROPOSALS[proposal]
+        most = MAX_DRAWS if usual is OWN_DRAWS else 10 * MAX_DRAWS
+        check_ranges("is", samples=(samples, 0, MAX_DRAWS), cap=(cap, 0, most), ns_exponent=(ns_exponent, 0, 2))
         samples, ess, cap = samples or usual[0], usual[1] if ess == -1 else ess, cap or usual[2]
-        check_ranges(
-            "is",
-            samples=(samples, 1, 1_000_000),
-            cap=(cap, samples, 1_000_000 if usual is OWN_DRAWS else 10_000_000),
-            ess=(ess, 0, cap),
-            ns_exponent=(ns_exponent, 0, 2),
-        )
+        check_ranges("is", ess=(ess, 0, most))
+        check_cap("is", cap, samples=samples, ess=ess)
         output = problem.initial_rows(bias=problem.log_unigram())
         if proposal == "bigram":
             return cls(output, OwnDraws(fixed_mixture(problem, ns_exponent), samples, ess, cap))

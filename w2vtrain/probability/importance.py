@@ -11,10 +11,21 @@ import numpy as np
 from w2vtrain.kernels.jit import inline, kernel
 from w2vtrain.probability.bigrams import DrawBuffers, Proposal, draw_mixed, mixture_at
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_all
-from w2vtrain.probability.problem import Arrays
+from w2vtrain.probability.problem import Arrays, bad_option
 
 MIN_SHARE = 0.01
 """A learned λ stays in [MIN_SHARE, 1 - MIN_SHARE]: at 0 it would remain 0, and at 1 only followers would be drawn."""
+
+
+MAX_DRAWS = 1_000_000
+"""The highest value of `samples`, and of `cap` for draws that each example makes for itself."""
+
+
+def check_cap(objective: str, cap: int, **options: float) -> None:
+    """Raise ConfigError for the first option that is more than `cap`, the maximum draws per example."""
+    for name, value in options.items():
+        if value > cap:
+            raise bad_option(objective, name, f"{value} is more than cap, {cap}")
 
 
 class Outcome(NamedTuple):

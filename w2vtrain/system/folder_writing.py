@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from w2vtrain.errors import OutputError, WriteError, reason, spelled
+from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
 from w2vtrain.system.files import STDOUT, Claim, resolved, sweep, sync_folder, temporary_name
 
 Ours = Callable[[Path], bool]
@@ -75,6 +75,8 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
         sync_folder(target.parent)
     except OSError as error:
         raise WriteError(f"{path} cannot be written: {reason(error)}") from error
+    except W2VError as error:
+        raise type(error)(str(error).replace(str(temporary), str(path))) from error
     finally:
         for leftover in (temporary, old):
             shutil.rmtree(leftover, ignore_errors=True)

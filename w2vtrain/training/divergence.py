@@ -82,8 +82,8 @@ class Losses:
             self.reports += 1
             self.lowest, self.highest = min(self.lowest, mean), max(self.highest, mean)
 
-    def check(self, state: State, settings: Settings) -> None:
-        """Raise NothingLearned if there was no example, or no effect."""
+    def check(self, state: State, settings: Settings, more_words: str) -> None:
+        """Raise NothingLearned if there was no example, or no effect. more_words: see `Inputs.more_words`."""
         if not state.passed and settings.seconds is not None:
             raise NothingLearned(
                 f"nothing was learned: {spelled('seconds', settings.seconds)} ended before any words were trained on;"
@@ -92,7 +92,7 @@ class Losses:
         if not state.learned:
             raise NothingLearned(
                 f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"
-                f" words, a lower {spelled('min_count')} keeps rare ones, and a line needs at least two words"
+                f" words, {more_words}, and a line needs at least two words"
             )
         if self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS):
             raise NothingLearned(

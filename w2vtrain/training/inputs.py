@@ -22,7 +22,7 @@ from w2vtrain.config import Settings, check_patience
 from w2vtrain.doors import TABLES, is_there, leaf
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown
+from w2vtrain.errors import ConfigError, InputMissing, NoSentences, TokenError, UsageError, label, shown, spelled
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.reading import regular_size
 from w2vtrain.text.counting import OnRead
@@ -94,6 +94,14 @@ class Inputs:
     def known_words(self) -> Vocabulary | None:
         """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""
         return self.vocabulary or (self.start.vocabulary() if self.start else None)
+
+    def more_words(self) -> str:
+        """Return, for messages about a text with too few known words, what makes more of its words known."""
+        if self.start and self.start.model and not self.grow:
+            return f"{spelled('grow_vocabulary', True)} adds the words that {self.start.name} lacks"
+        if self.vocabulary:
+            return f"without {spelled('read_vocab')}, the words are those of the text"
+        return f"a lower {spelled('min_count')} keeps rare words"
 
     def words(self, counted: Counted, settings: Settings) -> Vocabulary:
         """Return the words to train on: the known ones, with `grow` also frequent new ones; or the corpus's own."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.config import Settings, broken_rules
+from w2vtrain.config import INIT_FROM, Settings, broken_rules
 from w2vtrain.errors import ConfigError, DataError, check_all
 from w2vtrain.objectives import check_options, checked_options, objective_class, objective_defaults
 from w2vtrain.registry import CodeNotAllowed
@@ -70,7 +70,7 @@ def check_origins(settings: Settings, origins: Mapping[str, str], start: str = "
         except ConfigError as error:
             if origin in ("default", "command line") or isinstance(error, CodeNotAllowed):
                 raise
-            if origin == "--init-from":
+            if origin == INIT_FROM:
                 raise DataError(f"{start}: its settings: {error}") from error
             raise ConfigError(f"{origin}: {error}") from error
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.base import Engine
-from w2vtrain.errors import CorpusChanged, DataError, NothingLearned, Stopped, spelled
+from w2vtrain.errors import CorpusChanged, DataError, NoKnownWords, NothingLearned, Stopped, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import engine_of
 from w2vtrain.probability.dense import one_thread
@@ -93,7 +93,10 @@ def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) ->
     compiling = Announcement("the reader", events.compiling)
     announcing = Events(reading=lambda *_: compiling.deliver()).followed_by(events)
     with on_compilation(compiling), on_compilation(run.compiling):
-        ids = inputs.encoded or ranks.read(run, inputs, corpus, settings, announcing)
+        try:
+            ids = inputs.encoded or ranks.read(run, inputs, corpus, settings, announcing)
+        except NoKnownWords as error:
+            raise NoKnownWords(f"{error} If not, {inputs.more_words()}") from error
     record.seconds["reading"] = time.monotonic() - started
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
@@ -109,7 +112,7 @@ class Trainer:
     engine: what is trained; early_stopping: held-out text, best weights and patience; state: at the last pause or end
     of an epoch, with the sums of the slices since then; clock: decides when the time limit is reached; dealt: chunks of
     the epoch's order that were given to threads; total: words of all epochs; fingerprint: of what was read, if the run
-    saves checkpoints.
+    saves checkpoints; more_words: see `Inputs.more_words`.
     """
 
     def __init__(
@@ -119,6 +122,7 @@ class Trainer:
         """Check memory and disk, build the engine with initial weights, and read the held-out text."""
         self.settings, self.ids, self.run, self.ranks = plan.settings, ids, run, ranks
         self.events, self.record, self.probe = events, record, probe
+        self.more_words = plan.inputs.more_words()
         self.started, inputs, settings = time.monotonic(), plan.inputs, plan.settings
         self.text = chunks_of(ids, settings)
         self.engine = engine_that_fits(plan, ids.vocabulary, self.text, ranks.copies)
@@ -351,7 +355,7 @@ class Trainer:
         if warning := loss_warning(self.state.last, untrained, self.schedule.alpha):
             self.events.warning(warning)
         try:
-            self.losses.check(self.state, self.settings)
+            self.losses.check(self.state, self.settings, self.more_words)
             check_decay(weights, self.settings)
         except NothingLearned:
             self.run.remove_checkpoints()

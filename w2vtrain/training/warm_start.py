@@ -69,7 +69,10 @@ class WarmStart:
         elif isinstance(source, Vectors):
             words, matrix = source.words, source.matrix
         else:
-            raise InvalidType(f"cannot start from {shown(source)}: pass a Model, KeyedVectors or Vectors")
+            raise InvalidType(
+                f"cannot start from {shown(source)}: pass a Model, KeyedVectors or Vectors, such as load_model(path),"
+                " or the to_model() of a Word2Vec or FastText"
+            )
         return cls(words, np.asarray(matrix, np.float32), None, name or "the vectors")
 
     @classmethod

@@ -4,17 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import encode
 
 import w2vtrain
-from w2vtrain.config import validated
-from w2vtrain.errors import ConfigError, DataError, InputMissing, TokenError
-from w2vtrain.text.text_files import Corpus
+from w2vtrain.errors import ConfigError, DataError, TokenError
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
-from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.trainer import train
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 SMALL = {"vector_size": 8, "epochs": 3, "threads": 1, "sample": 0.0}
@@ -90,18 +84,6 @@ def test_train_prints_nothing_and_writes_nothing(corpus, tmp_path, monkeypatch, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_and_its_vectors_are_unchanged_after_saving_and_loading(model, tmp_path):
-    w2vtrain.save_model(tmp_path / "model.safetensors", model)
-    loaded = w2vtrain.load_model(tmp_path / "model.safetensors")
-    assert (loaded.words, loaded.settings) == (model.words, model.settings)
-    np.testing.assert_array_equal(loaded.input, model.input)
-    for name in ("vectors.txt", "vectors.bin"):
-        w2vtrain.write_vectors(tmp_path / name, model.words, model.input)
-        vectors = w2vtrain.read_vectors(tmp_path / name)
-        assert vectors.words == model.words
-        np.testing.assert_array_equal(vectors.matrix, model.input)
-
-
 @pytest.mark.parametrize("name", ["m.safetensors", "m.bin", "v.txt", "v.npz", "k.safetensors"])
 def test_load_reads_models_and_vectors_of_all_formats(name, model, tmp_path):
     path = tmp_path / name
@@ -129,57 +111,14 @@ def test_event_callbacks_are_called_in_order(corpus):
     assert seen[0][1] * SMALL["epochs"] == seen[-1][1]
 
 
-def test_a_given_vocabulary_is_reduced_only_by_min_count_or_max_vocab(corpus):
-    vocabulary = Vocabulary(["red", "green", "rare"], np.array([9, 7, 1]))
-    assert w2vtrain.train(corpus, vocabulary=vocabulary, **SMALL).words == ["red", "green", "rare"]
-    assert w2vtrain.train(corpus, vocabulary=vocabulary, min_count=5, **SMALL).words == ["red", "green"]
-    assert w2vtrain.train(corpus, vocabulary=vocabulary, max_vocab=2, **SMALL).words == ["red", "green"]
-    with pytest.raises(DataError, match="highest count is 9"):
-        w2vtrain.train(corpus, vocabulary=vocabulary, min_count=8, **SMALL)
-
-
 def test_warnings_name_the_line_of_the_caller():
     with pytest.warns(UserWarning, match="subsampling") as caught:
         w2vtrain.train([["red", "green", "blue"]] * 200, min_count=1, vector_size=4, epochs=1)
     assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_errors_are_w2verrors_that_name_the_problem(corpus, tmp_path):
-    with pytest.raises(ConfigError, match="vector_size: expected a whole number"):
-        w2vtrain.train(corpus, vector_size=0)
-    with pytest.raises(ConfigError, match="use epochs"):
-        w2vtrain.train(corpus, epoch=3)
-    with pytest.raises(InputMissing, match="nowhere"):
-        w2vtrain.train(tmp_path / "nowhere")
-    with pytest.raises(w2vtrain.W2VError):
-        w2vtrain.train(corpus, objective="nosuch")
-
-
 def test_objective_options_appear_in_the_settings_of_the_model(corpus):
     assert w2vtrain.train(corpus, options={"negative": 2}, **SMALL).settings["options"]["negative"] == 2
-
-
-def test_fit_trains_an_encoded_corpus_from_prepared_weights(corpus):
-    settings = effective(validated({**SMALL, "epochs": 1, "alpha": 1e-9, "min_alpha": 1e-9}))
-    encoded = encode(Corpus([str(corpus)]), min_count=1)
-    views = []
-
-    def prepare(engine):
-        engine.state()["input"][:] = 0.25
-        views.append(engine.weights().input)
-
-    model = train(Plan.of(Inputs([str(corpus)], encoded=encoded), settings), prepare=prepare)
-    np.testing.assert_allclose(model.input, 0.25, atol=1e-5)
-    assert "rare" in model.words  # min_count 5 would have dropped it
-    assert np.shares_memory(views[0], model.input)
-
-
-@pytest.fixture(scope="module")
-def grown(corpus, tmp_path_factory):
-    """Return the corpus of another day, in which a new word is frequent."""
-    path = tmp_path_factory.mktemp("grown") / "corpus.txt"
-    path.write_text(corpus.read_text() + "red novel green novel blue novel\nnovel red novel\n")
-    return path
 
 
 def test_continued_training_with_a_tiny_rate_returns_the_model(model, corpus):
@@ -204,20 +143,6 @@ def test_continued_training_has_a_schedule_of_its_own(model, corpus):
     assert again.settings["alpha"] == model.settings["alpha"] >= rates[0] > 0.9 * model.settings["alpha"]
     assert rates[-1] < 0.1 * model.settings["alpha"]
     assert again.record["epochs"][-1]["loss"] < again.record["epochs"][0]["loss"]
-
-
-def test_a_growing_vocabulary_keeps_the_rows_of_its_words(model, grown):
-    fixed = w2vtrain.continue_training(model, grown, epochs=1, alpha=1e-9, threads=1)
-    assert "novel" not in fixed.words
-    more = w2vtrain.continue_training(model, grown, epochs=1, alpha=1e-9, threads=1, grow_vocabulary=True)
-    assert set(more.words) - set(model.words) == {"novel"}
-    assert more.counts[more.words.index("novel")] == 5
-    rows = [more.words.index(word) for word in model.words]
-    np.testing.assert_allclose(more.input[rows], model.input, atol=1e-5)
-    np.testing.assert_allclose(more.output[rows], model.output, atol=1e-5)
-    assert more.counts[rows].sum() == 2 * model.counts.sum() + 4
-    facts = more.record["init_from"]
-    assert (facts["words"], facts["new_words"]) == (15, 1)
 
 
 def test_vectors_of_another_program_can_start_a_run(model, corpus):
@@ -261,19 +186,6 @@ def test_settings_have_the_same_names_as_on_the_command_line(corpus, given, expe
     found = w2vtrain.train(corpus, **{"epochs": 1, **given} if "iter" not in given else given).settings
     assert {name: found[name] for name in expected} == expected
     assert found["options"]["negative"] == given.get("negative", 5)
-
-
-def test_options_of_objectives_are_refused_by_name(corpus):
-    with pytest.raises(ConfigError, match="objective softmax has no option 'negative'"):
-        w2vtrain.train(corpus, objective="softmax", negative=5)
-    with pytest.raises(ConfigError, match=r"has no option 'negativ'.*did you mean 'negative'"):
-        w2vtrain.train(corpus, options={"negativ": 5})
-    with pytest.raises(ConfigError, match="negative: is given twice, also in options"):
-        w2vtrain.train(corpus, options={"negative": 5}, negative=5)
-    with pytest.raises(ConfigError, match="size: is another name of vector_size; give one of them"):
-        w2vtrain.train(corpus, vector_size=5, size=5)
-    with pytest.raises(ConfigError, match=r"'worker' .did you mean 'workers'"):
-        w2vtrain.train(corpus, worker=5)
 
 
 def test_the_package_lists_its_public_names():

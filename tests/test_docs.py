@@ -79,27 +79,6 @@ def test_architectures_check_finds_a_wrong_gradient(folder, w2vtrain_here, monke
     assert "FAIL  the update of rows follows the negative gradient" in out
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("missing.py", None, "cannot be imported"),
-        ("syntax.py", "def", "cannot be imported"),
-        ("empty.py", "", "the module has no OBJECTIVE"),
-        ("no.such.module", None, "cannot be imported"),
-        (".", None, "choose one of"),
-        ("broken.py", "1 / 0", "cannot be imported: ZeroDivisionError"),
-    ],
-)
-def test_a_module_that_is_no_objective_is_reported_in_one_line(w2vtrain_here, folder, name, content, message):
-    if content is not None:
-        (folder / name).write_text(content)
-    code, _, said = w2vtrain_here(["objectives", "check", name], folder)
-    assert code == 78
-    assert message in said
-    assert "Traceback" not in said
-    assert len(said.splitlines()) == 1
-
-
 @pytest.fixture(scope="module")
 def inside(tmp_path_factory):
     """Return a copy of the repository with the modules and references of both guides added, as the guides say."""

@@ -72,7 +72,6 @@ COMPUTED = {
     "commands.click_classes": "modules of commands",
 }  # fmt: skip
 """Modules that import by a name that is no constant, and what they import."""
-HEAVY = {"numba", "numpy", "gensim", "scipy", "tqdm", "orjson", "safetensors", "zstandard", "psutil"}
 
 
 def folder_of(path):
@@ -189,19 +188,6 @@ def test_a_leaf_imports_no_other_leaf():
             assert not named, f"{module_of(path)} imports {named}"
 
 
-def test_imports_by_name_are_found(tmp_path):
-    path = tmp_path / "late.py"
-    path.write_text(
-        'import importlib\nHOMES = {"train": "w2vtrain.api", "other": "w2vtrain.nothing"}\n'
-        'importlib.import_module("w2vtrain.training.trainer")\nx = __import__("numpy.linalg")\n'
-    )
-    assert set(imports(path)) == {(None, "importlib"), ("api", None), ("training.trainer", None), (None, "numpy")}
-    path = tmp_path / "attribute.py"
-    path.write_text("import w2vtrain\n\n\ndef late():\n    return w2vtrain.train\n")
-    with pytest.raises(AssertionError, match="line 1: import what is used"):
-        list(imports(path))
-
-
 def test_imports_by_a_computed_name_are_listed():
     """No other test sees what they import, so each needs a reason."""
     assert {module_of(path) for path in modules() if imports_by_a_computed_name(path)} == set(COMPUTED)
@@ -229,26 +215,6 @@ def test_objectives_and_architectures_import_only_their_tools(folder):
         for ours, _ in imports(path):
             first = (ours or "errors").split(".")[0]
             assert first in TOOLS | {folder} or path.stem in CONTRACTS, f"{path.name} imports {ours}"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cli",
-        "config",
-        "other_programs",
-        "parsers",
-        "registry",
-        "errors",
-        "gensim_names",
-        "commands/options",
-        "commands/shell",
-        "formats/vector_formats/__init__",
-        "__init__",
-    ],
-)
-def test_modules_behind_help_import_no_slow_packages(name):
-    assert not {top for _, top in imports(PACKAGE / f"{name}.py", top_level=True)} & HEAVY
 
 
 def test_only_the_benchmark_and_the_conversion_to_gensim_use_gensim():

@@ -11,11 +11,6 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_it_has_at_most_110_lines_and_one_picture():
-    assert len(README.splitlines()) <= 110
-    assert len(re.findall(r"^!\[", README, re.M)) == 1
-
-
 def prose(path):
     """Return the text of a page without its code blocks."""
     return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)

@@ -32,12 +32,13 @@ def fresh(w2vtrain_here, monkeypatch, folder):
 
 @pytest.mark.parametrize("kind", ["architecture", "objective"])
 @pytest.mark.parametrize("source", ["file", "environment"])
-def test_code_named_in_a_file_or_the_environment_does_not_run(fresh, folder, kind, source, monkeypatch):
+@pytest.mark.parametrize("more", [[], ["--print-config"]])
+def test_code_named_in_a_file_or_the_environment_does_not_run(fresh, folder, kind, source, more, monkeypatch):
     (folder / "mine.py").write_text({"architecture": SIDED, "objective": RANKING}[kind] + MARK)
     (folder / "mine.toml").write_text(f'{kind} = "./mine.py"\n')
     if source == "environment":
         monkeypatch.setenv(f"W2VTRAIN_{kind.upper()}", "./mine.py")
-    code, said = fresh(*TRAIN, *(["--config", "mine.toml"] if source == "file" else []))
+    code, said = fresh(*TRAIN, *more, *(["--config", "mine.toml"] if source == "file" else []))
     assert code == 78
     refusal = f"{kind} ./mine.py is code that the command line does not name: to run it, add --{kind} ./mine.py"
     assert said.splitlines()[-1] == f"w2vtrain: error: {refusal}"

@@ -1,4 +1,7 @@
-"""The figures of the comparison of objectives: interpolated times, the best runs, and the command that measures."""
+"""The comparison of objectives: interpolated times, the best epochs, fronts, and the command that measures.
+
+All tables and figures are on pages, which test_reference.py compares with what is generated.
+"""
 
 import importlib.util
 import json
@@ -36,11 +39,6 @@ def run(name, seed, cpu, perplexity, words=1000):
     }  # fmt: skip
 
 
-def cells(table):
-    """Return the cells of each line of a table in Markdown."""
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
-
-
 def test_the_time_to_a_perplexity_is_interpolated_between_runs():
     points = [(1.0, 200.0), (4.0, 100.0), (9.0, 90.0)]
     assert yardstick.seconds_to(points, 200.0) == 1.0
@@ -48,28 +46,6 @@ def test_the_time_to_a_perplexity_is_interpolated_between_runs():
     assert yardstick.seconds_to(points, math.sqrt(200 * 100)) == pytest.approx(2.0)
     assert yardstick.seconds_to(points, 80.0) is None
     assert yardstick.seconds_to([], 80.0) is None
-
-
-def test_times_to_equal_perplexity_are_compared_with_the_softmax():
-    results = [run(f"softmax(epochs={n})", seed, 10.0 * n, 200 - 10 * n) for n in (1, 2, 4, 8) for seed in (1, 2)]
-    results += [run(f"nce(negative=5, epochs={n})", seed, seed * n, 200 - 25 * n) for n in (1, 2) for seed in (1, 2)]
-    figures = yardstick.Figures({"ptb": results})
-    assert [figures[f"ptb|softmax|to {n}"] for n in (1, 2, 4, 8)] == ["10 s", "20 s", "40 s", "80 s"]
-    nce = {n: figures[f"ptb|nce(negative=5)|to {n}"] for n in (1, 2, 4, 8)}
-    assert nce[1] == "at most 1.5 (1-2) s (at least 6.67x)"  # the shortest run is better: 175 instead of 190
-    assert nce[4] == "2.24 (1.5-2.99) s (17.8x)"  # 2 ** (log(175 / 160) / log(175 / 150)) = 1.496
-    assert nce[8] == "-"
-
-
-def test_complete_runs_are_listed_by_objective_and_number_of_epochs():
-    results = [
-        run(f"nce(negative=5, epochs={n})", seed, 2.0 * n, 200 - 10 * n + seed) for n in (2, 1) for seed in (1, 3)
-    ]
-    results += [run("hs(epochs=2)", 1, 1.0, 220.0)]
-    head, _, nce, hs = cells(yardstick.by_epochs(results))
-    assert head == ["objective", "1 epoch", "2 epochs"]
-    assert nce == ["`nce(negative=5)`", "192.0 (191.0-193.0), 2 s", "182.0 (181.0-183.0), 4 s"]
-    assert hs == ["`hs`", "", "220.0, 1 s"]
 
 
 def test_validation_text_chooses_among_epochs_where_its_score_is_kept():
@@ -85,66 +61,6 @@ def test_the_perplexity_of_validation_text_is_kept_unless_there_is_a_time_limit(
     assert objective_runs.condensed(result)["validation"] == 80.0
     result["job"]["settings"]["seconds"] = 3.0
     assert "validation" not in objective_runs.condensed(result)
-
-
-def test_the_best_run_of_an_objective_is_kept():
-    results = [run(f"nce(epochs={n}, negative=5)", seed, 1.0, 100 + n) for n in (4, 2, 8) for seed in (1, 2)]
-    kept = yardstick.best(results)
-    assert [r["job"]["name"] for r in kept] == ["nce(negative=5) seed 1", "nce(negative=5) seed 2"]
-    assert {r["test"]["perplexity"] for r in kept} == {102}
-    assert cells(yardstick.results_table(kept))[2][:2] == ["`nce(negative=5)`", "2"]
-
-
-def test_a_figure_of_the_text_has_its_range():
-    figures = yardstick.Figures({"ptb": [run("softmax", 1, 10, 150.0), run("softmax", 2, 10, 152.0)]})
-    assert f"{figures['ptb|softmax|perplexity']}" == "151.0 (150.0-152.0)"
-    assert f"{figures['ptb|softmax|without_z']}" == "10.0%"
-    assert f"{figures['ptb|nce|perplexity']} {figures['x|nce|training']}" == "not measured not measured"
-    with pytest.raises(KeyError):
-        figures["ptb|softmax|weight"]
-
-
-def test_a_gap_is_relative_to_the_softmax_with_as_many_epochs():
-    ptb = [run(f"softmax(epochs={n})", seed, 10, 400 / n) for n in (1, 2) for seed in (1, 2)]
-    ptb += [run("nce(epochs=1)", 1, 1, 420.0), run("hs(epochs=2)", 1, 1, 220.0), run("is", 1, 1, 190.0)]
-    figures = yardstick.Figures({"ptb": ptb, "enwiki": [run("softmax", 1, 1, 100.0), run("hs", 1, 1, 75.0)]})
-    found = [figures[f"{key}|gap"] for key in ("ptb|nce(epochs=1)", "ptb|hs(epochs=2)", "ptb|is", "enwiki|hs")]
-    assert found == ["+5.0%", "+10.0%", "-5.0%", "-25.0%"]
-    assert figures["allwords|hs|gap"] == figures["ptb|lsh|gap"] == "not measured"
-
-
-def test_measuring_runs_the_commands_of_the_page_and_keeps_what_it_needs(tmp_path, monkeypatch):
-    result = {**run("softmax", 1, 3.0, 123.456789), "epochs": [{"words": 3}], "versions": {}}
-    result["job"]["settings"] |= {"epochs": 2, "seconds": None, "threads": 2, "window": 5}
-    for name in ("docs", "configs", "data", "texts"):
-        (tmp_path / name).mkdir()
-    for part in ("train", "valid", "test"):
-        (tmp_path / f"texts/ptb.{part}.txt").write_text("a b\n")
-    (tmp_path / "texts/wiki.txt").write_text("one two three\n" * 50_000)
-    (tmp_path / "results.json").write_text(json.dumps([result]))
-    (tmp_path / "docs/_measurements.md").write_text(
-        "```sh\n# takes 1 second\ntest -s enwiki.txt -a -s ptb.valid.txt\nmkdir -p one\n"
-        "cp ../../results.json one/compare.json\ntouch one/curves.png\n```\n\n```sh\nfalse\n```\n"
-    )
-    monkeypatch.setattr(objective_runs, "ROOT", tmp_path)
-    monkeypatch.setattr(objective_runs, "MEASURED", tmp_path / "docs/measured")
-    for _ in range(2):  # the second time, everything is there
-        objective_runs.measure_page(*(str(tmp_path / "texts" / name) for name in ("", "wiki.txt", "wiki.txt")))
-    (line,) = (tmp_path / "docs/measured/one.jsonl").read_text().splitlines()
-    kept = json.loads(line)
-    assert kept["test"]["perplexity"] == 123.457
-    assert "epochs" not in kept
-    assert kept["job"]["settings"] == {
-        "alpha": 0.1, "seed": 1, "epochs": 2, "seconds": None, "threads": 2, "weight_decay": 0.0,
-    }  # fmt: skip
-    texts = [(tmp_path / "build/objectives" / f"enwiki{part}.txt").read_text() for part in ("", ".curve", ".end")]
-    assert "".join(texts) == "one two three\n" * 50_000
-    assert [len(text) // 10_000 for text in texts[1:]] == [3, 30]
-    machines = tmp_path / "docs/measured/machines.json"
-    assert json.loads(machines.read_text())["one"]["cores"] >= 1
-    machines.write_text(json.dumps({"one": {"cores": 99}}))
-    objective_runs.keep(tmp_path / "build/objectives")
-    assert json.loads(machines.read_text()) == {"one": {"cores": 99}}, "what was measured before keeps its machine"
 
 
 def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatch, capsys):
@@ -169,17 +85,6 @@ def test_another_text_is_compared_by_the_command_for_german(tmp_path, monkeypatc
     assert not (tmp_path / "docs/measured").exists()
     (text,) = (tmp_path / "build/objectives").glob("letters-*/said")
     assert text.read_text() == "--weight-decay 1.5e-05\n", "that for a text of 150,000 words"
-
-
-def test_the_table_has_differences_from_the_best_if_the_test_text_was_scored_in_parts():
-    results = [run("softmax", 1, 1.0, 100.0), run("hs", 1, 1.0, 120.0)]
-    head = cells(yardstick.results_table(results))[0]
-    assert "above best" not in head
-    for result, loss in zip(results, (460.0, 480.0), strict=True):
-        result["test"]["parts"] = [[100, loss]] * 10
-    head, _, softmax, hs = cells(yardstick.results_table(results))
-    place = head.index("above best")
-    assert (softmax[place], hs[place]) == ("best", "+22.1% ± 0.0%")
 
 
 @pytest.mark.parametrize("page", ["objectives", "measurements"])

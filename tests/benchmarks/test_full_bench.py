@@ -2,14 +2,11 @@
 
 import json
 import re
-import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import bench
-import psutil
 import pytest
 from click.testing import CliRunner
 from limits import Limits
@@ -160,20 +157,3 @@ def test_a_program_that_fails_ends_the_benchmark_in_one_line(corpus, tmp_path, c
     kept = json.loads((tmp_path / "found.json").read_text())["measurements"]
     assert [m["job"]["system"] for m in kept] == ["w2vtrain"], "what was measured before is not lost"
     assert "Traceback" not in capfd.readouterr().err
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs executable scripts and signals")
-def test_no_job_outlives_the_command(corpus, tmp_path):
-    """The job is a program that waits, which a process of the benchmark has started."""
-    program = tmp_path / "word2vec"
-    program.write_text(f"#!{sys.executable}\nimport os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n")
-    program.chmod(0o755)
-    code = "from observed import observe; from programs import ProgramJob; observe("
-    code += f"ProgramJob('word2vec.c', 'skipgram', 'neg', {str(corpus)!r}, threads=1, program={str(program)!r}))"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as parent:
-        above = psutil.Process(parent.pid)
-        while len(jobs := above.children(recursive=True)) < 2:
-            assert parent.poll() is None
-            time.sleep(0.05)
-        parent.kill()
-    assert psutil.wait_procs(jobs, 60)[1] == [], "jobs go on"

@@ -3,7 +3,7 @@
 import pytest
 from limits import Limits
 from observed import Observed
-from roofline import Shares, limiting, scaling, shares
+from roofline import Shares, scaling, shares
 
 from w2vtrain.leaves.compare.systems import Job
 
@@ -52,16 +52,3 @@ def test_shares_match_a_count_by_hand():
 )
 def test_the_largest_share_is_the_limit_if_it_is_large_enough(found, limit):
     assert found.limit().split(";")[0] == limit
-
-
-def test_what_limits_a_job_is_one_line_per_number_of_threads():
-    found = [made(1.2), made(1.0, 2), made(1.0, 2, "gensim")]
-    assert limiting(found, LIMITS) == [
-        f"{TASK}, 1 thread: arithmetic 100%, rows 200% of this machine's limits: limited by rows",
-        f"{TASK}, 2 threads: arithmetic 60%, rows 120% of this machine's limits, 40% lost with 2 threads:"
-        " limited by rows",
-    ]
-    alone = limiting([made(1.0, 2)], LIMITS)
-    assert len(alone) == 1
-    assert "lost" not in alone[0]
-    assert limiting([made(1.0, needs=False)], LIMITS) == []

@@ -53,9 +53,10 @@ def completed(shell: str, script: str, line: str) -> str:
         ("w2vtrain nei", "neighbors"),
         ("w2vtrain fit --vector-s", "--vector-size"),
         ("w2vtrain fit --tokenizer uni", "unicode"),
+        ("w2vtrain fit --objective hs-", "hs-neg"),
         ("w2vtrain eval anal", "analogies"),
     ],
-    ids=["command", "option", "value", "nested"],
+    ids=["command", "option", "value", "member", "nested"],
 )
 def test_shells_complete(shell, script, line, offered):
     assert offered in completed(shell, script, line)

@@ -118,7 +118,6 @@ def test_all_commands_compress_and_read_what_they_wrote(tmp_path, w2vtrain_here)
         ["fit", "text.txt", "-o", "v.txt", "--log-json", "log.jsonl.zst"],
         ["vocab", "text.txt", "-o", "words.npz"],
         ["convert", "text.txt", "-o", "v.h5"],
-        ["tree", "text.txt", "text.txt", "-o", "tree.zip"],
     ],
     ids=lambda words: " ".join(words),
 )

@@ -3,11 +3,9 @@
 import subprocess
 import sys
 
-import click
 import pytest
 
 from w2vtrain.cli import COMMANDS, cli
-from w2vtrain.commands.click_classes import LazyCommands
 
 
 @pytest.mark.parametrize("name", [name for listed in COMMANDS.values() for name in listed])
@@ -28,11 +26,3 @@ def test_the_list_imports_no_command_and_a_command_no_other():
         "assert places & set(sys.modules) == {'w2vtrain.commands.prepare'}"
     )
     subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL, check=True)
-
-
-def test_commands_can_be_added_and_removed():
-    commands = LazyCommands({"vocab": ("prepare:vocab", "Count words.")})
-    commands["mine"] = click.Command("mine")
-    assert (list(commands), len(commands), "mine" in commands) == (["vocab", "mine"], 2, True)
-    del commands["vocab"]
-    assert list(commands.values()) == [commands["mine"]]

@@ -151,22 +151,6 @@ def test_a_run_starts_from_a_file_of_fasttext(folder, w2vtrain_here):
         (["vector", "model.bin", "a", "--ngrams", "--sentences"], 2, "give only one of them"),
         (["print-ngrams", "model.bin", "water"], 2, "use w2vtrain vector --ngrams"),
     ],
-    ids=[
-        "output vectors in fastText's format",
-        "compressed models of fastText",
-        "compressed models",
-        "without subwords",
-        "no lengths",
-        "blends",
-        "changed models",
-        "vectors alone",
-        "no n-grams",
-        "no model",
-        "unknown words",
-        "no n-grams to print",
-        "two kinds",
-        "fastText's command",
-    ],
 )
 def test_what_cannot_work_is_refused_in_one_line(folder, w2vtrain_here, words, code, message):
     (folder / "plain.txt").write_text("2 2\na 1 2\nb 2 1\n")

@@ -3,9 +3,7 @@
 import os
 import subprocess
 import sys
-import time
 
-import psutil
 import pytest
 from pages import RANKING
 
@@ -53,22 +51,6 @@ def test_an_error_in_one_of_several_processes_is_one_line_with_its_exit_code(tmp
     code, _, said = w2vtrain_here(["warmup", "--objective", "./mine.py", "--objective", "neg"], tmp_path)
     assert (code, len(said.splitlines())) == (78, 1)
     assert "it ran apart" in said
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_the_processes_of_a_command_that_is_killed_end(tmp_path):
-    names = ["./mine.py", "./other.py"]
-    for name in names:
-        apart(tmp_path / name, "open(str(os.getpid()), 'x').close(); time.sleep(600)")
-    code = "from w2vtrain.commands import warmup as w; w.automatic_threads = lambda: (2, '')"
-    code += f"; w.warmup.callback([], {names}, False)"
-    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) as parent:
-        while len(numbers := [int(path.name) for path in tmp_path.glob("[0-9]*")]) < 2:
-            assert parent.poll() is None
-            time.sleep(0.02)
-        processes = [psutil.Process(number) for number in numbers]
-        parent.kill()
-    assert psutil.wait_procs(processes, 300)[1] == [], "processes are left"
 
 
 def apart(path, statement):

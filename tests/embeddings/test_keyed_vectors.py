@@ -51,14 +51,6 @@ def test_the_examples_of_methods_run(name, tmp_path, monkeypatch):
         assert not failed, "".join(report)
 
 
-def test_almost_every_public_method_has_an_example():
-    without = {name for name, method in METHODS.items() if ">>>" not in (inspect.getdoc(method) or "")}
-    assert without == {
-        "wmdistance", "to_gensim", "from_gensim", "init_sims", "similarity_unseen_docs", "words_closer_than",
-        "log_accuracy", "log_evaluate_word_pairs", "build_index",
-    }  # fmt: skip
-
-
 def test_every_method_of_gensims_class_exists_with_its_parameters():
     theirs = pytest.importorskip("gensim.models", reason="compares with gensim, which is not installed").KeyedVectors
     unlike = set()

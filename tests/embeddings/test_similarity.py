@@ -89,34 +89,23 @@ def test_pairs_without_a_correlation_are_an_error(tmp_path, text, message):
 PAIRS = [("old", "new", 1.5), ("water", "river", 8.0), ("book", "a paper", 7.0)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "old\tnew\t1.5\nwater\triver\t8\nbook\ta paper\t7\n",
-        "word1\tword2\tPOS\tSimLex999\tconc(w1)\tSD(SimLex)\nold\tnew\tA\t1.5\t2\t3\nwater\triver\tN\t8\t3\t1\n"
-        "book\ta paper\tN\t7\t1\t2\n",
-        "Word 1,Word 2,Human (mean)\r\nold,new,1.5\r\nwater,river,8\r\nbook,a paper,7\r\n",
-        "\ufeffWord 1,Word 2,Human (Mean),1,2\nold,new,1.5,1,2\nwater,river,8,9,7\nbook,a paper,7,7,7\n",
-        '"word1","word2","score"\n"old","new","1.5"\n"water","river","8"\n"book","a paper","7"\n',
-        'old  new 1.5\nwater river 8\nbook "a paper" 7\n',
-        "# type, words, mean\nold\tnew\t1.5\t1\t2\nwater\triver\t8\t8\t8\nbook\ta paper\t7\t6\t8\n",
-        "old\tnew\tA\t1.50\tANTONYMS\nwater\triver\tN\t8.00\tNONE\nbook\ta paper\tN\t7.00\tNONE\n",
-        "old;new;1.5\nwater;river;8\nbook;a paper;7\n",
-        ",word2,word1,sd,rating\n0,new,old,3,1.5\n1,river,water,2,8\n2,a paper,book,1,7\n",
-    ],
-    ids=[
-        "plain",
-        "simlex",
-        "wordsim",
-        "wordsim-raters",
-        "quoted",
-        "spaces",
-        "rw",
-        "simverb",
-        "semicolons",
-        "by-header",
-    ],
-)
+LAYOUTS = {
+    "plain": "old\tnew\t1.5\nwater\triver\t8\nbook\ta paper\t7\n",
+    "simlex": "word1\tword2\tPOS\tSimLex999\tconc(w1)\tSD(SimLex)\nold\tnew\tA\t1.5\t2\t3\nwater\triver\tN\t8\t3\t1\n"
+    "book\ta paper\tN\t7\t1\t2\n",
+    "wordsim": "Word 1,Word 2,Human (mean)\r\nold,new,1.5\r\nwater,river,8\r\nbook,a paper,7\r\n",
+    "wordsim-raters": "\ufeffWord 1,Word 2,Human (Mean),1,2\nold,new,1.5,1,2\nwater,river,8,9,7\nbook,a paper,7,7,7\n",
+    "quoted": '"word1","word2","score"\n"old","new","1.5"\n"water","river","8"\n"book","a paper","7"\n',
+    "spaces": 'old  new 1.5\nwater river 8\nbook "a paper" 7\n',
+    "rw": "# type, words, mean\nold\tnew\t1.5\t1\t2\nwater\triver\t8\t8\t8\nbook\ta paper\t7\t6\t8\n",
+    "simverb": "old\tnew\tA\t1.50\tANTONYMS\nwater\triver\tN\t8.00\tNONE\nbook\ta paper\tN\t7.00\tNONE\n",
+    "semicolons": "old;new;1.5\nwater;river;8\nbook;a paper;7\n",
+    "by-header": ",word2,word1,sd,rating\n0,new,old,3,1.5\n1,river,water,2,8\n2,a paper,book,1,7\n",
+}
+"""The same pairs in the layouts of several sets."""
+
+
+@pytest.mark.parametrize("text", LAYOUTS.values(), ids=LAYOUTS)
 def test_sets_are_read_in_the_layouts_in_which_they_are_published(tmp_path, text):
     assert list(read_pairs(put(tmp_path, text))) == PAIRS
 

@@ -121,47 +121,29 @@ def damaged(**changes):
     return {name: array for name, array in arrays.items() if array is not None}
 
 
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        {},
-        damaged(head=None),
-        damaged(head=np.zeros((5, 8), np.float32)),
-        damaged(head=np.zeros((2, 9), np.float32)),
-        damaged(head=np.zeros((6, 9), np.float32)),
-        damaged(head=np.zeros((5, 9), np.int32)),
-        damaged(head=np.zeros(45, np.float32)),
-        damaged(**{"tails.0": None}),
-        damaged(**{"tails.1": None}),
-        damaged(**{"tails.2": np.zeros((1, 2), np.float32)}),
-        damaged(**{"tails.0": np.zeros((4, 4), np.float32)}),
-        damaged(**{"tails.0": np.zeros((8, 5), np.float32), "tails.1": np.zeros((0, 3), np.float32)}),
-        damaged(**{"tails.1": np.zeros((3, 3), np.float32)}),
-        damaged(**{"tails.1": np.zeros((), np.float32)}),
-        damaged(**{"projections.1": None}),
-        damaged(**{"projections.1": np.zeros((2, 8), np.float32)}),
-        damaged(**{"projections.0": np.zeros((5, 9), np.float32)}),
-    ],
-    ids=[
-        "none",
-        "no-head",
-        "wide-head",
-        "few-rows",
-        "many-rows",
-        "integers",
-        "flat-head",
-        "no-tail-0",
-        "no-tail-1",
-        "tail-2-small",
-        "tail-0-narrow",
-        "tail-1-empty",
-        "tail-1-short",
-        "tail-1-scalar",
-        "no-projection-1",
-        "projection-1-small",
-        "projection-0-large",
-    ],
-)
+DAMAGED = {
+    "none": {},
+    "no-head": damaged(head=None),
+    "wide-head": damaged(head=np.zeros((5, 8), np.float32)),
+    "few-rows": damaged(head=np.zeros((2, 9), np.float32)),
+    "many-rows": damaged(head=np.zeros((6, 9), np.float32)),
+    "integers": damaged(head=np.zeros((5, 9), np.int32)),
+    "flat-head": damaged(head=np.zeros(45, np.float32)),
+    "no-tail-0": damaged(**{"tails.0": None}),
+    "no-tail-1": damaged(**{"tails.1": None}),
+    "tail-2-small": damaged(**{"tails.2": np.zeros((1, 2), np.float32)}),
+    "tail-0-narrow": damaged(**{"tails.0": np.zeros((4, 4), np.float32)}),
+    "tail-1-empty": damaged(**{"tails.0": np.zeros((8, 5), np.float32), "tails.1": np.zeros((0, 3), np.float32)}),
+    "tail-1-short": damaged(**{"tails.1": np.zeros((3, 3), np.float32)}),
+    "tail-1-scalar": damaged(**{"tails.1": np.zeros((), np.float32)}),
+    "no-projection-1": damaged(**{"projections.1": None}),
+    "projection-1-small": damaged(**{"projections.1": np.zeros((2, 8), np.float32)}),
+    "projection-0-large": damaged(**{"projections.0": np.zeros((5, 9), np.float32)}),
+}
+"""Arrays of models that do not fit their clusters, by what is wrong with them."""
+
+
+@pytest.mark.parametrize("arrays", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_model_is_rejected_in_one_line(arrays):
     with pytest.raises(DataError, match=r"^the model's clusters do not fit .*: the file is damaged; .*$"):
         AdaptiveSoftmax.scorer(problem(), {"cutoffs": "3,7", "factor": 2.0}, np.zeros((0, 9), np.float32), arrays)

@@ -194,35 +194,23 @@ def test_output_and_hidden_vectors_may_be_strided_views(rng):
     np.testing.assert_allclose(a, b, rtol=1e-12)  # compiled for each layout, so that sums may round differently
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda t: t._replace(start=t.start[:-1]),
-        lambda t: t._replace(start=t.start + 1),
-        lambda t: t._replace(start=t.start[::-1].copy()),
-        lambda t: t._replace(nodes=t.nodes + 1),
-        lambda t: t._replace(nodes=t.nodes - 1),
-        lambda t: t._replace(nodes=np.where(np.arange(len(t.nodes)) == t.start[3] - 1, -1, t.nodes)),
-        lambda t: t._replace(nodes=9 - t.nodes),
-        lambda t: t._replace(nodes=t.nodes[:-1]),
-        lambda t: t._replace(nodes=np.where(t.nodes == 3, 4, t.nodes)),
-        lambda t: t._replace(codes=t.codes[:-1]),
-        lambda t: Tree(*huffman(COUNTS[:-1])),
-    ],
-    ids=[
-        "start-short",
-        "start-shifted",
-        "start-reversed",
-        "nodes-above",
-        "nodes-below",
-        "node-negative",
-        "nodes-mirrored",
-        "nodes-short",
-        "node-repeated",
-        "codes-short",
-        "fewer-words",
-    ],
-)
+DAMAGED = {
+    "start-short": lambda t: t._replace(start=t.start[:-1]),
+    "start-shifted": lambda t: t._replace(start=t.start + 1),
+    "start-reversed": lambda t: t._replace(start=t.start[::-1].copy()),
+    "nodes-above": lambda t: t._replace(nodes=t.nodes + 1),
+    "nodes-below": lambda t: t._replace(nodes=t.nodes - 1),
+    "node-negative": lambda t: t._replace(nodes=np.where(np.arange(len(t.nodes)) == t.start[3] - 1, -1, t.nodes)),
+    "nodes-mirrored": lambda t: t._replace(nodes=9 - t.nodes),
+    "nodes-short": lambda t: t._replace(nodes=t.nodes[:-1]),
+    "node-repeated": lambda t: t._replace(nodes=np.where(t.nodes == 3, 4, t.nodes)),
+    "codes-short": lambda t: t._replace(codes=t.codes[:-1]),
+    "fewer-words": lambda t: Tree(*huffman(COUNTS[:-1])),
+}
+"""Changes of a tree, by what is wrong with it."""
+
+
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_trees_are_rejected_before_a_kernel_follows_them(damage):
     tree = damage(huffman(COUNTS))
     arrays = {f"tree.{name}": array for name, array in tree._asdict().items()}

@@ -191,33 +191,22 @@ def test_any_bytes_are_classes_or_an_error_of_one_line(tmp_path_factory, data):
 # Models and kernels
 
 
-@pytest.mark.parametrize(
-    "of",
-    [
-        np.array([0, 1, 1], np.int64),
-        np.array([0.0, 1, 1], np.float32),
-        np.array([[0, 1, 1]], np.int32),
-        np.array([0, 1], np.int32),
-        np.array([0, 1, 1, 0], np.int32),
-        np.array([0, 1, 2], np.int32),
-        np.array([0, -1, 1], np.int32),
-        np.array([0, 0, 0], np.int32),
-        np.array([1, 1, 1], np.int32),
-        np.array([0, 1, 2**31 - 1], np.int32),
-    ],
-    ids=[
-        "int64",
-        "float32",
-        "matrix",
-        "short",
-        "long",
-        "class-empty",
-        "negative",
-        "one-class",
-        "class-0-empty",
-        "huge",
-    ],
-)
+DAMAGED = {
+    "int64": np.array([0, 1, 1], np.int64),
+    "float32": np.array([0.0, 1, 1], np.float32),
+    "matrix": np.array([[0, 1, 1]], np.int32),
+    "short": np.array([0, 1], np.int32),
+    "long": np.array([0, 1, 1, 0], np.int32),
+    "class-empty": np.array([0, 1, 2], np.int32),
+    "negative": np.array([0, -1, 1], np.int32),
+    "one-class": np.array([0, 0, 0], np.int32),
+    "class-0-empty": np.array([1, 1, 1], np.int32),
+    "huge": np.array([0, 1, 2**31 - 1], np.int32),
+}
+"""Classes of words that cannot be, by what is wrong with them."""
+
+
+@pytest.mark.parametrize("of", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_classes_are_rejected_before_a_kernel_follows_them(of):
     """The model has three words and two classes."""
     with pytest.raises(DataError, match="classes do not fit its words"):

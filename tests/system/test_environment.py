@@ -178,26 +178,6 @@ def with_package():
     return {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
 
 
-def test_a_read_only_output_folder_is_reported_before_training(text, tmp_path):
-    """The whole file system is read-only, so that even root cannot write to it."""
-    folder = tmp_path / "fixed"
-    folder.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", folder], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"cannot mount a file system here: {done.stderr.strip()}")
-    try:
-        for more in ([], ["--run", tmp_path / "run"]):
-            done = fit(text, folder / "v.txt", *more)
-            assert (done.returncode, len(done.stderr.splitlines())) == (73, 1), done.stderr
-            assert "Read-only file system" in done.stderr
-            assert str(folder) in done.stderr
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["fixed"]
-
-
 # slow or hanging storage
 
 

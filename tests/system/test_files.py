@@ -36,16 +36,6 @@ def test_atomic_write_writes_the_bytes_and_leaves_no_other_file(tmp_path):
     assert names(tmp_path) == ["a"]
 
 
-def test_a_new_file_has_the_mode_of_an_ordinary_file(tmp_path):
-    old = os.umask(0o027)
-    try:
-        with atomic_write(tmp_path / "a") as file:
-            file.write(b"x")
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
-
-
 def test_an_existing_file_needs_force_and_keeps_its_mode(tmp_path):
     target = tmp_path / "a"
     target.write_bytes(b"old")
@@ -124,15 +114,6 @@ def test_a_read_only_file_system_raises_output_error(tmp_path, monkeypatch):
     for attempt in (check_writable, lambda path: atomic_write(path).__enter__()):
         with pytest.raises(OutputError, match=r"a cannot be created: Read-only file system"):
             attempt(tmp_path / "a")
-
-
-def test_check_writable_creates_a_file_and_removes_it(tmp_path, monkeypatch):
-    made = []
-    real = os.open
-    monkeypatch.setattr(files.os, "open", lambda path, *rest: made.append(Path(path)) or real(path, *rest))
-    check_writable(tmp_path / "a")
-    assert [path.parent for path in made] == [tmp_path]
-    assert names(tmp_path) == []
 
 
 def test_a_symbolic_link_is_followed(tmp_path):

@@ -74,16 +74,6 @@ def test_every_report_of_every_thread_reaches_the_caller_in_order(threads):
         assert [report for report in found if report in mine] == list(mine), "the reports of each thread are in order"
 
 
-def test_threads_are_named_daemons_and_none_is_left_at_the_end():
-    def work(number, ended):
-        thread = threading.current_thread()
-        yield thread.name, thread.daemon
-
-    before = threading.active_count()
-    assert sorted(reports_of(work, 3)) == [(f"worker {number}", True) for number in range(3)]
-    assert threading.active_count() == before
-
-
 def test_without_threads_the_caller_does_the_work():
     here = []
 

@@ -23,34 +23,6 @@ PACKERS = {
 TEXT = b"".join(b"line %d\n" % i for i in range(20_000))
 
 
-@pytest.mark.parametrize("name", PACKERS)
-def test_compression_is_detected_from_the_content(tmp_path, name):
-    path = tmp_path / "a.txt"
-    path.write_bytes(PACKERS[name](TEXT) + PACKERS[name](b"more"))
-    with open_input(path) as (file, compression):
-        assert compression == name
-        assert file.readline() == b"line 0\n"
-        assert file.read() == TEXT[7:] + b"more"
-
-
-def test_plain_files_are_read_unchanged_with_any_suffix(tmp_path):
-    for name, content in [("a.gz", TEXT), ("b", b""), ("c", b"\x1f")]:
-        (tmp_path / name).write_bytes(content)
-        with open_input(tmp_path / name) as (file, compression):
-            assert (file.read(), compression) == (content, None)
-
-
-@pytest.mark.parametrize("name", PACKERS)
-def test_damaged_compressed_data_raises_data_error(tmp_path, name):
-    path = tmp_path / "a"
-    packed = PACKERS[name](TEXT)
-    middle = len(packed) // 2
-    for damaged in (packed[:-1], packed[:middle], packed[:middle] + bytes(8) + packed[middle + 8 :]):
-        path.write_bytes(damaged)
-        with pytest.raises(DataError, match=name), open_input(path) as (file, _):
-            file.read()
-
-
 def test_inputs_that_cannot_be_opened_raise_input_missing(tmp_path):
     for path, message in [(tmp_path / "no", "No such file"), (tmp_path, "is a folder"), ("a\0", "null byte")]:
         with pytest.raises(InputMissing, match=message), open_input(path):
@@ -127,13 +99,6 @@ def test_a_compressed_file_cannot_expand_more_than_its_size_justifies(tmp_path, 
         assert found <= max(1000, 100 * len(data))
         if error:
             assert "more text than 100 times the size of the compressed file: decompress" in str(error)
-
-
-@pytest.mark.parametrize("name", PACKERS)
-def test_damaged_compressed_lines_raise_data_error(tmp_path, name):
-    (tmp_path / "a").write_bytes(PACKERS[name](TEXT)[:-1])
-    with pytest.raises(DataError, match=name):
-        list(read_lines(tmp_path / "a", 20))
 
 
 def test_other_exceptions_in_the_block_propagate_unchanged(tmp_path):

@@ -7,7 +7,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import forked
@@ -265,19 +264,6 @@ def test_changed_corpus_is_refused_and_starts_over_with_allow_changed(corpus, tm
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
 
 
-def test_second_run_with_the_same_output_is_refused(corpus, tmp_path):
-    folder = tmp_path / "vectors.bin.run"
-    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "1000000")  # hours
-    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as first:
-        while not checkpoint_file.numbers(folder) and first.poll() is None:
-            time.sleep(0.05)
-        second = run(words)
-        first.send_signal(signal.SIGKILL)
-    assert second.returncode == 73
-    assert f"in use by process {first.pid} on" in second.stderr
-    assert len(second.stderr.splitlines()) == 1
-
-
 def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tmp_path, monkeypatch):
     """The stored settings include `block`, which has no effect here: `resume` must neither refuse nor change it."""
     monkeypatch.setenv("W2VTRAIN_BLOCK", "64")
@@ -291,16 +277,6 @@ def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tm
     assert done.returncode == 0, done.stderr
     assert f"warning     {state}" in done.stderr
     assert "resumed" in done.stderr
-
-
-def test_resume_refuses_a_folder_that_is_not_a_run_folder(tmp_path):
-    for folder, content in (("none", None), ("empty", ""), ("list", "[1]"), ("other", '{"settings": {}}')):
-        if content is not None:
-            (tmp_path / folder).mkdir()
-            (tmp_path / folder / "config.json").write_text(content)
-        done = run(command("resume", tmp_path / folder))
-        assert done.returncode == (66 if content is None else 65), done.stderr
-        assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.slow

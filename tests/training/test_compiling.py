@@ -240,17 +240,3 @@ def test_nothing_is_announced_or_printed_if_nothing_is_compiled(tmp_path, caplog
     assert not said
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
-
-
-def test_compilation_is_announced_if_there_is_no_cache(monkeypatch):
-    said = []
-    monkeypatch.setattr(jit, "cache_folder", lambda: None)
-
-    @kernel()
-    def one():
-        return 1
-
-    for _ in range(2):
-        with jit.on_compilation(lambda: said.append("compiling")):
-            assert one() == 1
-    assert said == ["compiling"]

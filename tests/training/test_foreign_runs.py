@@ -101,21 +101,6 @@ def test_a_file_with_the_same_name_in_another_folder_is_another_objective(w2vtra
     assert not evil.exists()
 
 
-@pytest.mark.parametrize("more", [[], ["--print-config"]])
-def test_code_named_in_settings_runs_only_if_the_command_line_names_it(w2vtrain, tmp_path, evil, monkeypatch, more):
-    first_lines(100, tmp_path / "text.txt")
-    (tmp_path / "evil.toml").write_text('objective = "./evil.py"\n')
-    words = ["fit", "text.txt", "-o", "v.bin", *SMALL, *more]
-    code, said = w2vtrain(*words, "--config", "evil.toml")
-    assert (code, evil.exists()) == (78, False), said
-    assert "--objective ./evil.py" in said
-    monkeypatch.setenv("W2VTRAIN_OBJECTIVE", "evil.py")
-    assert (w2vtrain(*words)[0], evil.exists()) == (78, False)
-    monkeypatch.delenv("W2VTRAIN_OBJECTIVE")
-    code, said = w2vtrain(*words, "--config", "evil.toml", "--objective", "./evil.py")
-    assert (code, evil.exists()) == (0, True), said
-
-
 # outputs
 
 

@@ -95,14 +95,6 @@ def test_log_records_the_error_that_ended_a_run(folder):
     assert [event["event"] for event in events_of(folder / "log")].count("start") == 2
 
 
-def test_existing_file_that_is_not_the_runs_log_is_not_touched(folder):
-    (folder / "log").write_text("mine\n")
-    done = run(command("--log-json", "log"), folder)
-    assert done.returncode == 73
-    assert "log exists: use --force" in done.stderr
-    assert (folder / "log").read_text() == "mine\n"
-
-
 def test_partial_last_line_of_a_log_is_ended_before_appending(folder, monkeypatch):
     """The partial line may even end inside a character."""
     monkeypatch.chdir(folder)

@@ -192,13 +192,6 @@ def test_the_settings_of_the_model_apply_unless_others_are_given():
     assert start.resolve({"negative": 3}, {})[0].options["negative"] == 3
 
 
-@pytest.mark.parametrize("bad", [{"options": "abc"}, {"alpha": "high"}, {"unknown": 1}, {"window": [3]}])
-def test_invalid_settings_of_a_model_are_data_errors_that_name_it(bad):
-    model = trained(settings_of(), settings={"objective": "neg", **bad})
-    with pytest.raises(DataError, match=r"m\.safetensors: its settings: "):
-        WarmStart.of(model, "m.safetensors").resolve({}, {})
-
-
 @pytest.mark.parametrize(
     ("counts", "message"),
     [

@@ -158,6 +158,7 @@ def test_w2vtrain_trains_with_the_noise_words_of_the_job(corpus, tmp_path, monke
     [
         (["--epochs", "0"], "epochs: expected a whole number from 1 to 1,000,000,000, or several"),
         (["--epochs", "gensim=1,x"], "epochs: expected a whole number from 1 to 1,000,000,000, or several"),
+        (["--threads", "1,,2"], "threads: expected a whole number from 1 to 1,024, or several separated by commas"),
         (["--negative", "5,"], "negative: expected a whole number from 1 to 1,000,000,000, or several"),
         (["--negative", "genism=5"], "systems: 'genism' is not one of w2vtrain, gensim"),
         (["--alpha", "w2vtrain=nan"], "alpha: expected SYSTEM=NUMBER, with a positive number"),
@@ -167,14 +168,6 @@ def test_w2vtrain_trains_with_the_noise_words_of_the_job(corpus, tmp_path, monke
 def test_invalid_numbers_are_refused_by_name(corpus, words, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         run(corpus, "--systems", "w2vtrain", *words)
-
-
-@pytest.mark.parametrize("text", ["", "0", "1,,2", "two", "1,-2", "1.5"])
-def test_threads_that_are_no_numbers_are_refused(corpus, text, w2vtrain_here, tmp_path):
-    code, said, error = w2vtrain_here(["bench", corpus, "--systems", "w2vtrain", "--threads", text], tmp_path)
-    assert (code, said) == (ConfigError.exit_code, "")
-    message = f"threads: expected a whole number from 1 to 1,024, or several separated by commas, got {text!r}"
-    assert error == f"w2vtrain: error: {message}\n"
 
 
 def test_an_error_names_the_systems_if_none_is_installed(corpus, monkeypatch):

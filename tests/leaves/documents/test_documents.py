@@ -10,7 +10,7 @@ from reference import StopsAt, begin, stopping
 
 import w2vtrain
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError, ResourceError, Stopped, TokenError
+from w2vtrain.errors import DataError, ResourceError, Stopped, TokenError
 from w2vtrain.leaves.documents.documents import rows_of
 from w2vtrain.training import memory_and_disk
 from w2vtrain.training.checkpointing import CheckpointedRun
@@ -244,30 +244,6 @@ def test_the_memory_of_wide_output_vectors_is_checked(rng, monkeypatch):
         w2vtrain.train(documents, **SMALL | settings)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"architecture": "skipgram"}, "skipgram learns no vectors of documents; choose one of pv-dbow"),
-        ({"architecture": "pv-dm", "subwords": True}, "subwords: does not go with documents"),
-        ({"architecture": "pv-dm", "heldout": [["a", "b"]]}, "heldout: does not go with documents"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        w2vtrain.train(w2vtrain.Documents([(["a", "b"], ["t"])]), **SMALL | settings)
-
-
-def test_architectures_of_documents_refuse_text_without():
-    with pytest.raises(ConfigError, match="pv-dm predicts words from vectors of their documents"):
-        w2vtrain.train([["a", "b"]], architecture="pv-dm", **SMALL)
-
-
-def test_a_model_without_documents_says_so():
-    model = w2vtrain.train([["a", "b", "a"]], **SMALL)
-    with pytest.raises(DataError, match="has no vectors of documents"):
-        model.dv  # noqa: B018
-
-
 def test_a_saved_model_has_its_documents(tmp_path, rng):
     model = w2vtrain.train(w2vtrain.Documents(topics(rng)), architecture="pv-dm", **SMALL)
     model.save(tmp_path / "model.safetensors")
@@ -364,6 +340,7 @@ def test_tags_need_a_table_that_can_be_read_twice(w2vtrain_here, tmp_path):
         (["--documents", "--tag", "author"], 78, "the column of their text must be named, too"),
         (["--documents", "--read-vocab", "vocabulary.txt"], 78, "this corpus has words of its own"),
         (["--documents", "--heldout", "reviews.txt"], 78, "heldout: does not go with documents"),
+        (["--documents", "--architecture", "pv-dm", "--subwords"], 78, "subwords: does not go with documents"),
         (["--documents", "--architecture", "cbow"], 78, "cbow learns no vectors of documents"),
         (["--documents", "--objective", "nce", "-O", "learn_z=true"], 78, "nce with these options learns log_z for"),
         (["--architecture", "pv-dm"], 78, "from vectors of their documents, and this text has none"),

@@ -89,18 +89,6 @@ def test_it_trains_as_train_does_from_the_same_rows(name, loss):
     assert (model.dbow, model.dm) == ("dbow" in name, "dm" in name)
 
 
-@each_inference
-def test_documents_of_one_topic_are_near_each_other_and_to_inferred_ones(name):
-    model = Doc2Vec(DOCUMENTS, **{**ABOUT, "epochs": 30}, **WAYS[name])
-    near, inferred = [], []
-    for topic, number in ((0, 30), (1, 61), (2, 92)):
-        vector = model.infer_vector(TEXTS[number])
-        near += [tag % 3 == topic for tag, _ in model.dv.most_similar(number, topn=10)]
-        inferred += [tag % 3 == topic for tag, _ in model.dv.most_similar([vector], topn=10)]
-    assert np.mean(near) >= 0.9
-    assert np.mean(inferred) >= (0.9 if "dbow" in name else 0.5)  # with gensim's PV-DM, both are 0.7 on average
-
-
 def test_building_and_training_is_what_the_constructor_does(model):
     mine = Doc2Vec(**ABOUT)
     mine.build_vocab(DOCUMENTS)

@@ -96,15 +96,6 @@ def test_a_small_step_changes_the_vectors_as_gensims_does(options):
         np.testing.assert_allclose(mine.wv[word] - vector, change, rtol=0.05, atol=0.05 * np.abs(change).max())
 
 
-def test_building_and_training_in_steps_equals_the_constructor(model):
-    steps = Word2Vec(**SMALL)
-    steps.build_vocab(SENTENCES)
-    assert steps.wv.vectors.shape == steps.syn1neg.shape == (15, 8)
-    steps.train(SENTENCES, total_examples=steps.corpus_count, epochs=steps.epochs)
-    np.testing.assert_array_equal(steps.wv.vectors, model.wv.vectors)
-    np.testing.assert_array_equal(steps.syn1neg, model.syn1neg)
-
-
 def test_a_generator_a_file_and_a_list_train_the_same_vectors(model, tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text("\n".join(map(" ".join, SENTENCES)) + "\n")
@@ -112,13 +103,15 @@ def test_a_generator_a_file_and_a_list_train_the_same_vectors(model, tmp_path):
         np.testing.assert_array_equal(Word2Vec(**corpus, **SMALL).wv.vectors, model.wv.vectors)
 
 
-def test_a_generator_is_read_once_by_build_vocab_and_train(model):
+def test_building_and_training_in_steps_equals_the_constructor_and_reads_a_generator_once(model):
     generator = (sentence for sentence in SENTENCES)
     steps = Word2Vec(**SMALL)
     steps.build_vocab(generator)
     assert next(generator, None) is None
+    assert steps.wv.vectors.shape == steps.syn1neg.shape == (15, 8)
     steps.train(generator, total_examples=900, epochs=3)
     np.testing.assert_array_equal(steps.wv.vectors, model.wv.vectors)
+    np.testing.assert_array_equal(steps.syn1neg, model.syn1neg)
 
 
 def test_words_in_the_order_of_the_text_get_the_same_vectors(model):
@@ -529,29 +522,6 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
         assert each.wv["red"].tolist() != before["red"][0]
 
 
-@pytest.mark.parametrize("sorted_vocab", [0, 1])
-def test_callbacks_may_change_vectors_but_not_train_or_add_words(sorted_vocab):
-    class Changing:
-        refused = 0
-
-        def on_epoch_end(self, model):
-            for call in (
-                lambda: model.train(SENTENCES, total_examples=900, epochs=1),
-                lambda: model.build_vocab(NEW, update=True),
-                lambda: model.reset_from(model),
-            ):
-                with pytest.raises(RuntimeError, match="is being trained"):
-                    call()
-                self.refused += 1
-            model.wv.vectors = np.full((15, 8), 3, np.float32)
-
-    changing = Changing()
-    model = Word2Vec(SENTENCES, **SMALL, sorted_vocab=sorted_vocab, callbacks=[changing], alpha=1e-6, min_alpha=1e-6)
-    assert changing.refused == 9
-    np.testing.assert_allclose(model.wv.vectors, 3, atol=1e-3)
-    model.train(SENTENCES, total_examples=900, epochs=1)  # allowed again
-
-
 def add_word(model):
     model.wv.add_vector("new", np.ones(8, np.float32))
 
@@ -614,10 +584,14 @@ def test_a_callback_that_changes_the_words_is_refused_and_the_model_stays_usable
 
 @pytest.mark.parametrize("sorted_vocab", [0, 1])
 @pytest.mark.parametrize("kind", [Word2Vec, w2vtrain.FastText])
-def test_vectors_that_a_callback_sets_after_the_last_epoch_are_kept(kind, sorted_vocab):
+@pytest.mark.parametrize("replaced", [False, True])
+def test_vectors_that_a_callback_sets_after_the_last_epoch_are_kept(kind, sorted_vocab, replaced):
     class Setting:
         def on_epoch_end(self, model):
-            model.wv.vectors[:] = 3
+            if replaced:
+                model.wv.vectors = np.full_like(model.wv.vectors, 3)
+            else:
+                model.wv.vectors[:] = 3
 
     options = {**SMALL, "epochs": 2, "sorted_vocab": sorted_vocab, "min_count": 1}
     model = kind(SENTENCES[:90], **options, callbacks=[Setting()])

@@ -571,12 +571,6 @@ def test_progress_reports_the_sums_of_all_ranks(tmp_path, monkeypatch):
     assert len(seen[0]) > 1
 
 
-def test_one_process_without_other_ranks_works_the_same(tmp_path):
-    paths = write(tmp_path, [TEXT])
-    (encoded,) = run_ranks(1, lambda comm: encode_together(comm, Corpus(paths), options(), tmp_path))
-    assert_same(encoded, alone(Corpus(paths), options()))
-
-
 def test_each_rank_gets_the_words_that_their_checksums_assign_to_it():
     counts = [{"a": 1, "b": 2, "c": 3}, {"b": 10, "d": 4, "é": 5}, {}]
 

@@ -96,6 +96,7 @@ def undisturbed(tmp_path_factory):
         ended = Command(folder, LOOP).end(LIMIT)
         sent = [cluster.sent(host) for host in range(2)]
     assert ended.code == 0, (ended.said, said(folder))
+    assert min(sent) > 1 << 20, "the ranks have not exchanged rows over the network"
     return result(folder), sent
 
 

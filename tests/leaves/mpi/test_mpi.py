@@ -296,24 +296,6 @@ def test_error_on_rank_0_is_reported_once(folder, words, code, message):
 
 
 @real
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("other", "code", "message"),
-    [
-        (None, 66, "rank 1: c.txt: No such file"),
-        (b"a b c\n" * 99, 65, "c.txt has 594 bytes on rank 1, and rank 0 sees"),
-    ],
-)
-def test_corpus_that_is_another_on_one_rank_is_named(folder, other, code, message):
-    (folder / "sub").mkdir()
-    if other:
-        (folder / "sub" / "c.txt").write_bytes(other)
-    ended = run(folder, 2, WORDS, different=["-wdir", str(folder / "sub")])
-    assert (ended.code, ended.orphans, len(ended.errors)) == (code, [], 1)
-    assert message in ended.errors[0]
-
-
-@real
 def test_corpus_of_the_same_size_and_time_with_other_bytes_on_one_rank_is_named(folder):
     (folder / "sub").mkdir()
     other, text = folder / "sub" / "c.txt", folder / "c.txt"
@@ -398,14 +380,6 @@ def test_operation_that_takes_longer_than_the_limit_raises_disconnected(library,
     comm._wait(lambda: Request(100))
     with pytest.raises(Disconnected, match=r"not answered for 0\.2 s"):
         comm._wait(lambda: Request(1 << 60))
-
-
-def test_error_of_the_library_raises_disconnected(library):
-    def begin():
-        raise library.Exception("no route to host")
-
-    with pytest.raises(Disconnected, match="lost: no route to host"):
-        Mpi(9)._wait(begin)
 
 
 def test_library_that_does_not_belong_to_the_launcher_is_reported(library, monkeypatch):

@@ -1,5 +1,7 @@
 """Maps of words: where words are, what the page says of them, and that no word is ever more than text."""
 
+import base64
+import hashlib
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -38,18 +40,21 @@ def vectors(rng):
     return words, rng.standard_normal((len(words), 8)).astype(np.float32)
 
 
-def page_of(word_map):
+def page_of(word_map, title="Map", script=SCRIPT):
     pytest.importorskip("jinja2")
-    return page("map.html", SCRIPT, title="Map", map=map_facts(word_map))
+    text = page("map.html", script, title=title, map=map_facts(word_map))
+    text.encode()  # no surrogate is left
+    return text
 
 
 class Parsed(HTMLParser):
-    """The tags of a page with their attributes, and the texts of the words."""
+    """The tags of a page with their attributes, the texts of the words, and those of other kinds of elements."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.words: list[str] = []
+        self.texts: dict[str, str] = {}
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -60,6 +65,8 @@ class Parsed(HTMLParser):
     def handle_data(self, data):
         if self.tags and self.tags[-1][0] == "text" and self.words and data.strip():
             self.words[-1] += data
+        elif self.tags and data.strip():
+            self.texts.setdefault(self.tags[-1][0], data)
 
 
 def test_principal_components_are_those_of_the_singular_value_decomposition(rng):
@@ -137,7 +144,10 @@ def test_chosen_words_may_be_new_ones(vectors):
 
 def test_no_word_is_more_than_text_in_a_page(vectors):
     words, matrix = vectors
-    parsed = Parsed(page_of(make_map(words, matrix, count=len(words))))
+    title = "</script></title><img src=x onerror=alert(1)>\u202e\x1b[2J\n'\"&\ud800\udcff"
+    parsed = Parsed(page_of(make_map(words, matrix, count=len(words)), title))
+    shown = "</script></title><img src=x onerror=alert(1)>\\u202e\\x1b[2J\\x0a'\"&\\ud800\\xff"
+    assert parsed.texts["title"] == parsed.texts["h1"] == shown
     tags = [tag for tag, _ in parsed.tags]
     assert tags.count("script") == 1
     assert "img" not in tags
@@ -149,6 +159,22 @@ def test_no_word_is_more_than_text_in_a_page(vectors):
             near = json.loads(attributes["data-near"])
             assert len(near) == 8
             assert {name for name, _ in near} <= set(map(visible, words))
+
+
+def test_only_the_script_of_the_page_may_run():
+    found = make_map(["a", "b", "c"], np.eye(3, dtype=np.float32))
+    parsed, still = Parsed(page_of(found)), Parsed(page_of(found, script=""))
+    assert parsed.texts["script"] == SCRIPT
+    assert not {"</", "<!--"} & {SCRIPT[i : i + n] for n in (2, 4) for i in range(len(SCRIPT))}
+    policy, none = (
+        next(about["content"] for tag, about in each.tags if tag == "meta" and "http-equiv" in about)
+        for each in (parsed, still)
+    )
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert "default-src 'none'" in policy
+    assert "script-src 'none'" in none
+    assert "script" not in [tag for tag, _ in still.tags]
 
 
 def test_a_page_loads_nothing_and_equal_input_gives_equal_pages(vectors):

@@ -108,6 +108,21 @@ def test_frozen_words_keep_their_vectors_to_the_bit(folder, w2vtrain_here, pretr
     assert np.linalg.norm(new, axis=1).min() > 0.3  # initial vectors are shorter than 0.2
 
 
+@pytest.mark.parametrize(("model", "more"), [("first.model", ["--grow-vocabulary"]), ("pre.bin", SMALL[2:])])
+def test_frozen_words_are_written_unchanged_where_blends_are_preferred(
+    folder, w2vtrain_here, pretrained, monkeypatch, model, more
+):
+    monkeypatch.setattr("w2vtrain.architectures.contract.Blend.preferred", lambda *_: "blend")  # as with large texts
+    first = load_model(folder / "first.model")
+    before = pretrained if model == "pre.bin" else dict(zip(first.words, first.input, strict=True))
+    assert w2vtrain_here(start("more.bin", *more, "--freeze", model=model), folder)[0] == 0
+    after = read_vectors(folder / "more.bin")
+    kept = before.keys() & set(after.words)
+    assert len(kept) > 8
+    for word in kept:
+        np.testing.assert_array_equal(after.matrix[after.words.index(word)], before[word])
+
+
 def test_words_of_a_model_can_be_frozen_while_its_vocabulary_grows(folder, w2vtrain_here):
     assert w2vtrain_here(start("more.vec", "--grow-vocabulary", "--freeze"), folder)[0] == 0
     before, after = load_model(folder / "first.model"), load_model(folder / "more.vec.model")
@@ -202,6 +217,12 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
         (["--init-from", "first.vec", "--grow-vocabulary", "--format", "model"], 2, "only words that were trained"),
         (["--init-from", "first.vec", "--freeze", "--weight-decay", "0.1"], 78, "freeze: needs an architecture"),
         (["--freeze"], 2, "freeze: has no effect without --init-from"),
+        (
+            ["--init-from", "first.model", "--freeze"],
+            2,
+            "freeze: all words of a model keep their vectors, so none would",
+        ),
+        (["--init-from", "first.vec", "--freeze", "--export", "out"], 2, "export: --freeze keeps input vectors"),
         (["--init-from", "nowhere"], 66, "nowhere cannot be opened"),
         (["--init-from", "first.txt"], 65, "first.txt"),
         (["--grow-vocabulary"], 2, "has no effect without --init-from"),

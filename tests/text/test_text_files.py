@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import tracemalloc
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -45,6 +46,18 @@ def write(path, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
+
+
+def test_a_pattern_reads_each_file_once(tmp_path):
+    """It may match folders besides their files, and lead through a link to a folder above."""
+    for name in ("a.txt", "sub/b.txt", "sub/deep/c.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{Path(name).stem}\n")
+    for pattern in ("**", "**/*", "**/*.txt"):
+        assert text_of(tmp_path / pattern) == b"a\nb\nc\n"
+    with suppress(OSError, NotImplementedError):  # Windows allows links to few users
+        (tmp_path / "sub" / "loop").symlink_to("..")
+    assert text_of(tmp_path / "**/*.txt") == b"a\nb\nc\n"
 
 
 def test_sources_can_be_files_directories_and_globs(tmp_path):

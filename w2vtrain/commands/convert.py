@@ -231,4 +231,6 @@ def export(
 def chosen_for(request: dict[str, Any]) -> Export:
     """Return the --export of the `fit` that began a run, "auto" if its request does not say."""
     export: Any = request.get("export")
+    if request.get("freeze"):
+        return "in"
     return export if export in get_args(Export) else "auto"

@@ -195,12 +195,16 @@ def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
 
 
 def check_start(request: FitRequest, start: "WarmStart | None") -> None:
-    """Raise UsageError for options without --init-from, for --read-vocab with a model, and for results that cannot have
-    all words of vectors.
+    """Raise UsageError for options without --init-from, for --read-vocab with a model, for results that cannot have
+    all words of vectors, and for --freeze if other vectors are written, or none would change.
     """
     for name, value in (("grow-vocabulary", request.grow_vocabulary), ("freeze", request.freeze or None)):
         if start is None and value is not None:
             raise UsageError(f"{name}: has no effect without --init-from")
+    if request.freeze and request.export not in ("auto", "in"):
+        raise UsageError("export: --freeze keeps input vectors unchanged, and others change; use --export in")
+    if start and start.model and request.freeze and not request.grow_vocabulary:
+        raise UsageError("freeze: all words of a model keep their vectors, so none would change; add --grow-vocabulary")
     if start and not start.model and request.grow_vocabulary:
         if request.export not in ("auto", "in"):
             raise UsageError(f"export: the other words of {start.name} have input vectors alone; use --export in")

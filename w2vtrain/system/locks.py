@@ -64,9 +64,11 @@ class Lock:
                 with suppress(OSError):
                     self.path.unlink()
             return
-        if remove and self._has_name():
+        for _ in range(2 if remove else 0):  # storage that fails once must not leave the lock of a finished run
             with suppress(OSError):  # a leftover lock file does no harm
-                self.path.unlink()
+                if self._has_name():
+                    self.path.unlink()
+                    break
         os.close(self._handle)
 
     def _take(self) -> int:

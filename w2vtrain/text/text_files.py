@@ -273,13 +273,18 @@ def _opened(pieces: Iterator[bytes], name: str, options: bool) -> Iterator[bytes
 
 
 def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
-    """Return the files that a source names, in a fixed order."""
+    """Return the files that a source names, in a fixed order, each once.
+
+    A pattern may match a folder and what is below it, or lead through symbolic links in a circle.
+    """
     if source == "-":
         return ["-"]
     try:
         literal = Path(source).exists() or not has_magic(source)
         names = [source] if literal else sorted(glob(source, recursive=True))  # noqa: PTH207
         paths = [path for name in names for path in (below(name) if Path(name).is_dir() else [name])]
+        if not literal:
+            paths = list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:

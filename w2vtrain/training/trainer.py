@@ -367,6 +367,8 @@ class Trainer:
         objective, blend = self.engine.objective, self.engine.architecture.blend()
         blends = objective.blends(self.settings.architecture) and not self.engine.subwords
         vectors = blend.preferred(blends, int(vocabulary.counts.sum()))
+        if self.engine.locked:  # blends of unchanged input vectors and trained output vectors would have changed
+            vectors = "in"
         if not self.engine.architecture.uses_words() and len(weights.output) == len(vocabulary):
             vectors = "out"  # words have no other vectors that were trained
         parameters, best_epoch = output_parameters(objective, weights), self.early_stopping.best_epoch()

@@ -226,8 +226,9 @@ def test_what_is_no_graph_is_refused(tmp_path):
         Walks("none.txt")
     with pytest.raises(UsageError):
         Walks([])
-    for mistake in ({"walk_length": 0}, {"walks": -1}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")}):
-        with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a positive number"):
+    mistakes = ({"walk_length": 0}, {"walks": -1}, {"walks": 2.5}, {"p": 0.0}, {"q": float("nan")}, {"p": "2"})
+    for mistake in (*mistakes, {"p": float("inf")}):
+        with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a positive (whole )?number"):
             Walks(pandas.DataFrame({"a": [1], "b": [2]}), **mistake)
 
 
@@ -262,6 +263,14 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
         return
     assert graph.names
     assert all(name.encode().split() == [name.encode()] for name in graph.names)
+
+
+def test_whole_numbers_that_a_frame_has_as_floats_are_the_nodes_that_integers_are():
+    """pandas makes a column of numbers one of floats if a value was missing before."""
+    frame = pandas.DataFrame({"source": [1, 2, 3, None], "target": [2, 3, 1, 4]}).dropna()
+    assert steps(Walks(frame).graph) == pytest.approx(expected([("1", "2", 1), ("2", "3", 1), ("3", "1", 1)]), abs=1e-6)
+    halves = pandas.DataFrame({"source": [0.5], "target": [1.0]})
+    assert sorted(Walks(halves).graph.names) == ["0.5", "1"]
 
 
 def test_graphs_of_other_packages_are_taken_over():

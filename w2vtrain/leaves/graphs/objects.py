@@ -103,8 +103,13 @@ def _of_frame(frame: Any, directed: bool) -> Graph:
 
 
 def _nodes(frame: Any, column: str) -> NDArray[np.str_]:
-    """Return the names of the nodes in a column. Raise DataError if one is null."""
+    """Return the names of the nodes in a column. Raise DataError if one is null.
+
+    Whole numbers that a frame has as floats, because a value was missing before, are the same nodes as integers.
+    """
     values = np.asarray(frame[column])
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.rint(values)).all():
+        values = values.astype(np.int64)
     texts = values.astype(str)
     for row in np.flatnonzero(np.isin(texts, NULLS)):
         if not isinstance(values[row], str):

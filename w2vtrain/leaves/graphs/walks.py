@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +17,7 @@ import numpy as np
 
 from w2vtrain.config import FIELDS, ROWS, WORDS, Settings
 from w2vtrain.engines.chunks import Chunks, read_only
-from w2vtrain.errors import ConfigError, InvalidValue, label
+from w2vtrain.errors import ConfigError, InvalidValue, label, shown
 from w2vtrain.leaves.graphs.edges import read_edges
 from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
 from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
@@ -188,8 +189,9 @@ class Walks:
         directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int = 1,
     ) -> None:  # fmt: skip
         for name, value in (("walk_length", walk_length), ("walks", walks), ("p", p), ("q", q)):
-            if not 0 < value < np.inf:
-                raise InvalidValue(f"{name}: expected a positive number, got {value}")
+            whole = name.startswith("walk")
+            if not isinstance(value, Real) or not 0 < value < np.inf or (whole and value != int(value)):
+                raise InvalidValue(f"{name}: expected a positive {'whole ' * whole}number, got {shown(value)}")
         self.walk_length, self.walks, self.p, self.q = int(walk_length), int(walks), float(p), float(q)
         self.directed, self.seed, self.threads = directed, seed, threads
         paths = [graph] if isinstance(graph, str | PathLike) else graph

@@ -185,7 +185,8 @@ def test_export_refuses_invalid_folders_formats_and_vocabularies(stopped):
     (run / "vocab.txt").write_text(vocabulary)
     for number in checkpoint_file.numbers(run):
         checkpoint_file.remove(run, number)
-    assert "the run has no checkpoint yet" in w2vtrain(66, folder, "export", run, "-o", "v.txt")
+    said = w2vtrain(66, folder, "export", run, "-o", "v.txt")
+    assert f"the run has no checkpoint yet: it has ended: w2vtrain resume {run} continues it" in said
     assert not (folder / "v.txt").exists()
 
 

@@ -29,6 +29,7 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError
 from w2vtrain.registry import is_code
 from w2vtrain.system.files import STDOUT
+from w2vtrain.system.locks import holder
 from w2vtrain.system.terminal import echo, one_line
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def export(
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.training.checkpoint_file import newest
         from w2vtrain.training.checkpoint_vectors import exported_from, settings_of, vocabulary_of
-        from w2vtrain.training.run_files import run_config
+        from w2vtrain.training.run_files import LOCK, run_config
         from w2vtrain.user_code import Named
     folder = Path(run)
     written = Output(output, format_of(output, format_), dtype)
@@ -214,7 +215,9 @@ def export(
         check_export(export, settings)
     checkpoint = newest(folder, config.run)
     if checkpoint is None:
-        advice = "send it SIGUSR1 to save one" if hasattr(signal, "SIGUSR1") else "wait for its first checkpoint"
+        advice = f"it has ended: w2vtrain resume {run} continues it"
+        if process := holder(folder / LOCK):
+            advice = f"send SIGUSR1 to process {process}, or wait" if hasattr(signal, "SIGUSR1") else "wait"
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")
     saved = checkpoint.saved
     vocabulary = vocabulary_of(folder, checkpoint)

@@ -224,6 +224,19 @@ class Registry:
             self._checked[place] = self._verified(name, self.loaders.get(name) or partial(_outside, place, self.kind))
         return self._checked[place]
 
+    def sources(self, name: str) -> list[Path]:
+        """Return the user's files that define a member: those of its module, of its class and of the class's bases.
+
+        A member that comes with the package has none. Raise the errors of `module`, which imports the member.
+        """
+        module = self.module(name)
+        classes = inspect.getmro(getattr(module, self.attributes[0]))
+        place = module.__name__ if inspect.ismodule(module) else module.__module__  # an entry point may name an object
+        names = {place, *(cls.__module__ for cls in classes)}
+        own = [name for name in sorted(names) if name.split(".")[0] not in (__package__, *sys.stdlib_module_names)]
+        files = [getattr(sys.modules.get(name), "__file__", None) for name in own]
+        return [Path(file) for file in files if file]
+
     def _verified(self, name: str, load: Callable[[], Any]) -> Any:
         try:
             module = load()

@@ -1,9 +1,19 @@
 """What a run reads beside the corpus: a run does not resume with other files, and never overwrites or reads its own."""
 
+import sys
 from collections import Counter
+from importlib.metadata import EntryPoint
 
 import pytest
+from pages import SIDED
 from reference import first_lines, stopping_after
+
+from w2vtrain import architectures, objectives
+from w2vtrain.config import Settings
+from w2vtrain.errors import ConfigError
+from w2vtrain.leaves.compare import comparison
+from w2vtrain.leaves.compare.contenders import contenders
+from w2vtrain.registry import _outside
 
 FIT = ["fit", "text.txt", "-o", "v.txt", "--vector-size", "6", "--epochs", "3", "--threads", "1", "--min-count", "20"]
 CODE = "from w2vtrain.objectives.neg import *\n"
@@ -51,6 +61,87 @@ def test_a_run_is_not_resumed_with_another_input(w2vtrain, tmp_path, monkeypatch
     path.write_bytes(before)
     code, said = w2vtrain("resume", "v.txt.run", *named)
     assert code == 0, said
+
+
+@pytest.fixture
+def entry_points(monkeypatch):
+    """Register the objective `ours` and the architecture `sided`, as an installed package would; forget both later."""
+    entries = [
+        EntryPoint("ours", "my_package.ranking", objectives.REGISTRY.package),
+        EntryPoint("sided", "my_package.sided", architectures.REGISTRY.package),
+    ]
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: [entry for entry in entries if entry.group == group]
+    )
+    for of in (objectives, architectures):
+        vars(of.REGISTRY).pop("loaders", None)
+    yield
+    monkeypatch.undo()
+    for of in (objectives, architectures):
+        vars(of.REGISTRY).pop("loaders", None)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch, entry_points):
+    """Return the folder of the package my_package, whose class of an objective has a base in another of its modules."""
+    folder = tmp_path / "my_package"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "base.py").write_text("class Base:\n    pass\n")
+    (folder / "ranking.py").write_text(
+        "from w2vtrain.objectives.softmax import DEFAULTS, Softmax\n\nfrom my_package.base import Base\n\n\n"
+        "class Mine(Base, Softmax):\n    pass\n\n\nOBJECTIVE = Mine\n"
+    )
+    (folder / "sided.py").write_text(SIDED)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield folder
+    for of in (objectives, architectures):
+        for name in ("ours", "sided", "my_package.ranking", "my_package.sided"):
+            of.REGISTRY._checked.pop(name, None)
+    _outside.cache_clear()
+    for name in [name for name in sys.modules if name.split(".")[0] == "my_package"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("options", "file"),
+    [
+        (["--objective", "my_package.ranking"], "ranking.py"),
+        (["--objective", "my_package.ranking"], "base.py"),
+        (["--objective", "ours"], "ranking.py"),
+        (["--objective", "softmax", "--architecture", "my_package.sided"], "sided.py"),
+        (["--objective", "softmax", "--architecture", "sided"], "sided.py"),
+    ],
+)
+def test_a_run_is_not_resumed_with_other_code_in_a_module(w2vtrain, package, monkeypatch, options, file):
+    with monkeypatch.context() as patch:
+        stopping_after(2, patch)
+        code, said = w2vtrain(*FIT, *options)
+    assert code == 75, said
+    before = (package / file).read_text(encoding="utf-8")
+    (package / file).write_text(before + "# changed\n", encoding="utf-8")
+    code, said = w2vtrain("resume", "v.txt.run", *options[-2:])
+    assert (code, f"{options[-1]} changed since the run began" in said) == (65, True), said
+    (package / file).write_text(before, encoding="utf-8")
+    code, said = w2vtrain("resume", "v.txt.run", *options[-2:])
+    assert code == 0, said
+
+
+def test_a_result_of_other_code_of_an_entry_point_is_not_reused(tmp_path, package, monkeypatch):
+    monkeypatch.setattr(comparison, "_train_apart", lambda *_: {"failed": "training diverged", "exit_code": 76})
+    settings = Settings(vector_size=8, epochs=1, threads=1)
+    folder = tmp_path / "compared"
+
+    def compared():
+        about = {"settings": settings, "contenders": contenders("ours, neg"), "seeds": 1}
+        return comparison.train_all(comparison.Comparison(["text"], "held", folder, **about), lambda _: None)
+
+    contents = [result["job"]["contents"] for result in compared()]
+    assert [list(found) for found in contents] == [["ours"], []], "objectives of the package are no input"
+    compared()
+    (package / "ranking.py").write_text((package / "ranking.py").read_text(encoding="utf-8") + "# changed\n")
+    with pytest.raises(ConfigError, match="what it was trained or scored with has changed since"):
+        compared()
 
 
 def test_a_corpus_that_changed_is_named_rather_than_the_held_out_text(w2vtrain, tmp_path, monkeypatch):

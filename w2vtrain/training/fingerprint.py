@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from w2vtrain import architectures, objectives
 from w2vtrain.config import Settings
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.errors import CorpusChanged
-from w2vtrain.registry import is_code
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
@@ -87,11 +87,28 @@ def _changes(before: list[FileRead], now: list[FileRead]) -> list[str]:
 
 
 def other_inputs(settings: Settings, heldout: Chunks | None) -> dict[str, int]:
-    """Return the CRC-32 of the held-out text, of files that options of the objective name, and of the user's code."""
-    named = [*settings.options.values(), *filter(is_code, (settings.objective, settings.architecture))]
-    files = [name for name in named if isinstance(name, str) and "\0" not in name and Path(name).is_file()]
-    found = {name: zlib.crc32(Path(name).read_bytes()) for name in files}
+    """Return the CRC-32 of the held-out text, of files that options of the objective name, and of the user's code.
+
+    The code of an objective or architecture has the name of its setting, which may be a file, a module or an entry
+    point: see `Registry.sources` for its files.
+    """
+    options = [name for name in settings.options.values() if isinstance(name, str) and "\0" not in name]
+    files = {name: [Path(name)] for name in options if Path(name).is_file()}
+    for name, paths in (
+        (settings.objective, objectives.sources(settings.objective)),
+        (settings.architecture, architectures.sources(settings.architecture)),
+    ):
+        files[name] = [*files.get(name, []), *(path for path in paths if path.is_file())]  # code may be in an archive
+    found = {name: _checksum(paths) for name, paths in files.items() if paths}
     return found if heldout is None else {"the held-out text": zlib.crc32(np.asarray(heldout.tokens).data), **found}
+
+
+def _checksum(paths: list[Path]) -> int:
+    """Return the CRC-32 of the contents of files, one after another."""
+    checksum = 0
+    for path in paths:
+        checksum = zlib.crc32(path.read_bytes(), checksum)
+    return checksum
 
 
 def vocabulary_checksum(vocabulary: Vocabulary) -> int:

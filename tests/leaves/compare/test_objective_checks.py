@@ -81,6 +81,8 @@ ANOTHER_NAME = '    def arrays(self):\n        return {"rows": self.output}'
             ["rows are candidates about as often as `draws` says"]),
         (changed(source("neg"), ("word = draw_alias(rng, self.accept, self.alias)", "word = 16")),
             ["candidates are rows of the output matrix"]),
+        (changed(RANKING, ("draw_below(rng, self.size)", "draw_below(rng, self.size + 1)")),
+            ["candidates are rows of the output matrix"]),
         (SMOOTHED, []),
         (changed(SMOOTHED, (SUM, "add_product(self.output, g, H, 1.001 * lr)")), [UPDATE]),
         (changed(SMOOTHED, (SUM, SUM + "\n        self.output += 1e-9")), ["a learning rate of 0 changes nothing"]),

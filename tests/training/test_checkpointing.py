@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import forked
@@ -262,6 +263,19 @@ def test_changed_corpus_is_refused_and_starts_over_with_allow_changed(corpus, tm
     again = command("fit", text, "-o", tmp_path / "whole.bin", *EXAMPLE)
     assert run(again).returncode == 0
     assert (tmp_path / "vectors.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+def test_second_run_with_the_same_output_is_refused(corpus, tmp_path):
+    folder = tmp_path / "vectors.bin.run"
+    words = fit(corpus, tmp_path / "vectors.bin", "--epochs", "1000000")  # hours
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as first:
+        while not checkpoint_file.numbers(folder) and first.poll() is None:
+            time.sleep(0.05)
+        second = run(words)
+        first.send_signal(signal.SIGKILL)
+    assert second.returncode == 73
+    assert f"in use by process {first.pid} on" in second.stderr
+    assert len(second.stderr.splitlines()) == 1
 
 
 def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tmp_path, monkeypatch):

@@ -56,8 +56,8 @@ def test_written_vectors_are_read_back_unchanged(tmp_path, format):
     found = read_vectors(tmp_path / "v")
     assert found.words == WORDS
     assert same_bits(found.matrix, MATRIX)
-    kind = "text" if format == "glove" else format
-    assert (found.format, found.skipped) == (kind, 0)
+    kind, header = "text" if format == "glove" else format, format != "glove"
+    assert (found.format, found.header, found.compression, found.skipped) == (kind, header, None, 0)
 
 
 ASCII_SPACE = set(" \t\n\r\v\f")
@@ -136,8 +136,11 @@ def test_any_words_and_finite_floats_are_read_back_bit_for_bit(tmp_path, format,
         (b"2 2\ncat 0.1x1:2\ndog 1:2.0:1\n", ":2: 1 values after the word, expected 2"),
         (b"2 1\nAAAA AAAA\nBBBB 0.5\n", ":2: 'AAAA' is not a number"),
         ("1 3\nκατ 0,5 0,5 é\n".encode(), ":2: '0,5' is not a number"),
+        (b"2 3\ncat 1:0.5678 b\ndog 2:1.53333\n", r" is text with sparse rows \(index:value\)"),
+        (b"2 3\r\ncat\r\ndog 2:1.5\r\n", r" is text with sparse rows \(index:value\)"),
+        (b"cat 1:-.5 2:0.25\ndog 2:1.5\n", r" is text with sparse rows \(index:value\)"),
     ],
-    ids=["values", "letters", "commas"],
+    ids=["values", "letters", "commas", "sparse", "an empty row", "no header"],
 )  # fmt: skip
 def test_text_whose_rows_are_as_long_as_binary_rows_is_text(tmp_path, content, message):
     with pytest.raises(DataError, match=f"v{message}"):
@@ -209,6 +212,7 @@ def test_text_as_written_by_word2vec_c_and_others_is_read(tmp_path):
         found = read_vectors(put(tmp_path, content))
         assert found.words == ["the", "of"]
         assert same_bits(found.matrix, np.array([[0.1, -0.2], [1, 2]], "f4"))
+        assert found.header
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"], ids=["without", "with-newlines"])
@@ -221,7 +225,7 @@ def test_binary_files_with_and_without_newlines_are_read(tmp_path, end):
 
 def test_text_without_a_header_is_read_as_glove(tmp_path):
     found = read_vectors(put(tmp_path, b"the 1 2\nof 3 4\n, 5 6\n"))
-    assert (found.words, found.matrix.tolist()) == (["the", "of", ","], [[1, 2], [3, 4], [5, 6]])
+    assert (found.words, found.header, found.matrix.tolist()) == (["the", "of", ","], False, [[1, 2], [3, 4], [5, 6]])
 
 
 def savetxt(matrix, **options):
@@ -272,6 +276,7 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "a pointer of Git LFS"),
         (b"FEA1\0\0\0\0", "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
         (b"\xff\xff\xff\xff\x10\0\0\0", "an Arrow stream, .*: write the table as an Arrow file, for example with"),
+        (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),
     ],
 )
 def test_files_that_are_mistaken_for_vectors_are_named_by_their_kind(tmp_path, content, said):
@@ -331,6 +336,7 @@ def test_compressed_vectors_are_read(tmp_path, format, name):
     found = read_vectors(put(tmp_path, pack((tmp_path / "v").read_bytes())))
     assert found.words == WORDS
     assert same_bits(found.matrix, MATRIX)
+    assert found.compression == name
 
 
 @pytest.mark.parametrize(

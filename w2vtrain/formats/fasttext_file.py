@@ -35,6 +35,9 @@ SHAPE = struct.Struct("<?2q")
 HS, NS, SOFTMAX, CLASSIFIER = 1, 2, 3, 3
 ARCHITECTURES, OBJECTIVES = {1: "cbow", 2: "skipgram"}, {HS: "hs", NS: "neg", SOFTMAX: "softmax", 4: "neg"}
 MAX_DIM = 100_000
+NGRAMS_PER_BYTE, FEW_NGRAMS = 10, 1 << 22
+"""How many n-grams the words of a file may have per byte of the file, and how many those of any file. In a model of 100
+dimensions, a word takes 800 bytes and has some 30."""
 
 
 class Unsupported(DataError, NotImplementedError):
@@ -164,7 +167,7 @@ class _Parser:
             raise self.error(f"version {version} of fastText's format; {VERSIONS[0]} and {VERSIONS[1]} are read")
         arguments = Arguments(*values)
         self.check(arguments)
-        words, counts = self.vocabulary()
+        words, counts = self.vocabulary(arguments)
         rows = self.matrix("input", len(words) + arguments.bucket, arguments.dim)
         output = self.matrix("output", len(words), arguments.dim)
         if self.at < len(self.data):
@@ -179,7 +182,7 @@ class _Parser:
         if not 0 < a.dim <= MAX_DIM or a.bucket < 0 or a.maxn < 0 or (a.maxn and a.minn > a.maxn):
             raise self.error(f"dim {a.dim}, bucket {a.bucket}, minn {a.minn}, maxn {a.maxn} are not possible together")
 
-    def vocabulary(self) -> tuple[list[str], NDArray[np.int64]]:
+    def vocabulary(self, arguments: Arguments) -> tuple[list[str], NDArray[np.int64]]:
         """Read the words and, after them, the labels: words of the text that begin with __label__ and have no rows."""
         entries, words, labels, _, pruned = self.unpack(SIZES)
         if pruned >= 0:
@@ -188,12 +191,13 @@ class _Parser:
             raise self.error(f"{entries:,} entries, {words:,} words and {labels:,} labels are not possible together")
         self.need(entries * (ENTRY.size + 1))
         names, counts = [], np.empty(words, np.int64)
+        longest, first = 0, self.at
         for i in range(entries):
             end = self.data.find(b"\0", self.at)
             if end < 0:
                 raise self.error(f"the file ends inside word {i + 1:,}", TruncatedFile)
             # Published vectors, such as those of Korean, have words that end within a character.
-            name = self.data[self.at : end].decode(errors="backslashreplace")
+            name, longest = self.data[self.at : end].decode(errors="backslashreplace"), max(longest, end - self.at)
             self.at = end + 1
             count, kind = self.unpack(ENTRY)
             if kind != (i >= words) or count < 0:
@@ -203,6 +207,10 @@ class _Parser:
                 counts[i] = count
         if len(set(names)) != words:
             raise self.error("a word occurs twice")
+        # Refuse words that have far more n-grams than any real ones. size: bytes of all words with < and >.
+        minn, maxn, size = arguments.minn, arguments.maxn, self.at - first - (ENTRY.size - 1) * entries
+        if size * (min(maxn, longest + 2) - max(1, minn) + 1) > FEW_NGRAMS + NGRAMS_PER_BYTE * len(self.data):
+            raise self.error(f"words of {longest:,} bytes have too many n-grams of up to {maxn:,} characters")
         return names, counts
 
     def matrix(self, name: str, rows: int, dim: int) -> NDArray[np.float32]:

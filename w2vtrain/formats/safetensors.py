@@ -200,20 +200,27 @@ class SafetensorsFile:
     def mapped(self, name: str, mode: str) -> NDArray[Any]:
         """Return a tensor as an array whose memory is the file: "r" for read-only, "r+", or "c" for private changes.
 
-        The values are not read. Raise UsageError for another mode, and DataError if the tensor is missing, or if NumPy
-        has no such dtype.
+        Raise UsageError for another mode, and otherwise the errors of `array`. The values are not read.
         """
         if mode not in ("r", "r+", "c"):
             raise UsageError(f"mmap must be None, 'r', 'r+' or 'c', not {mode!r}")
-        kind, shape, start = self._tensor(name)
-        if kind not in DTYPES:
-            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
+        shape, (dtype, start) = self.shape(name), self.place(name)
         try:
             if not all(shape):
-                return np.empty(shape, DTYPES[kind])
-            return np.asarray(np.memmap(self.path, DTYPES[kind], mode, start, shape))  # type: ignore[call-overload]
+                return np.empty(shape, dtype)
+            return np.asarray(np.memmap(self.path, dtype, mode, start, shape))  # type: ignore[call-overload]
         except OSError as error:
             raise InputMissing(f"{self.path} cannot be mapped: {error}") from error
+
+    def place(self, name: str) -> tuple[np.dtype[Any], int]:
+        """Return the dtype of a tensor, and the offset of its first byte in the file, in C order.
+
+        Raise DataError if it is missing, or if NumPy has no such dtype.
+        """
+        kind, _, start = self._tensor(name)
+        if kind not in DTYPES:
+            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
+        return np.dtype(DTYPES[kind]), start
 
     def _tensor(self, name: str) -> tuple[str, tuple[int, ...], int]:
         if name not in self._tensors:

@@ -13,7 +13,15 @@ from w2vtrain.formats.fasttext_file import read_parts
 from w2vtrain.formats.model_file import KEYED, MODEL, read_model
 from w2vtrain.formats.vector_formats import binary, code, formats, text
 from w2vtrain.formats.vector_formats.contract import Promise, Read, Sniff
-from w2vtrain.formats.vector_formats.word2vec import DECIMAL_COMMAS, has_decimal_commas, is_matrix, names_columns
+from w2vtrain.formats.vector_formats.word2vec import (
+    CONTROL,
+    DECIMAL_COMMAS,
+    HEADER,
+    SPARSE,
+    has_decimal_commas,
+    is_matrix,
+    names_columns,
+)
 from w2vtrain.system.foreign import foreign
 from w2vtrain.system.reading import open_input, regular_size
 
@@ -34,6 +42,7 @@ ARROW_STREAM = (
     "an Arrow stream, which does not say how many rows it has: write the table as an Arrow file, for example with"
     " pyarrow.feather.write_feather"
 )
+OLD_MACINTOSH = "text whose lines end with CR (old Macintosh): convert it with tr '\\r' '\\n'"
 WEB_PAGE = re.compile(rb"\s*<(!doctype )?html", re.IGNORECASE)
 MODEL_FILES = (MODEL, KEYED, FASTTEXT)
 """The kinds of files that have more than vectors, in the order in which they are tried."""
@@ -95,6 +104,8 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return _unknown(size, compression, MATRIX)
     if names_columns(head, whole):
         return _unknown(size, compression, "a table whose first line names columns (0, 1, 2, ...): delete that line")
+    if b"\r" in head and b"\n" not in head and not CONTROL.search(head):
+        return _unknown(size, compression, OLD_MACINTOSH)
     if found := _recognized(head, whole):
         name, promise = found
         if compression and not (name in formats() and formats()[name].compressible):
@@ -114,6 +125,9 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return _unknown(size, compression, f"text in which {DECIMAL_COMMAS}")
     if WEB_PAGE.match(head):
         return _unknown(size, compression, "a web page, not the file that it may link to: download that one")
+    header = HEADER.match(head)
+    if SPARSE.match(head, header.end() if header else start):
+        return _unknown(size, compression, "text with sparse rows (index:value): write every value of each row")
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     return _unknown(size, compression, note)
 

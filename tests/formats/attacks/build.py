@@ -218,6 +218,8 @@ FILES = {
     "fasttext-label-first.bin": fasttext(labels=1, sizes=(2, 2, 0)),
     "fasttext-negative-count.bin": fasttext(counts=(9, -5)),
     "fasttext-minn.bin": fasttext(minn=7),
+    "fasttext-long-word.bin": fasttext((b"ab", b"x" * 4000), minn=1, maxn=2**31 - 1),
+    "fasttext-longer-word.bin": fasttext((b"ab", b"x" * 60_000), minn=1, maxn=1000),
     "fasttext-nan.bin": fasttext(values=np.nan),
     "fasttext-overflow.bin": fasttext((b"water", b"waters"), values=3e38),
     "fasttext-cut.bin": fasttext()[:-1],

@@ -26,6 +26,10 @@ class Vectors:
         One row per word.
     format : str
         A name from `vector_formats`, "model", "keyed vectors" or "fasttext".
+    header : bool
+        False for a text file without a first line "V d", such as GloVe's.
+    compression : str or None
+        A name from ``compression.COMPRESSIONS``, or None.
     skipped : int
         Rows left out by ``lenient=True``.
     counts : ndarray of int64, shape (V,), or None
@@ -50,6 +54,8 @@ class Vectors:
     words: list[str]
     matrix: NDArray[np.float32]
     format: str = "text"
+    header: bool = True
+    compression: str | None = None
     skipped: int = 0
     counts: NDArray[np.int64] | None = None
     ngrams: NgramVectors | None = None
@@ -72,8 +78,7 @@ class Sniff(NamedTuple):
     """The kind of a file and facts about it, judged by its first bytes.
 
     kind: the name of a reader, "vocabulary" or "unknown"; rows, dim and start: see `Promise`; size: the size of the
-    file in bytes; compression: a name from `compression.COMPRESSIONS`, or None; note: for "unknown", what the file is
-    instead.
+    file in bytes; compression: as in `Vectors`; note: for "unknown", what the file is instead.
     """
 
     kind: str

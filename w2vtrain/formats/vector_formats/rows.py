@@ -212,7 +212,10 @@ def read_rows(
             rows.flaws.append(problem)
     if not words:
         raise DataError(f"{path} contains no vectors: name a file with a line or record per word")
-    return Vectors(words, matrix, sniffed.kind, rows.skipped, mended=rows.mended, flaws=rows.flaws)
+    header = sniffed.rows is not None
+    return Vectors(
+        words, matrix, sniffed.kind, header, sniffed.compression, rows.skipped, mended=rows.mended, flaws=rows.flaws
+    )
 
 
 def collect_rows(

@@ -26,6 +26,7 @@ from w2vtrain.formats.vector_formats.word2vec import (
     DECIMAL,
     DECIMAL_COMMAS,
     FIRST_LINES,
+    SPARSE,
     has_decimal_commas,
     numbers,
     numbers_at_end,
@@ -51,7 +52,7 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
     """
     if header := promise_of(head, whole):
         promise, is_text = header
-        return promise if is_text else None
+        return promise if is_text and not SPARSE.match(head, promise.start) else None
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     rows = whole_lines(head[start:], whole)[:FIRST_LINES]
     sizes = [size for row in rows if (size := numbers_at_end(row.split()[1:]))]

@@ -27,6 +27,8 @@ DECIMAL_COMMAS = (
     "the numbers have decimal commas: write points, for example with sed -E 's/([[:space:]][-+]?[0-9]+),/\\1./g'"
 )
 FIRST_LINES = 5
+SPARSE = re.compile(rb"(?:\S+[ \t]*\r?\n)*\S+[ \t]+\d+:[-+]?\.?\d")
+"""How rows of a word and pairs "index:value" begin. Those without values have only a word."""
 
 
 def whole_lines(head: bytes, whole: bool) -> list[bytes]:
@@ -134,8 +136,13 @@ def _only_numbers(row: bytes) -> bool:
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
     """Return the (dim,) float32 values of a line "word v1 ... vd", or None if the line is not of this form."""
     fields = line.split()
-    values = numbers(b" ".join(fields[1:])) if len(fields) == dim + 1 else None
-    return values if values is not None and len(values) == dim else None
+    return _each_number(fields[1:]) if len(fields) == dim + 1 else None
+
+
+def _each_number(fields: list[bytes]) -> NDArray[np.float32] | None:
+    """Return the values of fields that are a number each, or None."""
+    values = numbers(b" ".join(fields))
+    return values if values is not None and len(values) == len(fields) else None
 
 
 def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[memoryview], int]:

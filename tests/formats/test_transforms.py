@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.safetensors import row_blocks
-from w2vtrain.formats.transforms import exported, transform
+from w2vtrain.formats.transforms import check_components, exported, transform
 from w2vtrain.formats.vectors import write_vectors
 
 VALUES = st.floats(-100, 100, width=32).map(lambda x: 0.0 if abs(x) < 1e-3 else x)
@@ -102,13 +102,30 @@ def test_a_value_too_large_for_float32_is_an_error(steps):
         changed(matrix, **steps)
 
 
-@pytest.mark.parametrize(("shape", "count"), [((10, 3), 3), ((10, 3), 10**20), ((2, 3), 2)])
-def test_components_are_refused_before_anything_changes_if_nothing_would_be_left(rng, shape, count):
-    matrix = rng.normal(size=shape).astype(np.float32)
+@pytest.mark.parametrize(
+    ("shape", "count", "message"),
+    [
+        ((10, 3), 3, "remove_top=3 would leave nothing of vectors of 3 dimensions"),
+        ((10, 3), 10**20, "would leave nothing"),
+        ((2, 3), 1, "needs at least 3 vectors of 3 dimensions, but there are 2"),
+        ((5000, 4097), 1, "at most 4,096 dimensions, not 4,097"),
+    ],
+)
+def test_components_that_cannot_be_removed_are_refused(shape, count, message):
+    with pytest.raises(UsageError, match=message):
+        check_components(shape, count, "v.txt")
+
+
+def test_components_are_refused_before_anything_changes_or_is_allocated(rng):
+    matrix = rng.normal(size=(2, 4000)).astype(np.float32)
     before = matrix.copy()
-    with pytest.raises(UsageError, match=rf"v\.txt: remove_top={count} would leave nothing of {shape[0]} vectors of 3"):
-        transform(matrix, "v.txt", center=True, remove_top=count, normalize=True)
+    tracemalloc.start()
+    with pytest.raises(UsageError):
+        transform(matrix, "v.txt", center=True, remove_top=1, normalize=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     np.testing.assert_array_equal(matrix, before)
+    assert peak < 1 << 20
 
 
 def test_all_steps_need_little_memory_besides_the_matrix(rng, monkeypatch):

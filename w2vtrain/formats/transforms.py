@@ -17,6 +17,9 @@ from w2vtrain.formats.safetensors import row_blocks
 EXPORTS = ("in", "out", "in+out", "blend")
 """The choices of `exported`."""
 
+MAX_COVARIANCE_DIM = 4096
+"""Maximum d for principal components: the time for them grows with d³, and is about 15 s for this d."""
+
 
 class LazyRows:
     """A matrix of which only the rows that are read take memory: `write_vectors` takes it in place of an array.
@@ -150,16 +153,15 @@ def transform(
     Raises
     ------
     UsageError
-        If `remove_top` is V or d, or more: nothing would be left.
+        If `remove_top` is d or more, or if d is larger than V or MAX_COVARIANCE_DIM. The covariance thus takes at most
+        twice the memory of `matrix`; computing its eigenvectors takes five times that for a moment, but less than
+        1 GiB.
     DataError
         If a result is too large for float32.
 
     """
-    V, d = matrix.shape
-    if remove_top >= min(V, d):
-        raise UsageError(
-            f"{where}: {spelled('remove_top', remove_top)} would leave nothing of {V:,} vectors of {d:,} dimensions"
-        )
+    if remove_top:
+        check_components(matrix.shape, remove_top, where)
     try:
         with np.errstate(over="raise", invalid="ignore"):
             if center or remove_top:
@@ -172,6 +174,21 @@ def transform(
                 _change(matrix, unit_rows)
     except FloatingPointError:
         raise DataError(f"{where}: a changed vector has a value that is too large for float32") from None
+
+
+def check_components(shape: tuple[int, ...], count: int, where: str | Path) -> None:
+    """Raise UsageError unless `count` principal components can be removed from a matrix of this shape."""
+    V, d = shape
+    if count >= d:
+        raise UsageError(f"{where}: {spelled('remove_top', count)} would leave nothing of vectors of {d:,} dimensions")
+    if d > MAX_COVARIANCE_DIM:
+        raise UsageError(
+            f"{where}: {spelled('remove_top')} takes vectors of at most {MAX_COVARIANCE_DIM:,} dimensions, not {d:,}"
+        )
+    if d > V:
+        raise UsageError(
+            f"{where}: {spelled('remove_top')} needs at least {d:,} vectors of {d:,} dimensions, but there are {V:,}"
+        )
 
 
 def _change(matrix: NDArray[np.float32], function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> None:

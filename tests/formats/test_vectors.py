@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -694,3 +695,30 @@ def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
     assert same_bits(read_vectors(tmp_path / "v.txt").matrix, matrix)
     assert sum(sizes) >= 2 * matrix.size
     assert len(sizes) < 150
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_big_endian_values_are_refused(tmp_path, whole):
+    matrix = np.random.default_rng(1).normal(size=(50, 20))
+    matrix = (np.rint(10 * matrix) if whole else matrix).astype(">f4")
+    rows = b"".join(b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(matrix))
+    with pytest.raises(DataError, match="file: the values are big-endian: write them little-endian"):
+        read_vectors(put(tmp_path, b"%d %d\n" % matrix.shape + rows))
+
+
+def test_damaged_arrays_of_an_archive_are_named(tmp_path):
+    np.savez(tmp_path / "a.npz", words=np.array(["\ud800", "b"]), vectors=np.ones((2, 2), np.float32))
+    with pytest.raises(DataError, match="cannot be read by NumPy"):
+        read_vectors(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", vectors=np.ones((2, 2), np.float32))
+    with zipfile.ZipFile(tmp_path / "b.npz", "a") as archive:
+        archive.writestr("words", b"a")
+    with pytest.raises(DataError, match="the archive has no array words"):
+        read_vectors(tmp_path / "b.npz")
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (10**12, 300)})
+    np.savez(tmp_path / "c.npz", words=np.array(["a"]))
+    with zipfile.ZipFile(tmp_path / "c.npz", "a") as archive:
+        archive.writestr("vectors.npy", header.getvalue())
+    with pytest.raises(DataError, match="has not the size that its header promises"):
+        read_vectors(tmp_path / "c.npz")

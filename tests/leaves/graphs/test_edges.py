@@ -271,6 +271,8 @@ def test_whole_numbers_that_a_frame_has_as_floats_are_the_nodes_that_integers_ar
     assert steps(Walks(frame).graph) == pytest.approx(expected([("1", "2", 1), ("2", "3", 1), ("3", "1", 1)]), abs=1e-6)
     halves = pandas.DataFrame({"source": [0.5], "target": [1.0]})
     assert sorted(Walks(halves).graph.names) == ["0.5", "1"]
+    huge = pandas.DataFrame({"source": [1e20, 2e20], "target": [2e20, 3.0]})
+    assert len(Walks(huge).graph.names) == 3
 
 
 def test_graphs_of_other_packages_are_taken_over():

@@ -140,15 +140,22 @@ def test_several_parts_patterns_and_folders_are_one_corpus(tmp_path, text_file):
     assert read(Tables([str(parts / "[123].*")], "text")) == expected
 
 
-def test_a_dataset_is_read_without_what_its_library_keeps_beside_it(tmp_path, text_file):
+def test_a_dataset_is_read_in_the_order_of_its_state(tmp_path, text_file):
     folder = tmp_path / "dataset"
     folder.mkdir()
-    stream(table().slice(0, 150), folder / "data-00000-of-00002.arrow")
-    stream(table().slice(150), folder / "data-00001-of-00002.arrow")
-    stream(table(), folder / "cache-0123456789abcdef.arrow")
-    for name in ("state.json", "dataset_info.json"):
-        (folder / name).write_text("{}")
+    stream(table().slice(150), folder / "data-0.arrow")
+    stream(table().slice(0, 150), folder / "data-1.arrow")
+    stream(table(), folder / "data-2.arrow")
+    state = {"_data_files": [{"filename": "data-1.arrow"}, {"filename": "data-0.arrow"}]}
+    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "dataset_info.json").write_text("{}")
     assert read(Tables([str(folder)], "text")) == read(Corpus([text_file]))
+    (folder / "state.json").write_text(json.dumps({**state, "_indices_data_files": [{"filename": "data-2.arrow"}]}))
+    with pytest.raises(DataError, match="the dataset selects rows by an index"):
+        Tables([str(folder)], "text")
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "../../etc/passwd"}]}))
+    with pytest.raises(DataError, match=r"state\.json: not the state"):
+        Tables([str(folder)], "text")
     (tmp_path / "dataset_dict.json").write_text("{}")
     with pytest.raises(UsageError, match="several splits"):
         Tables([str(tmp_path)], "text")

@@ -11,11 +11,12 @@ float32; the vectors are then ``data["vectors"] * data["scales"][:, None]``.
 Nothing is unpickled, and an archive that expands too much is refused.
 """
 
+import math
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -203,27 +204,43 @@ def write_npz(file: BinaryIO, table: Table) -> None:
                     write_array(member, array)  # type: ignore[arg-type]
 
 
+def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the type that the header of an array has."""
+    is_first = npy.read_magic(member) == (1, 0)
+    shape, _, dtype = (npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0)(member)
+    return shape, dtype
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """Return an array of an archive. Raise ValueError if it has not the size that its header promises."""
+    with archive.open(name) as member:
+        shape, dtype = _header(member)
+        size = member.tell() + math.prod(shape) * dtype.itemsize
+        if size != archive.getinfo(name).file_size and not dtype.hasobject:  # which NumPy refuses
+            raise ValueError(f"{name} has not the size that its header promises")
+    with archive.open(name) as member:
+        array: NDArray[Any] = npy.read_array(member)
+    return array
+
+
 def look_npz(path: str | Path) -> Promise:
     """Return V and d from the header of `vectors`."""
     with _opened(path) as archive, archive.open("vectors.npy") as member:
-        is_first = npy.read_magic(member) == (1, 0)
-        shape = (npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0)(member)[0]
+        shape, _ = _header(member)
     return Promise(*shape) if len(shape) == 2 else Promise()
 
 
 def read_npz(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read an archive, compressed inside or not."""
     with _opened(path) as archive:
-        arrays = {name: npy.read_array(archive.open(name)) for name in archive.namelist() if name in MEMBERS}
-    matrix, words, scales, counts = map(arrays.get, MEMBERS)
-    assert matrix is not None
-    assert words is not None
+        arrays = {name: _array(archive, name) for name in MEMBERS if name in archive.namelist()}
+        matrix, words, scales, counts = arrays[MEMBERS[0]], arrays[MEMBERS[1]], *map(arrays.get, MEMBERS[2:])
+        listed = list(map(str.encode, words.tolist())) if words.dtype.kind == "U" else words.tobytes().split(b"\n")
     _check(matrix, path, scales is not None)
     if words.ndim != 1 or (words.dtype != np.uint8 and words.dtype.kind != "U"):
         raise DataError(
             f"{path}: words is an array of {words.dtype}, expected strings, or bytes: UTF-8 joined by newlines"
         )
-    listed = list(map(str.encode, words.tolist())) if words.dtype.kind == "U" else words.tobytes().split(b"\n")
     for name, array in (("words", listed), ("scales", scales), ("counts", counts)):
         if array is not None and np.shape(array)[:1] != (len(matrix),):
             raise DataError(f"{path}: {len(matrix):,} vectors, but {name} has {np.size(array):,}")
@@ -238,9 +255,9 @@ def read_npz(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
 def _opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
     """Open an archive. Raise DataError for what is damaged, also while the block reads."""
     with _reading(path), zipfile.ZipFile(path) as archive:
-        names = [name.removesuffix(".npy") for name in archive.namelist()]
-        if missing := [name for name in ("words", "vectors") if name not in names]:
-            there = ", ".join(names)[:200]
+        names = archive.namelist()
+        if missing := [name for name in ("words", "vectors") if f"{name}.npy" not in names]:
+            there = ", ".join(name.removesuffix(".npy") for name in names)[:200]
             raise DataError(f"{path}: the archive has no array {' and '.join(missing)}, but {there or 'none'}")
         size = sum(member.file_size for member in archive.infolist())
         if size > justified(regular_size(path)):

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of, split_binary
+
+ENOUGH_VALUES = 64
+"""Values other than 0 by which the order of their bytes is judged: a few may be anything."""
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -57,6 +61,8 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
         names, starts, values, used = split_binary(data, width, most)
         if names:
             block = np.frombuffer(b"".join(values), "<f4").astype(np.float32, copy=False).reshape(-1, rows.dim)
+            if not total and _is_swapped(block):
+                raise DataError(f"{rows.name}: the values are big-endian: write them little-endian, as word2vec.c does")
             if inside := [i for i, name in enumerate(names) if b"\n" in name]:
                 row, byte = total + inside[0] + 1, start + starts[inside[0]]
                 raise DataError(
@@ -81,6 +87,17 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             rows.refuse(f", byte {start:,}", f"more bytes than the {promised:,} vectors that the header promises")
         else:
             rows.refuse(f", byte {start:,}", f"the file ends inside row {total + 1:,}", TruncatedFile)
+
+
+def _is_swapped(block: NDArray[np.float32]) -> bool:
+    """Return whether values are certainly big-endian.
+
+    A tenth of them would be beyond 1e30, or all denormal if they are whole numbers; swapped, all are of usual size.
+    """
+    sizes, swapped = (np.abs(values[block != 0]) for values in (block, block.byteswap()))
+    is_possible = (sizes > np.finfo(np.float32).tiny) & (sizes < 1e30)
+    is_usual = (swapped == 0) | ((swapped > 1e-12) & (swapped < 1e6))
+    return len(sizes) >= ENOUGH_VALUES and not is_possible.all() and bool(is_usual.all())
 
 
 CODE = {"binary": Code(write, read, size=size)}

@@ -13,6 +13,8 @@ from w2vtrain.errors import DataError, InvalidType, shown
 from w2vtrain.leaves.graphs.graph import Graph
 
 COLUMNS = ("source", "target", "weight")
+EXACT = 2.0**53
+"""Below this, floats have all whole numbers."""
 NULLS = ["None", "nan", "NaT", "<NA>"]
 """The texts of values that stand for none."""
 
@@ -108,7 +110,7 @@ def _nodes(frame: Any, column: str) -> NDArray[np.str_]:
     Whole numbers that a frame has as floats, because a value was missing before, are the same nodes as integers.
     """
     values = np.asarray(frame[column])
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.rint(values)).all():
+    if values.dtype.kind == "f" and (np.abs(values) < EXACT).all() and (values == np.rint(values)).all():
         values = values.astype(np.int64)
     texts = values.astype(str)
     for row in np.flatnonzero(np.isin(texts, NULLS)):

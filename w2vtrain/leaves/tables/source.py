@@ -7,6 +7,7 @@ files. A column of lists of strings has a sentence per row, whose words are used
 import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NotRequired, TypedDict
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, shown, spelled
 from w2vtrain.leaves.tables.arrow import ARROW, PARQUET, group_starts
@@ -15,15 +16,31 @@ from w2vtrain.leaves.tables.delimited import CSV, TSV
 from w2vtrain.leaves.tables.json_lines import JSON_LINES
 from w2vtrain.system.compression import decompressed, unpacked
 from w2vtrain.system.foreign import refuse_foreign
+from w2vtrain.system.json_text import json_object, typed
+from w2vtrain.system.reading import read_small
 from w2vtrain.text.source import File
 from w2vtrain.text.text_files import Corpus, Reader, line_ends
 from w2vtrain.text.token_lists import Sentences
 
 FORMATS = (PARQUET, ARROW, JSON_LINES, CSV, TSV)
 FORMAT_NAMES = ", ".join(known.name for known in FORMATS)
-NO_DATA = ("dataset_info", "state.json", "cache-")
-"""How the names of files begin that Hugging Face's `datasets` puts beside tables."""
+DESCRIPTIONS = ("dataset_info.json", "dataset_infos.json")
+"""Files that Hugging Face's `datasets` puts beside tables."""
+MAX_STATE_BYTES = 1 << 26
 _WORDS = Sentences(())
+
+
+class DataFile(TypedDict):
+    """A file of a dataset of Hugging Face's `datasets`."""
+
+    filename: str
+
+
+class DatasetState(TypedDict):
+    """The state.json of such a dataset."""
+
+    _data_files: list[DataFile]
+    _indices_data_files: NotRequired[list[Any] | None]
 
 
 def by_suffix(path: str) -> Format | None:
@@ -76,14 +93,16 @@ class Tables(Corpus):
                 self.open(file)  # the first file shows the type of the column
 
     def _below(self, folder: str) -> list[str]:
-        """Return the tables in a folder, in sorted order, which is also that of a dataset of Hugging Face."""
+        """Return the tables in a folder: those that a dataset of Hugging Face lists, or all, in sorted order."""
         if Path(folder, "dataset_dict.json").is_file():
             splits = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
             raise UsageError(
                 f"{folder}: has several splits of a dataset: name one, such as {Path(folder, *splits[:1])}"
             )
-        found = super()._below(folder)
-        paths = [path for path in found if by_suffix(path) and not Path(path).name.startswith(NO_DATA)]
+        state = Path(folder, "state.json")
+        if state.is_file():
+            return _listed(state)
+        paths = [path for path in super()._below(folder) if by_suffix(path) and Path(path).name not in DESCRIPTIONS]
         if not paths:
             raise InputMissing(f"{folder}: no tables ({FORMAT_NAMES}) in this directory")
         return paths
@@ -201,3 +220,15 @@ def column_needed(corpus: Corpus) -> None:
                 f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"
                 f" {column_of(names)}{rename}"
             )
+
+
+def _listed(state: Path) -> list[str]:
+    """Return the files that the state.json of a dataset lists, which must be beside it."""
+    start = f"{state}: not the state of a dataset that save_to_disk wrote"
+    dataset = typed(json_object(read_small(state, MAX_STATE_BYTES), f"{start}: it is"), DatasetState, start)
+    if dataset.get("_indices_data_files"):
+        raise DataError(f"{state}: the dataset selects rows by an index: flatten_indices() and save it again")
+    names = [entry["filename"] for entry in dataset["_data_files"]]
+    if not names or not all(Path(name).name == name for name in names):
+        raise DataError(f"{start}: _data_files does not list files")
+    return [str(state.with_name(name)) for name in names]

@@ -71,6 +71,13 @@ def test_a_limit_on_an_outer_group_applies(v2):
     assert cgroup_memory(fake.proc) == 700
 
 
+def test_a_mount_point_may_have_what_python_takes_for_a_line_end(fake):
+    fake.belongs("0::/slice\u2028job")
+    point = fake.mount("uni\u2028fied")
+    write(point / "slice\u2028job", cpu_max="150000 100000")
+    assert cgroup_cpus(fake.proc) == 1.5
+
+
 def test_a_limit_on_the_inner_group_applies(v2):
     fake, point = v2
     write(point / "slice/job/step", memory_max=1000, memory_current=100)

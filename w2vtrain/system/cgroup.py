@@ -64,7 +64,7 @@ def cgroup_cpus(proc: Path = PROC) -> float | None:
 
 def _groups(controller: str, proc: Path) -> Iterator[Path]:
     """Yield the visible folders of the groups that contain this process, in each hierarchy the innermost first."""
-    entries = [line.split(":", 2) for line in _text(proc / "cgroup").splitlines()]
+    entries = [line.split(":", 2) for line in _text(proc / "cgroup").split("\n") if line]
     own = {name: path for _, names, path in entries for name in names.split(",")}
     for hierarchy in ("", controller):  # the hierarchy of version 2 has no name
         if hierarchy not in own:
@@ -84,7 +84,9 @@ def _groups(controller: str, proc: Path) -> Iterator[Path]:
 def _mounts(hierarchy: str, mountinfo: str) -> list[tuple[Path, list[str]]]:
     """Return (mount point, path of the mounted group) for every mount of a hierarchy; "" means version 2."""
     roots: dict[str, str] = {}
-    for line in mountinfo.splitlines():
+    for line in filter(
+        None, mountinfo.split("\n")
+    ):  # names may have other line ends, which the kernel leaves as they are
         mount, _, filesystem = line.partition(" - ")
         (root, point), options = mount.split(" ")[3:5], filesystem.split(" ")
         roots.pop(point, None)  # a later mount hides an earlier one

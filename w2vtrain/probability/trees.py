@@ -20,8 +20,6 @@ MAX_LINE_BYTES = 1 << 20
 """Maximum number of bytes per line of a tree file: a path may have as many turns as there are words."""
 POWER_ITERATIONS = 6
 """Number of power iterations to find the main axis, along which a set of words is split."""
-MAX_TOTAL_COUNT = 2.0**53
-"""Counts with a larger sum are scaled down to it, so that sums do not overflow."""
 
 
 class Tree(NamedTuple):

@@ -19,14 +19,6 @@ NULLS = ["None", "nan", "NaT", "<NA>"]
 """The texts of values that stand for none."""
 
 
-def is_graph(data: object) -> bool:
-    """Return whether `graph_of` takes this."""
-    return isinstance(data, Graph) or any(
-        all(hasattr(data, name) for name in names)
-        for names in (("tocoo",), ("get_edgelist", "vs"), ("is_directed", "edges", "nodes"), ("columns", "__getitem__"))
-    )
-
-
 def columns_of_edges(given: Sequence[Any], name: str) -> list[str]:
     """Return the columns of edges among those of a table, whose names may be in upper case.
 

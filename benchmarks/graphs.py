@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> None:
     measured: dict[str, list[dict[str, float]]] = {system: [] for system in systems}
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(options.seeds + 1):
+        for seed in (0, *range(options.first_seed, options.first_seed + options.seeds)):
             order = np.random.default_rng(seed).permutation(len(links))
             held = [links[i] for i in order[: min(len(links) // 10, 100_000)]]
             kept = "".join(f"{links[i][0]}\t{links[i][1]}\n" for i in np.sort(order[len(held) :]))
@@ -222,6 +222,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     for name, default in (("epochs", 1), ("length", 80), ("walks", 10), ("timeout", 3600), ("seeds", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--first-seed", type=int, default=1, help="such as 6 to choose settings on other seeds")
     parser.add_argument("--alpha", type=float, default=0.025)
     parser.add_argument("-p", type=float, default=1.0)
     parser.add_argument("-q", type=float, default=1.0)

@@ -312,17 +312,20 @@ def test_graphs_of_igraph_are_taken_over(directed):
     graph.vs["name"], graph.es["weight"] = list("abcd"), [1, 2, 3]
     edges = [("a", "b", 1), ("b", "c", 2), ("a", "b", 3)]
     assert steps(Walks(graph).graph) == pytest.approx(expected(edges, directed), abs=1e-6)
+    graph.vs[3]["name"] = None
+    with pytest.raises(DataError, match="a node has the name None"):
+        Walks(graph)
 
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_graphs_of_networkx_are_taken_over(directed):
-    edges, nodes = [("a", "b", 2), ("b", 3, 1), ("a", "b", 1)], ["a", "b", 3, "alone"]
+    edges, nodes = [("a", "b", 2), ("b", 3, 1), ("a", "b", 1)], ["a", "b", 3.0, "alone", 0.5]
     networkx = pytest.importorskip("networkx")
     graph = networkx.MultiDiGraph() if directed else networkx.MultiGraph()
     graph.add_nodes_from(nodes)
     graph.add_weighted_edges_from(edges)
     found = Walks(graph).graph
-    assert list(found.names) == ["a", "b", "3", "alone"]
+    assert list(found.names) == ["a", "b", "3", "alone", "0.5"]
     assert steps(found) == pytest.approx(expected([(str(a), str(b), w) for a, b, w in edges], directed), abs=1e-6)
 
 

@@ -3,7 +3,7 @@
 None of these packages is imported: an object is recognized by its interface.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def _of_igraph(graph: Any) -> Graph:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     ends = np.array(graph.get_edgelist(), np.int32).reshape(-1, 2)
     weights = _weights(graph.es["weight"]) if "weight" in graph.es.attributes() else None
-    return Graph.of(list(map(str, names)), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
+    return Graph.of(_names(names), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
 
 
 def _of_networkx(graph: Any) -> Graph:
@@ -85,7 +85,7 @@ def _of_networkx(graph: Any) -> Graph:
     edges = list(graph.edges(data="weight", default=1))
     ends = np.array([(numbers[a], numbers[b]) for a, b, _ in edges], np.int32).reshape(-1, 2)
     weights = _weights([weight for *_, weight in edges])
-    return Graph.of(list(map(str, numbers)), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
+    return Graph.of(_names(numbers), ends[:, 0], ends[:, 1], weights, bool(graph.is_directed()))
 
 
 def _of_frame(frame: Any, directed: bool) -> Graph:
@@ -94,6 +94,16 @@ def _of_frame(frame: Any, directed: bool) -> Graph:
     names, places = np.unique(np.concatenate([_nodes(frame, first), _nodes(frame, second)]), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
     return Graph.of(names.tolist(), ends[0], ends[1], _weights(frame[rest[0]]) if rest else None, directed)
+
+
+def _names(nodes: Collection[Any]) -> list[str]:
+    """Return the names of nodes that are objects of Python. Floats that equal an integer are the same node, as a key.
+
+    Raise DataError for a node without a name.
+    """
+    if any(node is None for node in nodes):
+        raise DataError("a node has the name None: name all nodes, or none")
+    return [str(int(node) if isinstance(node, float) and node.is_integer() else node) for node in nodes]
 
 
 def _nodes(frame: Any, column: str) -> NDArray[np.str_]:

@@ -34,8 +34,10 @@ def queries(keys: list[str], dim: int, seed: int = 0) -> Iterator[tuple[str, Cal
     yield "negative", lambda kv: kv.most_similar(negative=[a, v])
     yield "vectors", lambda kv: kv.most_similar(np.array([u, v]))
     yield "clip", lambda kv: kv.most_similar(a, clip_start=3, clip_end=clip)
+    yield "clip, start", lambda kv: kv.most_similar(a, clip_start=3, clip_end=0)
     yield "restrict", lambda kv: kv.most_similar(a, restrict_vocab=clip)
     yield "by key", lambda kv: [kv.similar_by_key(b, 3), kv.similar_by_word(b, topn=None), kv.similar_by_vector(u)]
+    yield "by vector", lambda kv: [kv.similar_by_vector(a), kv.distances(v.tolist())]
     yield "cosmul, vector", lambda kv: kv.most_similar_cosmul([a, u], [b])
     yield "mean", lambda kv: kv.get_mean_vector([a, b, u, "no such word"], [1, -2, 3, 4])
     yield (

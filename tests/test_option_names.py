@@ -79,10 +79,12 @@ TEXT = [["red", "green"], ["blue", "cow"]]
         (lambda: w2vtrain.train(TEXT, window="sentence", shrink_windows=True), "window='sentence' has no size"),
         (lambda: w2vtrain.train(TEXT, min_count=1, patience=2), "needs heldout"),
         (lambda: w2vtrain.train([]), "the corpus is an empty list"),
+        (lambda: w2vtrain.train(w2vtrain.Documents([])), "the corpus is an empty list"),
+        (lambda: w2vtrain.find_phrases([]), "the corpus is an empty list"),
         (lambda: w2vtrain.write_vectors("v.txt", ["a"], np.ones((1, 2))), "use force=True to overwrite"),
         (lambda: w2vtrain.write_vectors("v.odd", ["a"], np.ones((1, 2))), "format='text' or 'arrow' or"),
     ],
-    ids=["count", "size", "window", "heldout", "empty", "exists", "suffix"],
+    ids=["count", "size", "window", "heldout", "empty", "no-documents", "no-phrases", "exists", "suffix"],
 )
 def test_a_message_in_python_names_the_parameter(call, answer, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

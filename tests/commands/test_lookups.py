@@ -41,6 +41,12 @@ def test_similarity_prints_the_cosine_for_arguments_and_lines_alike(run):
     assert (code, json.loads(out)) == (0, {"query": ["king", "é"], "similarity": round(cosine("king", "é"), 6)})
 
 
+@pytest.mark.parametrize("command", ["neighbors", "analogy", "similarity", "vector"])
+def test_stdin_without_words_is_reported(command, run):
+    warning = "w2vtrain: warning: there are no words on stdin: nothing was looked up\n"
+    assert run(command, "v.bin", stdin="") == (0, "", warning)
+
+
 def test_similarity_names_what_has_no_answer_and_goes_on(run):
     code, out, err = run("similarity", "v.bin", stdin="king nobody\nking\nking nothing\nking king\n")
     assert (code, out) == (0, "king nobody\t\nking\t\nking nothing\t0.000\nking king\t1.000\n")

@@ -187,6 +187,8 @@ def test_vectors_for_all_keeps_ngrams_and_attributes(keyed):
     np.testing.assert_allclose(made["словом"], keyed["словом"])
     numbers = w2vtrain.KeyedVectors.of([10, 20], np.eye(2, dtype=np.float32), [6, 5])
     assert numbers.vectors_for_all([20, 10], copy_vecattrs=True).expandos["count"].tolist() == [5, 6]
+    numbers.set_vecattr(20, "even", True)
+    assert numbers.vectors_for_all([20, 10], copy_vecattrs=True).expandos["even"].tolist() == [True, False]
 
 
 def test_vectors_without_any_ngrams_are_saved_and_loaded(tmp_path):

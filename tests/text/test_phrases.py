@@ -143,6 +143,8 @@ def test_python_finds_saves_and_trains_with_phrases(tmp_path):
     sentences = [[str(i), "new", "york"] for i in range(20)] + [["new"], ["york"]] * 5
     table = w2vtrain.find_phrases(sentences, threshold=1, threads=1)
     assert table.join(["new", "york"]) == ["new_york"]
+    with pytest.raises(TypeError, match="pass its split"):
+        table.join("new york")
     table.save(tmp_path / "t.tsv")
     model = w2vtrain.train(
         sentences, phrases=tmp_path / "t.tsv", vector_size=4, min_count=1, epochs=1, threads=1, sample=0

@@ -101,7 +101,11 @@ def test_long_sums_learn_at_a_lower_rate_in_wide_windows(rng, full_pace, objecti
         np.testing.assert_allclose(getattr(slower, name), getattr(expected, name), rtol=1e-4, atol=1e-7, err_msg=name)
 
 
-@pytest.mark.parametrize("objective", ["neg", "hs", "hs-neg", "softmax"])
+BOUNDED = ["neg", "hs", "hs-neg", "softmax", "class-softmax", "adaptive-softmax", "dsoftmax", "is", "adaptive-is"]
+"""Objectives whose scores are 0 before training, so that the loss is known."""
+
+
+@pytest.mark.parametrize("objective", BOUNDED)
 def test_a_run_whose_loss_is_above_that_of_an_untrained_model_is_reported(sessions, objective):
     def warnings(**settings):
         found = []
@@ -114,7 +118,7 @@ def test_a_run_whose_loss_is_above_that_of_an_untrained_model_is_reported(sessio
     assert line.endswith("lower alpha (0.001) or window")
 
 
-@pytest.mark.parametrize("objective", ["neg", "hs", "hs-neg", "softmax"])
+@pytest.mark.parametrize("objective", BOUNDED)
 def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, objective):
     """A rate of almost 0 trains nothing."""
     built = []
@@ -122,8 +126,8 @@ def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, object
     done = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
     trainer.train(Plan.of(Inputs(Sentences(sessions)), done), prepare=lambda engine: built.append(engine.objective))
     loss, untrained = model.record["epochs"][0]["loss"], built[0].untrained_loss()
-    assert loss <= untrained * (1 + 1e-6)
-    if "hs" not in objective:  # paths have different lengths
+    assert loss <= untrained * 1.001  # draws vary
+    if objective in ("neg", "softmax", "dsoftmax"):  # paths and classes have different lengths
         assert loss == pytest.approx(untrained, rel=1e-6)
 
 

@@ -255,9 +255,10 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
     keyed = KeyedVectors.of(loaded.words, loaded.matrix, ngrams=loaded.ngrams)
     if asked is None and sys.stdin.isatty():
         echo(f"{_words(lookup.size)} per line; end with Ctrl-D", err=True)
-    failed, queries = 0, _lines() if asked is None else [[("", query) for query in asked]]
+    count, failed, queries = 0, 0, _lines() if asked is None else [[("", query) for query in asked]]
     with _one_thread() if asked is None and lookup.batch is None else nullcontext():
         for where, query, answer in _answered(keyed, lookup, queries):
+            count += 1
             try:
                 if len(query) != (lookup.size or max(1, len(query))):
                     raise UsageError(f"expected {_words(lookup.size)}, got {len(query)}")
@@ -280,6 +281,8 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                 echo(lookup.line(query, answer))
             elif lookup.blank is not None:
                 echo(lookup.blank.format(" ".join(query)))
+    if not count:
+        warning("there are no words on stdin: nothing was looked up")
     if failed and asked:
         raise DataError(f"{vectors}: {failed} of {len(asked)} lookups failed: the warnings say why")
 

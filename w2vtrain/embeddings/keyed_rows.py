@@ -538,7 +538,7 @@ class KeyedRows:
         made.ngrams = self.ngrams
         rows = np.array([self._row(key) for key in known], np.int64)
         copied = self.expandos if copy_vecattrs else {}
-        extras = {name: np.where(rows >= 0, values[rows], 0) for name, values in copied.items()}
+        extras = {name: np.where(rows >= 0, values[rows], values.dtype.type(0)) for name, values in copied.items()}
         made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})
         return made
 

@@ -245,7 +245,8 @@ class KeyedVectors(KeyedRows):
         if indexer is not None and topn is not None:
             near = indexer.most_similar(mean, topn + len(rows))
             return [(key, cosine) for key, cosine in near if self.get_index(key) not in rows][:topn]
-        start, end, _ = slice(*((0, restrict_vocab) if restrict_vocab else (clip_start, clip_end))).indices(len(self))
+        first, last = (0, restrict_vocab) if restrict_vocab else (clip_start, clip_end or None)
+        start, end, _ = slice(first, last).indices(len(self))
         scores = row_cosines(self.vectors[start:end], self._norms()[start:end], mean)
         return scores if topn is None else self._best(scores, rows, topn, start)
 
@@ -363,7 +364,8 @@ class KeyedVectors(KeyedRows):
         [('man', 1.0)]
 
         """
-        return self.most_similar(positive=[np.asarray(vector)], topn=topn, restrict_vocab=restrict_vocab)
+        key: Any = vector if isinstance(vector, SINGLE) else np.asarray(vector)  # gensim takes a key, too
+        return self.most_similar(positive=[key], topn=topn, restrict_vocab=restrict_vocab)
 
     @typing.overload
     def most_similar_cosmul(
@@ -478,7 +480,8 @@ class KeyedVectors(KeyedRows):
         array([1., 0.], dtype=float32)
 
         """
-        vector = self[word_or_vector] if isinstance(word_or_vector, SINGLE) else self._checked(word_or_vector)
+        is_key = isinstance(word_or_vector, SINGLE)
+        vector = self[word_or_vector] if is_key else self._checked(np.asarray(word_or_vector))
         others = list(other_words or ())
         rows = self[others] if others else self.vectors
         norms = row_norms(rows) if others else self._norms()

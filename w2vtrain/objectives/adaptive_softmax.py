@@ -4,6 +4,7 @@ The rare words are in the clusters. A cluster is computed only for the examples 
 at random.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -157,6 +158,9 @@ class AdaptiveSoftmax(AdaptiveScorer):
     def check(cls, options: Options) -> None:
         read_cutoffs(options["cutoffs"])
         check_ranges("adaptive-softmax", factor=(options["factor"], 1, 1000))
+
+    def untrained_loss(self) -> float:
+        return math.log(len(self.head)) + math.log(max(map(len, self.tails), default=1))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         places = self.places(targets)

@@ -3,6 +3,7 @@
 It is exactly normalized and samples nothing.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -122,6 +123,9 @@ class ClassSoftmax(ClassScorer):
     @classmethod
     def check_files(cls, options: Options) -> None:
         check_named_files("class-softmax", "classes", options, CLASSES, read_classes)
+
+    def untrained_loss(self) -> float:
+        return math.log(len(self.classes.sizes)) + math.log(self.classes.sizes.max())
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         mine = self.classes.of[targets]

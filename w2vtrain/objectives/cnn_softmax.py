@@ -3,6 +3,7 @@
 Training stores no table of rows: each step computes the rows that its block needs. A model file has all rows.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,6 +206,9 @@ class CnnSoftmax:
             "correction": (words, inner @ theta["mixing"].T),
             "bias": (words, by_rows[:, dim:].sum(axis=1)),
         }
+
+    def untrained_loss(self) -> float:
+        return math.log(len(self.lengths))
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         loss, dH, slopes = self.gradients(H, targets, work)

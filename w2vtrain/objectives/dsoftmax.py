@@ -3,6 +3,7 @@
 It still sums over all words; it saves columns, not rows.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -123,6 +124,9 @@ class DSoftmax(BandScorer):
             matrices.append(band.initial_rows(words, bias[first : first + words]))
             first += words
         return cls(matrices, problem.bias)
+
+    def untrained_loss(self) -> float:
+        return math.log(self.size)
 
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         g = self.logits(H, work.array("logits", (len(H), self.size), H.dtype))

@@ -63,6 +63,9 @@ class ImportanceObjective(RowObjective):
         """Return "is.counts": the examples trained on, those that used the exact sum, and the draws made for all."""
         return {"is.counts": self.counts}
 
+    def untrained_loss(self) -> float:
+        return math.log(len(self.output))
+
     def step(self, H: np.ndarray, targets: np.ndarray, lr: float, work: Workspace) -> tuple[float, np.ndarray]:
         outcome = self.estimator.learn(self.output, H, targets, lr, work)
         if lr:

@@ -34,6 +34,13 @@ class Tree(NamedTuple):
     nodes: np.ndarray
     codes: np.ndarray
 
+    def take(self, words: np.ndarray) -> "Tree":
+        """Return the same tree for words in another order: words (V,) are their present numbers."""
+        sizes = np.diff(self.start)[words]
+        start = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.repeat(self.start[words] - start[:-1], sizes) + np.arange(start[-1])
+        return Tree(start, self.nodes[places], self.codes[places])
+
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         """Return each node's parent, int32, and the turn from the parent to it, uint8; both (2V-1,), words first."""
         size = len(self.start) - 1

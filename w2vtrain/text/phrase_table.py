@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.errors import ConfigError, DataError, TokenError, shown
 from w2vtrain.system.compression import packed_write
 from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
 from w2vtrain.system.reading import read_lines
@@ -123,7 +123,12 @@ class PhraseTable:
         return self.scoring.delimiter.join(phrase.words)
 
     def join(self, sentence: Sequence[str]) -> list[str]:
-        """Return a sentence with all phrases joined, greedily from left to right, pass by pass."""
+        """Return a sentence with all phrases joined, greedily from left to right, pass by pass.
+
+        Raise TokenError for a string: its letters are no words.
+        """
+        if isinstance(sentence, str):
+            raise TokenError(f"expected a list of words, not the string {shown(sentence)}: pass its split()")
         words = list(sentence)
         for known in self._known:
             words = list(self._once(words, known))

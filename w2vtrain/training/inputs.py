@@ -77,11 +77,7 @@ class Inputs:
             raise ConfigError(f"{label('read_vocab')}: this corpus has words of its own; leave it out")
 
     def check(self, settings: Settings) -> None:
-        """Raise ConfigError if these effective settings do not fit what is read or what the run starts from, and
-        NoSentences for an empty list of files.
-        """
-        if isinstance(self.sources, list) and not self.sources:
-            raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
+        """Raise ConfigError if these effective settings do not fit what is read or what the run starts from."""
         has_documents = self.encoded is not None and self.encoded.tags is not None
         if isinstance(self.sources, Generator):
             self.sources.check(self, settings)
@@ -181,9 +177,11 @@ def corpus_of(sources: Sources, settings: Settings, whole_rows: bool = False, nu
 
     whole_rows: whether each row of a table is one line, even if its text has several; numbers: whether those in tables
     are text, too, and nulls empty text. With the setting `phrases`, the phrases of that table are joined. Raise
-    InputMissing or DataError for the table, and UsageError for a column that is not named, or named where there is
-    none.
+    InputMissing or DataError for the table, UsageError for a column that is not named, or named where there is none,
+    and NoSentences for an empty list.
     """
+    if isinstance(sources, list) and not sources:
+        raise NoSentences("the corpus is an empty list: pass text files, or lists of words")
     if isinstance(sources, Generator):
         return sources  # type: ignore[return-value]
     source = _source_of(sources, settings, whole_rows, numbers)

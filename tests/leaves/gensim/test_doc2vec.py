@@ -379,12 +379,13 @@ def test_the_similarity_of_new_documents_is_their_cosine(trained):
 def test_a_file_keeps_all_that_training_and_inference_need(tmp_path):
     corpus = [TaggedDocument(words, [i, f"topic {i % 3}"]) for i, words in enumerate(TEXTS)]
     model = Doc2Vec(corpus, **ABOUT, dm=0, dbow_words=1, hs=1, negative=3, comment="mine")
+    model.dv.set_vecattr("topic 1", "seen", True)
     model.save(tmp_path / "model")
     loaded = Doc2Vec.load(tmp_path / "model", mmap="r")
     assert weights(loaded) == weights(model)
     assert str(loaded) == str(model) == 'Doc2Vec<"mine",dbow+w,d8,n3,hs,w5>'
     assert list(map(type, loaded.dv.index_to_key)) == list(map(type, model.dv.index_to_key))
-    for name in ("doc_count", "word_count"):
+    for name in ("doc_count", "word_count", "seen"):
         assert loaded.dv.expandos[name].tolist() == model.dv.expandos[name].tolist()
     stored = w2vtrain.load_model(tmp_path / "model")
     assert stored.dv["topic 1"].tolist() == model.dv["topic 1"].tolist()

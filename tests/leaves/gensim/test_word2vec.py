@@ -329,13 +329,16 @@ def test_a_model_keeps_its_vectors_if_they_cannot_be_copied_to_the_trainer(error
     np.testing.assert_array_equal(model.syn1neg, output)
 
 
-def test_predicted_words_follow_the_softmax_of_the_output_vectors(model):
+def test_predicted_words_follow_the_softmax_of_the_output_vectors(model, caplog):
     found = model.predict_output_word(["red", 3, "unknown"], topn=15)
     hidden = (model.wv["red"] + model.wv.vectors[3]) / 2
     weights = np.exp(model.syn1neg @ hidden)
     assert [word for word, _ in found] == [model.wv.index_to_key[i] for i in np.argsort(-weights)]
     np.testing.assert_allclose([share for _, share in found], np.sort(weights / weights.sum())[::-1], rtol=1e-5)
+    assert model.predict_output_word(["red"], topn=-1) == []
+    assert len(model.predict_output_word(["red"], topn=None)) == 15
     assert model.predict_output_word(["unknown"]) is None
+    assert caplog.messages == ["no word of the context is in the vocabulary: nothing is predicted"]
     with pytest.raises(RuntimeError, match="negative"):
         Word2Vec(SENTENCES, **{**SMALL, "hs": 1, "negative": 0}).predict_output_word(["red"])
 
@@ -522,6 +525,32 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
         assert each.wv["red"].tolist() != before["red"][0]
 
 
+@pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1, "sorted_vocab": 0}], ids=str)
+def test_counts_that_are_set_change_the_order_in_a_file_but_no_vector_and_no_tree(options, tmp_path):
+    model = Word2Vec(SENTENCES, **SMALL, **options)
+    vectors, nodes = vectors_by_word(model), model.syn1 if model.hs else None
+    scores = model.score(SENTENCES[:9]).tolist() if model.hs else []
+    model.wv.set_vecattr(model.wv.index_to_key[-1], "count", 10**6)
+    model.wv.set_vecattr(model.wv.index_to_key[0], "count", 7)
+    model.save(tmp_path / "model")
+    again = Word2Vec.load(tmp_path / "model")
+    for each in (model, again):
+        assert vectors_by_word(each) == vectors
+        assert each.wv.expandos["count"].tolist() == model.wv.expandos["count"].tolist()
+        if each.hs:
+            np.testing.assert_array_equal(each.syn1, nodes)
+            np.testing.assert_allclose(each.score(SENTENCES[:9]), scores, rtol=1e-5)
+        each.train(SENTENCES, total_examples=900, epochs=1)
+    np.testing.assert_allclose(again.wv.vectors, model.wv.vectors, atol=1e-6)
+    assert vectors_by_word(model) != vectors
+
+
+def test_one_word_is_too_few_to_learn_anything(caplog):
+    model = Word2Vec([["red"] * 5] * 9, **SMALL)
+    assert len(model.wv) == 1
+    assert "nothing was learned: the vocabulary has only one word" in caplog.messages
+
+
 def add_word(model):
     model.wv.add_vector("new", np.ones(8, np.float32))
 
@@ -623,17 +652,22 @@ def test_a_failed_call_of_train_changes_nothing():
     assert (model.wv.vectors == 7).all()
 
 
-def test_locks_and_attributes_are_saved(tmp_path):
+def test_locks_and_attributes_are_saved(tmp_path, caplog):
     model = Word2Vec(SENTENCES, **SMALL, sorted_vocab=0)
     assert model.wv.vectors_lockf.tolist() == [1]
     model.wv.vectors_lockf = np.ones(15, np.float32)
     model.wv.vectors_lockf[model.wv.key_to_index["cow"]] = 0
     model.wv.set_vecattr("pig", "legs", 4)
+    model.wv.set_vecattr("pig", "weight", 0.1)
+    model.wv.set_vecattr("pig", "pink", True)
+    model.wv.set_vecattr("pig", "name", "Babe")
     model.build_vocab(NEW, update=True)
     model.save(tmp_path / "model")
+    assert "the attribute name of keys is not saved: it must be one number or bool per key" in caplog.messages
     again = Word2Vec.load(tmp_path / "model")
     assert np.flatnonzero(again.wv.vectors_lockf == 0).tolist() == [again.wv.key_to_index["cow"]]
-    assert again.wv.get_vecattr("pig", "legs") == 4
+    assert [again.wv.get_vecattr("pig", name) for name in ("legs", "weight")] == [4, 0.1]
+    assert again.wv.get_vecattr("pig", "pink") is np.True_
     again.train(SENTENCES, total_examples=900, epochs=1)
     np.testing.assert_array_equal(again.wv["cow"], model.wv["cow"])
 

@@ -109,7 +109,7 @@ def _take_words(model: Any, theirs: Any) -> None:
     outputs = _matrix(theirs, "syn1neg", len(words)) if model.negative else None
     nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
     tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
-    model.matrices = Matrices(outputs, nodes, order, words, tree)
+    model.matrices = Matrices(outputs, nodes, order, words, counts, tree)
 
 
 def _take_tags(model: Any, theirs: Any) -> None:

@@ -51,7 +51,7 @@ TAG_SEED_STEP = 7919
 INTEGERS = "doc2vec.integers"
 """The array that says which tags are numbers: a file has them as text."""
 ATTRIBUTE = "doc2vec.attribute."
-"""The array of each numeric attribute of the tags is called this and its name."""
+"""The array of each attribute of the tags is called this and its name."""
 
 
 class Ready(NamedTuple):
@@ -314,7 +314,7 @@ class Doc2Vec(Word2Vec):
             DOCUMENT_TAGS: np.frombuffer(encode_words(names, "tags of documents", spaces=True), np.uint8),
             INTEGERS: np.array([isinstance(tag, int) for tag in self.dv.index_to_key], np.uint8),
         }
-        arrays |= {ATTRIBUTE + name: values for name, values in self.dv.expandos.items() if values.dtype.kind in "if"}
+        arrays |= saving.stored_attributes(self.dv, ATTRIBUTE)
         # As `fit` does: words have no other vectors that were trained.
         is_output = self.dbow and not self.dbow_words and len(model.output) == len(model.words)
         record = model.record | {"vectors": "out" if is_output else "in"}

@@ -4,6 +4,7 @@ The trainer orders words by falling count. If the model's words have the same or
 trainer's; otherwise, they are copied before and after training.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,10 +20,11 @@ from w2vtrain.leaves.gensim.claim import Claimable, claiming
 from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.probability.problem import Problem
-from w2vtrain.probability.trees import Tree
+from w2vtrain.probability.trees import Tree, huffman
 from w2vtrain.text.vocabulary import Vocabulary, by_count
 
 Float32 = NDArray[np.float32]
+logger = logging.getLogger(__name__)
 
 CHANGED = (
     "a callback has changed the words of wv, the tags of dv, or the shape of their vectors: change them after train has"
@@ -35,21 +37,29 @@ class Matrices:
 
     Input vectors are in the model's KeyedVectors `wv`. words: output vectors of words (V, layer1_size), if there is
     negative sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, layer1_size), the root last, if there
-    is hierarchical softmax; keys: the words that have rows; tree: in the trainer's order, None for the one that follows
-    from the counts; order: an index that puts the model's rows in the trainer's order, slice(None) if both orders are
-    equal.
+    is hierarchical softmax; keys, counts: the words that have rows, and the counts from which their order and the tree
+    follow; tree: in the trainer's order, None for the one that follows from the counts; order: an index that puts the
+    model's rows in the trainer's order, slice(None) if both orders are equal.
     """
 
     def __init__(
         self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any],
-        tree: Tree | None = None,
+        counts: NDArray[np.int64], tree: Tree | None = None,
     ) -> None:  # fmt: skip
-        self.words, self.nodes, self.keys, self.tree = words, nodes, keys, tree
+        self.words, self.nodes, self.keys, self.counts, self.tree = words, nodes, keys, counts.copy(), tree
         self.is_in_order = order is None or bool((order == np.arange(len(keys))).all())
         self.order: Any = slice(None) if self.is_in_order else order
         self._trained: tuple[Float32, Float32] | None = None  # the trainer's vectors and output vectors of words
         self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
         self._tags: tuple[KeyedVectors, Float32] | None = None  # of documents: the model's, the trainer's rows
+
+    def recounted(self, order: NDArray[np.int64], counts: NDArray[np.int64]) -> "Matrices":
+        """Return these matrices for other counts of the words, and the order that follows. The tree stays the same."""
+        tree = self.tree
+        if self.nodes is not None and len(self.keys) > 1:
+            old = np.argsort(np.arange(len(order))[self.order])  # the places of the words in the trainer's order so far
+            tree = (tree or huffman(np.sort(self.counts)[::-1])).take(old[order])
+        return Matrices(self.words, self.nodes, order, self.keys, counts, tree)
 
     def adopt(self, wv: Any, weights: Weights, dv: KeyedVectors | None = None) -> None:
         """Copy the matrices into the trainer's, and become views of them, or remember them for `fetch`.
@@ -162,7 +172,8 @@ class WordMatrices(Claimable):
         self._read, rows, old = None, len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
-        order = by_count(self.wv.index_to_key, self._counts())
+        counts = self._counts()
+        order = by_count(self.wv.index_to_key, counts)
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
             self.wv.vectors[order] = initial_vectors(rows, self.vector_size, self.seed % SEED_COUNT)
@@ -170,7 +181,7 @@ class WordMatrices(Claimable):
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
         # the vectors of other nodes: docs/reference/gensim.md has the figures.
         nodes = grown(None, max(0, rows - 1), self.layer1_size) if self.hs else None
-        self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key))
+        self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key), counts)
 
     def init_weights(self) -> None:
         """Reset all vectors to their initial values, but keep the vocabulary."""
@@ -216,8 +227,8 @@ class WordMatrices(Claimable):
         """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
 
         If words were removed, the others may be in any order, and keep their counts and output vectors. Nodes of a tree
-        then start at zero, because the tree is a different one. Raise RuntimeError if words were only moved, or if the
-        vectors of `wv` have a different shape than before.
+        then start at zero, because the tree is a different one. Changed counts change no vector and no tree. Raise
+        RuntimeError if words were only moved, or if the vectors of `wv` have a different shape than before.
         """
         matrices, keys = self.matrices, self.wv.index_to_key
         assert matrices
@@ -239,7 +250,11 @@ class WordMatrices(Claimable):
         if fewer:
             self._take_rows(matrices)
         if len(keys) != len(matrices.keys):
+            if self.hs:
+                logger.warning("the words of wv have changed: the nodes of the new tree start at zero")
             self.prepare_weights(update=True)
+        elif not np.array_equal(counts := self._counts(), matrices.counts):
+            self.matrices = matrices.recounted(by_count(keys, counts), counts)
 
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""

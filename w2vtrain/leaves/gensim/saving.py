@@ -19,6 +19,7 @@ from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.fasttext_file import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
+from w2vtrain.formats.safetensors import NAMES
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
 from w2vtrain.leaves.gensim.matrices import Matrices
@@ -35,7 +36,7 @@ OWN_ATTRIBUTES = "attributes"
 ORDER = "word2vec.order"
 """The array that has the model's row of each word, if the words are not ordered by count."""
 ATTRIBUTE = "word2vec.attribute."
-"""The array of each numeric attribute of the words is called this and its name; counts are stored as in all models."""
+"""The array of each attribute of the words is called this and its name; counts are stored as in all models."""
 FIXED_SETTINGS = {"context": "symmetric", "sentence_end": False, "weight_decay": 0.0, "bias": False, "init": 0.0}
 """Settings that Word2Vec does not have, with the values that it trains with."""
 
@@ -88,7 +89,10 @@ def as_model(model: Any) -> Model:
     arrays = build(settings.objective, problem, settings.options).arrays()
     if matrices.tree:
         arrays |= Hierarchical.of(matrices.tree).arrays()
-    arrays |= {ATTRIBUTE + name: values[rows] for name, values in _attributes(model.wv).items()}
+    locks = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
+    attributes = {ATTRIBUTE + "vectors_lockf": locks} if locks.shape == (len(model.wv),) else {}
+    attributes |= stored_attributes(model.wv, ATTRIBUTE)
+    arrays |= {name: values[rows] for name, values in attributes.items()}
     if settings.subwords:
         arrays[INPUT_ROWS] = np.concatenate([model.wv.vectors_vocab[rows], model.wv.ngrams.matrix])
         arrays[NGRAM_BUCKETS] = np.asarray(model.wv.ngrams.buckets)
@@ -135,17 +139,17 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, int | float | str) else str(value)
 
 
-def _attributes(wv: Any) -> dict[str, Any]:
-    """Return the numeric attributes of the words besides their counts, and the locks of their vectors, (V,) each."""
-    locks = np.asarray(getattr(wv, "vectors_lockf", 1.0), np.float32)
-    arrays = {name: np.asarray(values) for name, values in wv.expandos.items() if name != "count"}
-    arrays |= {"vectors_lockf": locks} if locks.shape == (len(wv),) else {}
-    dtypes = {"b": np.int64, "i": np.int64, "u": np.int64, "f": np.float32}
-    return {
-        name: values.astype(dtypes[values.dtype.kind])
-        for name, values in arrays.items()
-        if values.shape == (len(wv),) and values.dtype.kind in dtypes
-    }
+def stored_attributes(keyed: Any, prefix: str) -> dict[str, Any]:
+    """Return the attributes of keys besides their counts, (V,) each, by name after `prefix`; warn about all others."""
+    arrays = {}
+    for name, given in keyed.expandos.items():
+        values = np.asarray(given)
+        if values.shape == (len(keyed),) and values.dtype in NAMES:
+            arrays[prefix + name] = values
+        else:
+            logger.warning("the attribute %s of keys is not saved: it must be one number or bool per key", name)
+    arrays.pop(f"{prefix}count", None)
+    return arrays
 
 
 def loaded(model: Any, path: str) -> Any:
@@ -188,7 +192,7 @@ def loaded(model: Any, path: str) -> Any:
     model.wv.expandos.update(values)
     outputs, inner = stored.output[nodes:][rows] if noise else None, stored.output[:nodes] if nodes else None
     tree = _tree(stored, size, path) if nodes > 0 else None
-    model.matrices = Matrices(outputs, inner, order, list(words), tree)
+    model.matrices = Matrices(outputs, inner, order, list(words), stored.counts[rows], tree)
     model.take_rest(stored, path)
     return model
 

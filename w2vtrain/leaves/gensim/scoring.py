@@ -3,6 +3,7 @@
 Nothing is learned here.
 """
 
+import logging
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -14,6 +15,8 @@ from w2vtrain.config import WHOLE_SENTENCE
 from w2vtrain.leaves.gensim.matrices import WordMatrices
 from w2vtrain.objectives.hs import TreeScorer
 from w2vtrain.probability.trees import huffman
+
+logger = logging.getLogger(__name__)
 
 
 class Predictions(WordMatrices):
@@ -28,7 +31,9 @@ class Predictions(WordMatrices):
         if self.layer1_size != self.vector_size:
             raise RuntimeError("with dm_concat=1, only a document and a whole window predict a word: use infer_vector")
 
-    def predict_output_word(self, context_words_list: list[Any], topn: int = 10) -> list[tuple[Any, float]] | None:
+    def predict_output_word(
+        self, context_words_list: list[Any], topn: int | None = 10
+    ) -> list[tuple[Any, float]] | None:
         """Return the words that are most probable in a context, with probabilities; None without any known word.
 
         The probabilities are those of a softmax over the output vectors, which is not what negative sampling trains:
@@ -42,6 +47,7 @@ class Predictions(WordMatrices):
         self._refuse_concatenation()
         rows = [row for word in context_words_list if (row := self.wv.get_index(word, -1)) >= 0]
         if not rows:
+            logger.warning("no word of the context is in the vocabulary: nothing is predicted")
             return None
         hidden = self.wv.vectors[rows].sum(axis=0)
         if self.cbow_mean:
@@ -49,7 +55,7 @@ class Predictions(WordMatrices):
         logits = (self.matrices.words @ hidden).astype(np.float64)
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
-        best = np.argsort(-shares, kind="stable")[:topn]
+        best = np.argsort(-shares, kind="stable")[: None if topn is None else max(0, topn)]
         return [(self.wv.index_to_key[i], float(shares[i])) for i in best.tolist()]
 
     def score(
@@ -65,7 +71,7 @@ class Predictions(WordMatrices):
             raise RuntimeError("score needs hierarchical softmax: train with hs=1 and negative=0")
         self._refuse_concatenation()
         ids = np.argsort(np.arange(len(self.wv))[self.matrices.order])  # from the model's rows to the trainer's
-        tree = self.matrices.tree or huffman(np.sort(self.wv.expandos["count"])[::-1])
+        tree = self.matrices.tree or huffman(np.sort(self.matrices.counts)[::-1])
         scorer = TreeScorer(tree, np.ascontiguousarray(self.matrices.nodes))
         scores = [self._log_prob(sentence, scorer, ids) for sentence in islice(sentences, total_sentences)]
         return np.array(scores, np.float32)

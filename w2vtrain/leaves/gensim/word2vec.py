@@ -243,7 +243,9 @@ class Word2Vec(TrainableVocabulary, Predictions):
                     reading = self._reading(corpus_iterable, corpus_file, train_call, earlier)
                     settings = train_call.settings(self, reading.encoded, earlier)
                 learner.tokens += reading.words * settings.epochs
-                if reading.encoded and len(reading.encoded.vocabulary) > 1:
+                if len(self.wv) == 1:
+                    logger.warning("nothing was learned: the vocabulary has only one word")
+                elif reading.encoded:
                     learner.run(reading.source, reading.encoded, settings)
             call(callbacks, "on_train_end", self)
         finally:

@@ -4,7 +4,7 @@ import pytest
 
 from w2vtrain.api import train
 from w2vtrain.cli import cli
-from w2vtrain.commands.spelling import answer, options_of
+from w2vtrain.commands import spelling
 from w2vtrain.config import NAMES, validated
 from w2vtrain.errors import ConfigError, shell_spelling
 from w2vtrain.other_programs import COMMANDS, OPTIONS, hint_for
@@ -86,9 +86,9 @@ def every_command(group):
 def test_an_answer_names_only_options_that_the_command_has():
     with shell_spelling():
         for command in every_command(cli):
-            known = options_of(command)
+            known = spelling.options_of(command)
             for name in OPTIONS:
-                said = answer(f"--{name}", known, "") or ""
+                said = spelling.answer(f"--{name}", known, "") or ""
                 named = {word.strip(",;") for word in said.partition("fit CORPUS")[0].split() if word.startswith("--")}
                 assert named <= known, (command.name, name, said)
 

@@ -1,7 +1,9 @@
 """Tests that what gensim 3 or other parts of gensim have names what to use instead."""
 
+import copy
 import importlib.util
 import inspect
+import pickle
 import subprocess
 import sys
 
@@ -76,6 +78,25 @@ def test_a_removed_function_of_the_class_names_its_successor():
 def test_an_item_or_argument_of_gensim_3_names_its_successor(model, call, line):
     with pytest.raises(TypeError, match=line):
         call(model)
+
+
+def test_a_model_says_where_its_queries_and_settings_are():
+    model = w2vtrain.train(TEXT, min_count=1, vector_size=4, sample=0, epochs=1)
+    cases = {
+        "similarity": "wv.similarity",
+        "rank_by_centrality": "wv.rank_by_centrality",
+        "vocab": "wv.key_to_index",
+        "window": "settings['window']",
+        "hs": "settings, which has the objective",
+        "get_latest_training_loss": "record, which has the loss",
+    }
+    for name, use in cases.items():
+        with pytest.raises(AttributeError, match=rf"^{name} is not an attribute of w2vtrain.Model: use ") as caught:
+            getattr(model, name)
+        assert use in str(caught.value)
+    with pytest.raises(AttributeError, match=r"^shape is not an attribute of w2vtrain.Model$"):
+        getattr(model, "shape")  # noqa: B009 - no type checker knows it
+    assert pickle.loads(pickle.dumps(model)).words == copy.deepcopy(model).words == model.words
 
 
 @pytest.mark.parametrize("name", SUCCESSORS["w2vtrain"])

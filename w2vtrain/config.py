@@ -361,9 +361,9 @@ def broken_rules(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
 
     places: what to write before the message about a setting.
     """
-    alpha, low = settings.alpha, settings.min_alpha
+    alpha, low, crossed = settings.alpha, settings.min_alpha, settings.minn > settings.maxn
     rules = (
-        ("minn", settings.minn > settings.maxn, f"{settings.minn} is more than maxn, {settings.maxn}"),
+        ("minn", settings.subwords and crossed, f"{settings.minn} is more than maxn, {settings.maxn}"),
         ("alpha", alpha == 0, "0 would learn nothing"),
         ("seconds", settings.seconds == 0, "0 would learn nothing"),
         ("sample", 0 < settings.sample < 1e-12, f"{settings.sample:g} would keep no words; 0 keeps all"),

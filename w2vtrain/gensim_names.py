@@ -19,6 +19,7 @@ _SAME = (
     "save_word2vec_format", "intersect_word2vec_format",
 )  # fmt: skip
 
+NOT_OF_MODEL = "is not an attribute of w2vtrain.Model"
 SUCCESSORS = {
     "an argument": {
         "size": "vector_size",
@@ -55,12 +56,15 @@ SUCCESSORS = {
         "delete_temporary_training_data": "wv, which is all that queries need",
     },
     "Model": {
-        **{name: f"wv.{name}" for name in _SAME if name not in ("most_similar", "vectors")},
+        **{name: f"wv.{name}" for name in ("key_to_index", "index_to_key", "vector_size", "norms")},
         **dict.fromkeys(("train", "build_vocab"), "w2vtrain.continue_training(model, corpus), or w2vtrain.Word2Vec"),
         **dict.fromkeys(("syn1neg", "syn1"), "output"),
-        "vector_size": "wv.vector_size",
-        "corpus_count": "record",
-        "predict_output_word": "w2vtrain.Word2Vec",
+        **dict.fromkeys(("sg", "cbow_mean"), "settings, which has the architecture"),
+        **dict.fromkeys(("hs", "negative"), "settings, which has the objective and its options"),
+        **dict.fromkeys(("corpus_count", "corpus_total_words", "total_train_time"), "record"),
+        "get_latest_training_loss": "record, which has the loss of each epoch",
+        "infer_vector": "w2vtrain.Doc2Vec, or w2vtrain infer in the shell",
+        **dict.fromkeys(("predict_output_word", "score", "estimate_memory", "syn1neg_lockf"), "w2vtrain.Word2Vec"),
         "load": "w2vtrain.load(path)",
     },
     "w2vtrain": {
@@ -107,10 +111,27 @@ class Removed:
 
 def with_successors(cls: C) -> C:
     """Give a class an attribute for each name in its table: removed in gensim 4, or for `Model`, gensim's alone."""
-    why = "is not an attribute of w2vtrain.Model" if cls.__name__ == "Model" else "was removed in gensim 4.0"
+    why = NOT_OF_MODEL if cls.__name__ == "Model" else "was removed in gensim 4.0"
     for name, successor in SUCCESSORS[cls.__name__].items():
         setattr(cls, name, Removed(f"{name} {why}: use {successor}"))
     return cls
+
+
+def elsewhere(name: str, model: type, queries: type, settings: Container[str]) -> str:
+    """Return the message for an attribute that a model does not have: it may be one of its queries, or a setting.
+
+    model, queries: the classes of the model and of its `wv`.
+    """
+    removed, old = vars(model).get(name), SUCCESSORS["KeyedVectors"].get(name)
+    if isinstance(removed, Removed):
+        return removed.line
+    if name.startswith("_"):
+        use = ""
+    elif name in settings:
+        use = f": use settings[{name!r}]"
+    else:
+        use = f": use wv.{old or name}" if old or hasattr(queries, name) else ""
+    return f"{name} {NOT_OF_MODEL}{use}"
 
 
 OTHER_NAMES = {

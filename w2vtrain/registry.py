@@ -292,6 +292,6 @@ def _outside(name: str, kind: str) -> Any:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # kernels look up their source code here
-    with chdir("."):  # if the user's code changes the folder, relative names on the command line stay valid
+    with chdir(resolved(".")):  # if the user's code changes the folder, relative names on the command line stay valid
         spec.loader.exec_module(module)
     return module

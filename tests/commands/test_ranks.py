@@ -9,10 +9,11 @@ from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.errors import ConfigError, UsageError
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=" ".join)
 @pytest.mark.parametrize(("option", "value"), [("--sync-words", "2000"), ("--sync-timeout", "5")])
-def test_options_for_several_ranks_are_refused_without_them(tmp_path, w2vtrain_here, option, value):
+def test_options_for_several_ranks_are_refused_without_them(tmp_path, w2vtrain_here, option, value, more):
     (tmp_path / "text.txt").write_text("a b\n" * 9)
-    code, _, said = w2vtrain_here(["fit", "text.txt", "-o", "v.txt", option, value], tmp_path)
+    code, _, said = w2vtrain_here(["fit", "text.txt", "-o", "v.txt", option, value, *more], tmp_path)
     assert (code, said) == (2, f"w2vtrain: error: {option[2:]}: has no effect without --distributed mpi\n")
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 

@@ -4,6 +4,7 @@ import pytest
 
 from w2vtrain.api import train
 from w2vtrain.cli import cli
+from w2vtrain.commands import spelling
 from w2vtrain.config import NAMES, validated
 from w2vtrain.errors import ConfigError, shell_spelling
 from w2vtrain.other_programs import COMMANDS, OPTIONS, hint_for
@@ -75,6 +76,37 @@ def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, t
     assert "use --objective hs" in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
     monkeypatch.setenv("W2VTRAIN_CBOW", "1")
     assert "use --architecture cbow" in w2vtrain_here(FIT, tmp_path)[2]
+
+
+def every_command(group):
+    for command in group.commands.values():
+        yield from every_command(command) if hasattr(command, "commands") else [command]
+
+
+def test_an_answer_names_only_options_that_the_command_has():
+    with shell_spelling():
+        for command in every_command(cli):
+            known = spelling.options_of(command)
+            for name in OPTIONS:
+                said = spelling.answer(f"--{name}", known, "") or ""
+                named = {word.strip(",;") for word in said.partition("fit CORPUS")[0].split() if word.startswith("--")}
+                assert named <= known, (command.name, name, said)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ([*FIT, "-autotune-duration", "5"], "No such option '-autotune-duration'; see"),
+        ([*FIT, "--version"], "No such option '--version'; see"),
+        (["neighbors", "v.txt", "--model", "x"], "No such option '--model'; see"),
+        ([*FIT, "--epocks=3"], "No such option '--epocks': did you mean --epochs?; see"),
+    ],
+    ids=["whole name", "unlike all", "unlike all short ones", "like one"],
+)
+def test_an_unknown_option_is_reported_whole_and_only_options_like_it_are_suggested(
+    words, answer, w2vtrain_here, tmp_path
+):
+    assert answer in w2vtrain_here(words, tmp_path)[2]
 
 
 def test_words_that_only_look_like_such_options_are_left_alone(w2vtrain_here, tmp_path):

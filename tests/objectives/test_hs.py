@@ -74,7 +74,7 @@ def test_options_select_the_tree(tmp_path, tree_file, rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tree": "cluster"}, "option vectors of objective hs: tree cluster needs a file"),
+        ({"tree": "cluster"}, "tree cluster needs a file of word vectors: add options={'vectors': FILE}"),
         ({"vectors": "v.bin"}, "only tree cluster uses vectors, not huffman"),
         ({"tree": "tree.txt", "vectors": "v.bin"}, "only tree cluster uses vectors, not tree.txt"),
         ({"tree": ""}, "option tree of objective hs: expected huffman, balanced, cluster or a file name"),

@@ -163,6 +163,14 @@ def test_a_working_folder_that_is_gone_at_the_start_is_reported(text, tmp_path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == []
 
 
+def test_a_working_folder_that_is_gone_is_the_reason_that_user_code_is_not_imported(text, tmp_path):
+    gone, code = tmp_path / "gone", PACKAGE.parent / "examples/smoothed.py"
+    program = f'mkdir "{gone}"; cd "{gone}"; rmdir "{gone}"; exec "$@"'
+    more = ["--objective", str(code), "--print-config"]
+    done = fit(text, tmp_path / "v.txt", *more, start=["sh", "-c", program, "sh", *COMMAND], env=with_package())
+    assert "smoothed.py: cannot be imported: InputMissing: the working directory was deleted" in done.stderr
+
+
 def test_a_working_folder_deleted_during_training_does_no_harm(text, tmp_path):
     """This holds if all files that the command names are elsewhere."""
     gone = tmp_path / "gone"

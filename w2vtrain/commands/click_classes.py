@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.types import StringParamType
 
-from w2vtrain.commands.spelling import answer, missing_output, options_of
+from w2vtrain.commands.spelling import answer, missing_output, no_such_option, options_of
 from w2vtrain.config import MODEL, TRAINING, WORDS
 from w2vtrain.other_programs import COMMANDS
 from w2vtrain.system.stopping import signals_end_imports
@@ -88,13 +88,16 @@ class Command(WithDebug):
         known = options_of(self)
         arguments = [str(part.name).upper() for part in self.params if isinstance(part, click.Argument)]
         plain = " ".join([ctx.command_path, *arguments, *["-o FILE"] * ("--output" in known)]) if arguments else ""
-        for word in args[: args.index("--")] if "--" in args else args:
+        words = args[: args.index("--")] if "--" in args else args[:]
+        for word in words:
             name = word.partition("=")[0]
             if name not in known and (hint := answer(name, known, plain)):
                 raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
         last = "" if any(arg.startswith("-") for arg in args[-2:-1]) else "".join(args[-1:])  # a value is no output
         try:
             return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise no_such_option(error, words, known) from None
         except click.MissingParameter as error:
             if error.param and error.param.name == "output":
                 raise missing_output(last, ctx) from None

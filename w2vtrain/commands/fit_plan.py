@@ -195,9 +195,12 @@ def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
 
 
 def check_start(request: FitRequest, start: "WarmStart | None") -> None:
-    """Raise UsageError for options without --init-from, for --read-vocab with a model, for results that cannot have
-    all words of vectors, and for --freeze if other vectors are written, or none would change.
+    """Raise UsageError for options without --distributed or --init-from, for --read-vocab with a model, for results
+    that cannot have all words of vectors, and for --freeze if other vectors are written, or none would change.
     """
+    for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
+        if getattr(request, name) != getattr(FitRequest, name):
+            raise UsageError(f"{option(name)}: has no effect without --distributed mpi")
     for name, value in (("grow-vocabulary", request.grow_vocabulary), ("freeze", request.freeze or None)):
         if start is None and value is not None:
             raise UsageError(f"{name}: has no effect without --init-from")

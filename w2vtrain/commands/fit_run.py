@@ -21,7 +21,7 @@ from w2vtrain.commands.log import json_log
 from w2vtrain.commands.shell import explained
 from w2vtrain.config import FIELDS, INIT_FROM, ROWS, WORDS, Settings, option
 from w2vtrain.doors import leaf
-from w2vtrain.errors import Relayed, UsageError, W2VError
+from w2vtrain.errors import Relayed, W2VError
 from w2vtrain.objectives import stated_options
 from w2vtrain.system.files import resolved
 from w2vtrain.system.machine import automatic_threads
@@ -72,9 +72,6 @@ def ranks_for(request: FitRequest) -> Iterator[Alone]:
 
     If an exception ends the block on any rank, all ranks end with its exit code.
     """
-    for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
-        if getattr(request, name) != getattr(FitRequest, name):
-            raise UsageError(f"{name.replace('_', '-')}: has no effect without --distributed mpi")
     if request.distributed is None or request.print_config:
         yield Alone()
         return

@@ -4,11 +4,12 @@ What replaces each option is in other_programs.py.
 """
 
 import os
+from difflib import get_close_matches
 
 import click
 
 from w2vtrain.config import NAMES
-from w2vtrain.other_programs import CORPUS, FITS, hint_for, replaced
+from w2vtrain.other_programs import CORPUS, FITS, Ours, hint_for, replaced
 
 SHORT_OPTIONS = ("-h", "-n", "-o", "-O", "-q")
 """Short options of our commands, each with one meaning; not all commands have all of them."""
@@ -22,8 +23,8 @@ def options_of(command: click.Command) -> set[str]:
 def answer(name: str, known: set[str], plain: str) -> str | None:
     """Return what to write in place of a word of the command line, or None if no other program has such an option.
 
-    known: the command's own options; plain: the command with its arguments, "" if it has none. Only commands with
-    settings answer for settings of other programs.
+    known: the command's own options; plain: the command with its arguments, "" if it has none. An option that the
+    command does not have is no answer.
     """
     bare = name.lstrip("-")
     if not bare or not name.startswith("-") or bare[0].isdigit():
@@ -33,11 +34,13 @@ def answer(name: str, known: set[str], plain: str) -> str | None:
         return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
     if ours in known:
         return None
-    if plain and name[:2] not in known and replaced(bare) == CORPUS:
+    theirs = replaced(bare)
+    if plain and name[:2] not in known and theirs == CORPUS:
         return f"name the file without an option: {plain}"
     if "--allow-changed" in known and bare.replace("-", "_") in NAMES:
         return f"the settings of a run are fixed; to train its vectors further, {FITS} --init-from VECTORS"
-    hint = hint_for(bare) if "--min-count" in known else None
+    is_here = not isinstance(theirs, Ours) or f"--{theirs.name.replace('_', '-')}" in known
+    hint = hint_for(bare) if is_here else None
     if hint and len(bare) > 1:
         return hint
     # The value of a short option follows it, or other commands have the option: then it stands for no other here.
@@ -46,6 +49,14 @@ def answer(name: str, known: set[str], plain: str) -> str | None:
     longer = sorted(option for option in known if _letters(ours) and _letters(option).startswith(_letters(ours)))
     guess = f"write {' or '.join(longer)}" if longer else None
     return f"{hint}, or {guess}" if hint and guess else hint or guess
+
+
+def no_such_option(error: click.NoSuchOption, args: list[str], known: set[str]) -> click.UsageError:
+    """Return the error for an unknown option of a command line, with its whole name and the options most like it."""
+    name = next((arg for arg in args if arg.startswith(error.option_name)), error.option_name).partition("=")[0]
+    names = [option.removeprefix("--") for option in known if option.startswith("--")]
+    close = " or ".join(f"--{option}" for option in sorted(get_close_matches(name.lstrip("-"), names)))
+    return click.UsageError(f"No such option {name!r}" + (f": did you mean {close}?" if close else ""), error.ctx)
 
 
 def _letters(option: str) -> str:

@@ -18,7 +18,7 @@ from w2vtrain.formats.fasttext_file import write_parts
 from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS, MODEL_TENSORS, ModelParts, check_parts
 from w2vtrain.formats.safetensors import decode_words, encode_words, write_safetensors
 from w2vtrain.formats.sniff import MODEL_READERS, readers, sniff
-from w2vtrain.gensim_names import with_successors
+from w2vtrain.gensim_names import elsewhere, with_successors
 from w2vtrain.system.files import Claim
 from w2vtrain.system.json_text import json_text
 
@@ -86,6 +86,14 @@ class Model(ModelParts):
 
     def __getitem__(self, word_or_words: str | Sequence[str]) -> NDArray[np.float32]:
         return self.wv[word_or_words]
+
+    if not TYPE_CHECKING:  # type checkers know what a model has
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with what to use instead of an attribute that gensim's models have."""
+            from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+
+            raise AttributeError(elsewhere(name, type(self), KeyedVectors, vars(self).get("settings", ())))
 
     def __repr__(self) -> str:
         return summary(len(self.words), self.input.shape[1], self.settings, self.record)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from w2vtrain.errors import DataError, InputMissing, spelled
+from w2vtrain.errors import DataError, InputMissing, in_shell, spelled
 from w2vtrain.formats.vectors import read_vectors
 from w2vtrain.probability.problem import Options, bad_option
 from w2vtrain.system.reading import read_lines
@@ -27,7 +27,8 @@ def check_named(objective: str, option: str, options: Options, names: Sequence[s
     if not value:
         raise bad_option(objective, option, f"expected {', '.join(names)} or a file name")
     if value == "cluster" and not vectors:
-        raise bad_option(objective, "vectors", f"{option} cluster needs a file of word vectors: name one")
+        given = "-O vectors=FILE" if in_shell() else "options={'vectors': FILE}"
+        raise bad_option(objective, "vectors", f"{option} cluster needs a file of word vectors: add {given}")
     if vectors and value != "cluster":
         raise bad_option(objective, "vectors", f"only {option} cluster uses vectors, not {text}")
 

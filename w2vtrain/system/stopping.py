@@ -81,13 +81,14 @@ def handled_by(handler: Callable[[int, object], None], signals: Iterable[int]) -
         yield
 
 
-def _error(number: int) -> KeyboardInterrupt:
+def error_of(number: int) -> KeyboardInterrupt:
+    """Return the error that a signal raises."""
     return KeyboardInterrupt() if number == signal.SIGINT else Terminated(signal.Signals(number).name)
 
 
 def _raise(number: int, _: object) -> None:
-    raise _error(number)
+    raise error_of(number)
 
 
 def _end(number: int, _: object) -> None:
-    end(_error(number))
+    end(error_of(number))

@@ -81,14 +81,13 @@ def handled_by(handler: Callable[[int, object], None], signals: Iterable[int]) -
         yield
 
 
-def error_of(number: int) -> KeyboardInterrupt:
-    """Return the error that a signal raises."""
+def _error(number: int) -> KeyboardInterrupt:
     return KeyboardInterrupt() if number == signal.SIGINT else Terminated(signal.Signals(number).name)
 
 
 def _raise(number: int, _: object) -> None:
-    raise error_of(number)
+    raise _error(number)
 
 
 def _end(number: int, _: object) -> None:
-    end(error_of(number))
+    end(_error(number))

@@ -11,26 +11,26 @@ from types import FrameType
 from typing import Any
 
 from w2vtrain.errors import Stopped
-from w2vtrain.system.stopping import ENDING, error_of, handled_by, numbers
+from w2vtrain.system.stopping import ENDING, handled_by, numbers
 from w2vtrain.training.run import Phase, Run
 
 
 @contextmanager
 def listening(run: Run) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT, or a third signal to
-    stop, end it at once, because user code may never return.
+    """Let SIGINT, SIGTERM and SIGHUP save and stop the run, SIGUSR1 save it, and a second SIGINT interrupt at once.
 
     On Windows, SIGBREAK (Ctrl-Break) takes the place of SIGHUP, which stays ignored by nohup.
     """
-    received: list[int] = []
+    is_interrupted = False
 
     def handle(number: int, frame: Any) -> None:
+        nonlocal is_interrupted
         if number in numbers("SIGUSR1"):
             run.save_requested = True
             return
-        received.append(number)
-        if received.count(signal.SIGINT) > 1 or len(received) > 2:
-            raise error_of(number)
+        if is_interrupted and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        is_interrupted = is_interrupted or number == signal.SIGINT
         run.stop_requested = True
         if run.phase is Phase.PREPARING and not _compiler_calls(frame):
             run.end_if_stopped()

@@ -1,6 +1,8 @@
 """The command `convert`: what it reads, changes, writes and refuses."""
 
 import gzip
+import os
+import sys
 
 import numpy as np
 import pytest
@@ -210,3 +212,35 @@ def test_repair_reads_standard_input_and_leaves_valid_files_as_they_are(folder, 
         monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": file}))
         code, _, said = w2vtrain_here(["convert", "-", "--repair", "-o", "repaired.txt"], folder[0])
     assert (code, said.splitlines()[0]) == (0, "standard input:1: a value is not a finite number: left out")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev/fd")
+def test_a_pipe_that_a_shell_has_opened_is_read_as_a_file(folder, w2vtrain_here):
+    for name, code in (("v.txt", 0), ("nan.txt", 65)):
+        reading, writing = os.pipe()
+        os.write(writing, (folder[0] / name).read_bytes())  # less than a pipe holds
+        os.close(writing)
+        pipe = f"/dev/fd/{reading}"
+        result = w2vtrain_here(["convert", pipe, "-o", f"{name}.copy.txt"], folder[0])
+        os.close(reading)
+        assert result[0] == code
+        assert code == 0 or f"{pipe}:1: a value is not a finite number" in result[2]
+    assert (folder[0] / "v.txt.copy.txt").read_bytes() == (folder[0] / "v.txt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "command", [["convert", "LONG", "-o", "-"], ["info", "LONG"], ["eval", "similarity", "v.txt", "LONG"],
+                ["plot", "curves", "LONG", "-o", "c.png"]],
+)  # fmt: skip
+def test_a_name_that_is_too_long_is_a_missing_file(folder, w2vtrain_here, command):
+    code, _, said = w2vtrain_here([word.replace("LONG", "x" * 300) for word in command], folder[0])
+    assert (code, said.count("\n")) == (66, 1)
+    assert "too long" in said
+
+
+def test_a_text_that_is_named_twice_is_reported(tmp_path, w2vtrain_here):
+    (tmp_path / "text").write_text("a b\n" * 9)
+    (tmp_path / "other").write_text("a c\n")
+    code, out, said = w2vtrain_here(["vocab", "text", "other", "./text", "-o", "-", "--min-count", "1"], tmp_path)
+    assert (code, out.split()[:2]) == (0, ["a", "19"])
+    assert said.startswith("w2vtrain: warning: text: named 2 times, and read as often\n")

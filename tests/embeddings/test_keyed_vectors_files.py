@@ -307,3 +307,11 @@ def test_loading_own_vectors_that_are_not_finite_warns_with_the_word(tmp_path, c
     assert caplog.messages == [f"{tmp_path / 'v'}: the vector of 'b' (row 1) has a value that is NaN or too large"]
     with pytest.raises(W2VError, match=r"the vector of 'b' \(row 1\) is not finite"):
         w2vtrain.read_vectors(tmp_path / "v")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key_of_a_file_without_header(tmp_path):
+    path = tmp_path / "glove.txt"
+    path.write_text("king 1.5 2.5\nqueen 3.5 4.5\n", "utf-8-sig")
+    vectors = w2vtrain.KeyedVectors.load_word2vec_format(path, no_header=True)
+    assert vectors.index_to_key == ["king", "queen"]
+    assert vectors["king"].tolist() == [1.5, 2.5]

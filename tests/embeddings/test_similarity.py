@@ -126,3 +126,17 @@ def test_columns_that_do_not_exist_are_refused(tmp_path, columns):
 def test_a_score_with_a_comma_is_an_integer_if_the_columns_say_so(tmp_path):
     path = put(tmp_path, "old,new,1,5\nwater,river,8,2\n")
     assert list(read_pairs(path, "1,2,4")) == [("old", "new", 5), ("water", "river", 2)]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300, 1.7e308])
+def test_ratings_of_any_size_give_the_same_correlations(tmp_path, scale):
+    vectors = vectors_of(["a", "b", "c", "d"], [[1, 0], [0.9, 0.3], [0.2, 1], [-1, 0.4]])
+    ratings = {"a b": 1.0, "a c": 0.25, "b d": -1.0, "c d": 0.5}
+    usual, scaled = (
+        evaluate_similarity(
+            vectors, put(tmp_path, "".join(f"{pair} {size * rating}\n" for pair, rating in ratings.items()))
+        )
+        for size in (1.0, scale)
+    )
+    assert scaled.pearson == pytest.approx(usual.pearson, abs=1e-9)
+    assert scaled.spearman == usual.spearman

@@ -722,3 +722,28 @@ def test_damaged_arrays_of_an_archive_are_named(tmp_path):
         archive.writestr("vectors.npy", header.getvalue())
     with pytest.raises(DataError, match="has not the size that its header promises"):
         read_vectors(tmp_path / "c.npz")
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.npz"])
+def test_bytes_after_an_array_or_an_archive_are_refused(tmp_path, name):
+    path = tmp_path / name
+    write_vectors(path, WORDS, MATRIX)
+    with path.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(DataError, match=r"4 bytes after the array|bytes follow the end of the archive"):
+        read_vectors(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0.1 0.2\n0.3 0.4\n", "a matrix of numbers without words"),
+        ("word 0 1 2\nking 1.5 2.5 3.5\n", "names columns"),
+        ("<!DOCTYPE html>\n<html>\n", "a web page"),
+    ],
+)
+def test_a_byte_order_mark_does_not_hide_what_a_file_is(tmp_path, text, message):
+    path = tmp_path / "v.txt"
+    path.write_text(text, "utf-8-sig")
+    with pytest.raises(DataError, match=message):
+        read_vectors(path)

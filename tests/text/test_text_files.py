@@ -439,3 +439,31 @@ def test_counts_and_phrases_are_written_outside_of_the_corpus(tmp_path, w2vtrain
         assert (code, "d/v: matches d/*, whose files are the corpus; choose another folder" in said) == (2, True), said
     assert w2vtrain_here(["vocab", "d", "-o", "d/v"], tmp_path)[0] == 2
     assert w2vtrain_here(["vocab", "d/*", "-o", "v"], tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize("start", ["PAR1 is a receptor", "ARROW1 is", "GIF8 bit", "FEA1", "SQLite format 3 is"])
+def test_text_may_begin_with_the_letters_of_a_signature(tmp_path, start):
+    assert text_of(write(tmp_path / "x", start.encode() + b" gene\n")) == start.encode() + b" gene\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (gzip.compress(bz2.compress(TEXT[:900])), "compressed twice"),
+        (b"\x04\x22\x4d\x18 frame of lz4", "compressed in another format"),
+        (b"\x89HDF\r\n\x1a\n of HDF5", "an HDF5 file"),
+    ],
+)
+def test_data_that_are_still_compressed_or_no_text_are_named(tmp_path, data, what):
+    with pytest.raises(DataError, match=f"{what}, not text"):
+        text_of(write(tmp_path / "x", data))
+
+
+def test_a_folder_below_a_pattern_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
+    write(tmp_path / "open.txt", b"a\n")
+    (tmp_path / "closed").mkdir()
+    closed = str(tmp_path / "closed")
+    monkeypatch.setattr("os.access", lambda path, _: str(path) != closed)  # chmod does not stop root
+    with pytest.raises(InputMissing, match="closed: cannot be read: permission denied"):
+        Corpus([str(tmp_path / "**" / "*.txt")])
+    assert text_of(tmp_path / "*.txt") == b"a\n"

@@ -6,6 +6,7 @@ Nothing is trained, and no corpus is needed.
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -75,9 +76,9 @@ def convert(
     `fit --save-model` wrote. --remove-top is the method of Mu & Viswanath (2018), "All-but-the-top".
 
     --repair takes the last values of a line of text as the vector and joins what precedes them with "_"; invalid UTF-8
-    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, rows with too few values (of tables,
-    also with too many), and rows with values that are not finite numbers. It reports the first 10 invalid rows, by line
-    or row, and counts the others.
+    becomes U+FFFD. It leaves out empty words, all rows of a word but the first, rows with too few values, and rows with
+    values that are not finite numbers. It reports the first 10 invalid rows, by line or row, and counts the others.
+    Tables and arrays of NumPy must have equally many values in each row.
     """
     with imports():
         from w2vtrain.formats.precision import mean_cosine
@@ -102,7 +103,7 @@ def convert(
             ) from error
     written.write(words, matrix, lambda _: force, counts=loaded.counts)
     for flaw in loaded.flaws:
-        echo(one_line(flaw.replace(path, "standard input") if vectors == STDOUT else flaw), err=True)
+        echo(one_line(flaw.replace(path, "standard input" if vectors == STDOUT else vectors)), err=True)
     facts = [
         f"{len(words):,} vectors of {matrix.shape[1]:,} dimensions",
         *described,
@@ -143,7 +144,7 @@ def files_read(path: str) -> list[str]:
     from w2vtrain.formats.vector_formats import formats
 
     beside = [file for known in formats().values() for file in known.beside(path)] if path != STDOUT else []
-    return [path, *(file for file in beside if Path(file).exists())]
+    return [path, *(file for file in beside if os.path.exists(file))]  # noqa: PTH110 - any length
 
 
 def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vectors, list[str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.fit_outputs import results_bytes
 from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder
-from w2vtrain.commands.input_files import check_different, check_outside, refuse_stdin_twice
+from w2vtrain.commands.input_files import check_different, check_outside, refuse_stdin_twice, warn_repeated
 from w2vtrain.commands.options import Export
 from w2vtrain.config import Settings, option, resolve
 from w2vtrain.doors import corpora
@@ -240,6 +240,7 @@ def check_files(request: FitRequest, planned: Plan) -> None:
     named = [request.read_vocab, request.init_from, request.config, settings.phrases, *settings.options.values()]
     named += filter(is_code, (settings.objective, settings.architecture))
     check_different(request.files, [*paths, *(name for name in named if name and isinstance(name, str))])
+    warn_repeated(request.sources)
     check_outside([*request.locks, *([str(request.run_folder)] if request.run_folder else [])], request.sources)
 
 

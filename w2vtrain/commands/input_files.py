@@ -22,8 +22,9 @@ import click
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, among
+from w2vtrain.system.files import OPEN_FILE, STDOUT, among
 from w2vtrain.system.locks import check_output
+from w2vtrain.system.terminal import warning
 
 if TYPE_CHECKING:
     from w2vtrain.embeddings.model import Model
@@ -35,29 +36,33 @@ COPIED_BYTES = 1 << 20
 
 @contextmanager
 def readable(path: str) -> Iterator[str]:
-    """Yield the name of a file that can be read repeatedly and in parts, as vectors are; for `-`, a copy of stdin.
+    """Yield the name of a file that can be read repeatedly and in parts, as vectors are.
 
+    That is a copy for `-`, and for a pipe that a shell has opened, as for <(...). Opening a named pipe could wait
+    forever.
     Raise InputMissing if standard input cannot be read, and WriteError if the copy cannot be written.
     """
-    if path != STDOUT:
+    is_pipe = OPEN_FILE.fullmatch(path) is not None and Path(path).is_fifo()
+    if path != STDOUT and not is_pipe:
         yield path
         return
     with ExitStack() as stack:
+        source = stack.enter_context(Path(path).open("rb")) if is_pipe else sys.stdin.buffer
         try:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="w2vtrain-", ignore_cleanup_errors=True))
             name = str(Path(folder, "stdin"))
             with Path(name).open("wb") as file:
-                for block in from_stdin(lambda: sys.stdin.buffer.read(COPIED_BYTES)):
+                for block in from_stdin(lambda: source.read(COPIED_BYTES)):
                     file.write(block)
         except OSError as error:
             raise WriteError(
-                f"{tempfile.tempdir or 'the folder for temporary files'} cannot be written: {error.strerror}; standard"
-                " input is copied there: set TMPDIR to a folder with enough space"
+                f"{tempfile.tempdir or 'the folder for temporary files'} cannot be written: {error.strerror}; the input"
+                " is copied there: set TMPDIR to a folder with enough space"
             ) from error
         try:
             yield name
         except W2VError as error:
-            raise type(error)(str(error).replace(name, "standard input")) from error
+            raise type(error)(str(error).replace(name, path if is_pipe else "standard input")) from error
 
 
 @contextmanager
@@ -181,10 +186,19 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
             raise UsageError(f"{file}: {place} {source}, whose files are the corpus; choose another folder")
 
 
+def warn_repeated(sources: Sequence[str]) -> None:
+    """Warn of a source that is named twice, which is read as often; this may be a slip."""
+    paths = [os.path.realpath(source) for source in sources]
+    for source, path in dict(zip(sources, paths, strict=True)).items():
+        if source == sources[paths.index(path)] and (count := paths.count(path)) > 1:
+            warning(f"{source}: named {count} times, and read as often")
+
+
 def check_texts(outputs: Sequence[str], sources: Sequence[str], inputs: Sequence[str], force: bool) -> None:
     """Raise UsageError or OutputError for an output that cannot be written, or not with its suffix's compression."""
     check_different(outputs, inputs)
     check_outside(outputs, sources)
+    warn_repeated(sources)
     for file in outputs:
         check_suffix(file)
         check_output(file, force)

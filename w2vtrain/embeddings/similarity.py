@@ -74,7 +74,7 @@ def evaluate_similarity(
         hint = f": one of each is a number; {spelled('columns')} names other columns" if is_misread else ""
         raise NoKnownWords(f"{path}: none of its {len(gold):,} pairs has both words in the vocabulary{hint}")
     counted = known | protocol.unknown
-    gold, similar, unknown = gold[counted], similar[counted], int(np.count_nonzero(~known))
+    gold, similar, unknown = _scaled(gold[counted]), similar[counted], int(np.count_nonzero(~known))
     for kind, values in (("scores", gold), ("similarities", similar)):
         if np.ptp(values) <= 1e-12 * np.abs(values).max():
             raise UndefinedScore(f"{path}: the correlation is undefined: all {kind} of the covered pairs are equal")
@@ -121,6 +121,12 @@ def _compared(
     known, similar = rows.min(axis=1, initial=0) >= 0, np.zeros(len(rows))
     similar[known] = cosines(*(matrix[column] for column in rows[known].T))
     return np.array(ratings), similar, known
+
+
+def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values times the power of 2 that makes the largest about 1, so that no square is infinite or 0."""
+    scaled: NDArray[np.float64] = np.ldexp(values, -np.frexp(np.abs(values).max())[1])
+    return scaled
 
 
 # Both correlations are computed here because importing scipy.stats takes longer than the rest of an evaluation.

@@ -5,6 +5,7 @@ This module reads no further and ignores file names.
 
 import os
 import re
+from codecs import BOM_UTF8
 from pathlib import Path
 
 from w2vtrain.errors import DataError
@@ -99,10 +100,10 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
 
     size: the size of the file in bytes; compression: the name of its compression or None. Both go into the result.
     """
-    whole = len(head) < SNIFFED_BYTES
-    if is_matrix(head, whole):
+    whole, plain = len(head) < SNIFFED_BYTES, head.removeprefix(BOM_UTF8)
+    if is_matrix(plain, whole):
         return _unknown(size, compression, MATRIX)
-    if names_columns(head, whole):
+    if names_columns(plain, whole):
         return _unknown(size, compression, "a table whose first line names columns (0, 1, 2, ...): delete that line")
     if b"\r" in head and b"\n" not in head and not CONTROL.search(head):
         return _unknown(size, compression, OLD_MACINTOSH)
@@ -111,8 +112,8 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         if compression and not (name in formats() and formats()[name].compressible):
             return _unknown(size, compression, f"a compressed {name} file: decompress it first")
         return Sniff(name, *promise, size, compression)
-    start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    lines = head[start:].split(b"\n", 5)[:5]
+    start = len(head) - len(plain)
+    lines = plain.split(b"\n", 5)[:5]
     if len(lines) > 1 and any(lines) and all(VOCABULARY_LINE.fullmatch(line) for line in lines if line):
         return Sniff("vocabulary", None, None, start, size, compression)
     if re.match(rb"\x80[\x02-\x05]", head):
@@ -123,7 +124,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return _unknown(size, compression, kind)
     if len(values := lines[0].split()[1:]) > 1 and has_decimal_commas(values):
         return _unknown(size, compression, f"text in which {DECIMAL_COMMAS}")
-    if WEB_PAGE.match(head):
+    if WEB_PAGE.match(plain):
         return _unknown(size, compression, "a web page, not the file that it may link to: download that one")
     header = HEADER.match(head)
     if SPARSE.match(head, header.end() if header else start):

@@ -7,6 +7,7 @@ settings, are read by model_file.py.
 import io
 import logging
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -371,7 +372,7 @@ def _promised(path: str | Path, is_binary: bool, no_header: bool) -> Sniff:
         if header is not None:
             raise DataError(f"{path}:1: the file begins with a header line: leave out no_header")
         dim = len(head.partition(b"\n")[0].split()) - 1
-        return Sniff("text", None, dim, 0, size, compression)
+        return Sniff("text", None, dim, len(BOM_UTF8) * head.startswith(BOM_UTF8), size, compression)
     if header is None:
         advice = "" if is_binary else "; if the first line is a vector, pass no_header=True"
         raise DataError(f"{path}:1: expected the numbers of vectors and dimensions{advice}")

@@ -25,7 +25,7 @@ from w2vtrain.system.machine import process_exists
 from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 
 STDOUT = "-"
-OPEN_FILE = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/[^/]+/fd/\d+")
+OPEN_FILE = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/[^/]+/fd/\d+")
 """Names of files that the process has open, each a link to one that may be anywhere, or have no name any more."""
 LASTING_ERRORS = (
     None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,

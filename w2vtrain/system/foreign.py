@@ -1,6 +1,6 @@
 """Recognition of files that are mistaken for text or vectors, by their first bytes: archives, pictures, UTF-16.
 
-Compressed files are not among them: compression.py reads these.
+compression.py has decompressed the formats that it knows before; data that still look compressed were so twice.
 """
 
 from w2vtrain.errors import DataError
@@ -9,20 +9,24 @@ HEAD_BYTES = 512
 """Number of bytes that `foreign` needs."""
 UNPACK = "not text: unpack it, and name the files that were in it"
 EXTRACT = "not text: extract its text first, or name other files"
+DECOMPRESS = "not text: decompress it; only gzip, bzip2, xz and zstd, applied once, are read"
 KINDS = (
     (0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"), f"a zip archive, {UNPACK}"),
     (257, (b"ustar",), f"a tar archive, {UNPACK}"),
     (0, (b"7z\xbc\xaf\x27\x1c",), f"a 7z archive, {UNPACK}"),
     (0, (b"Rar!\x1a\x07",), f"a rar archive, {UNPACK}"),
+    (0, (b"\x04\x22\x4d\x18", b"LZIP\x01", b"\x1f\x9d", b"\x5d\0\0"), f"compressed in another format, {DECOMPRESS}"),
+    (0, (b"\x1f\x8b\x08", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"), f"compressed twice, {DECOMPRESS}"),
     (0, (b"\x89PNG",), f"a PNG picture, {EXTRACT}"),
     (0, (b"\xff\xd8\xff",), f"a JPEG picture, {EXTRACT}"),
-    (0, (b"GIF8",), f"a GIF picture, {EXTRACT}"),
+    (0, (b"GIF87a", b"GIF89a"), f"a GIF picture, {EXTRACT}"),
     (0, (b"%PDF-",), f"a PDF document, {EXTRACT}"),
     (0, (b"{\\rtf",), f"an RTF document, {EXTRACT}"),
     (0, (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",), f"a document of Microsoft Office, {EXTRACT}"),
-    (0, (b"SQLite format 3",), f"an SQLite database, {EXTRACT}"),
+    (0, (b"SQLite format 3\0",), f"an SQLite database, {EXTRACT}"),
+    (0, (b"\x89HDF\r\n",), f"an HDF5 file, {EXTRACT}"),
     (0, (b"\x93NUMPY",), f"an array of NumPy, {EXTRACT}"),
-    (0, (b"FEA1",), "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
+    (0, (b"FEA1\0",), "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
     (0, (b"\xff\xfe", b"\xfe\xff"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
     (0, (b"version https://git-lfs.",), "a pointer of Git LFS, not the file itself: fetch it with git lfs pull"),
 )

@@ -266,7 +266,7 @@ def _opened(pieces: Iterator[bytes], name: str, options: bool) -> Iterator[bytes
     """Return the text of a file as `_unpacked` does. Raise DataError if it is no text."""
     pieces = _unpacked(pieces, name)
     head = next(pieces)
-    if head.startswith((b"PAR1", b"ARROW1")):
+    if head.startswith((b"PAR1\x15", b"ARROW1\0")):
         remedy = f"name a column with {spelled('column')}" if options else "save it with the suffix .parquet or .arrow"
         raise DataError(f"{name}: Parquet or Arrow, not text: {remedy}")
     return chain([head], pieces)
@@ -284,12 +284,21 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
         names = [source] if literal else sorted(glob(source, recursive=True))  # noqa: PTH207
         paths = [path for name in names for path in (below(name) if Path(name).is_dir() else [name])]
         if not literal:
+            _check_folders(source)
             paths = list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:
         raise InputMissing(f"{source}: {'no files in this directory' if names else 'no file matches this pattern'}")
     return paths
+
+
+def _check_folders(pattern: str) -> None:
+    """Raise InputMissing for a folder that a pattern leads through and that cannot be listed; glob would skip it."""
+    for parent in map(str, Path(pattern).parents):
+        for folder in glob(parent, recursive=True) if has_magic(parent) else [parent]:  # noqa: PTH207
+            if Path(folder).is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+                raise InputMissing(f"{folder}: cannot be read: permission denied")
 
 
 def would_read(source: str, file: str) -> bool:

@@ -164,9 +164,14 @@ def test_a_column_of_lists_has_several_tags_per_row(tmp_path, tags, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".arrow", "frame"])
-@pytest.mark.parametrize("kind", ["text", "numbers", "lists"])
+@pytest.mark.parametrize("kind", ["text", "numbers", "lists", "first"])
 def test_a_null_is_no_tag(tmp_path, kind, suffix):
-    tags = {"text": ["x", None, ""], "numbers": [7, None, 8], "lists": [["x"], None, [None, "y"]]}[kind]
+    tags = {
+        "text": ["x", None, ""],
+        "numbers": [7, None, 8],
+        "lists": [["x"], None, [None, "y"]],
+        "first": [None, ["x"], []],
+    }[kind]
     rows = [{"text": "a b", "tag": tag} for tag in tags]
     corpus = tmp_path / f"t{suffix}"
     if suffix == ".jsonl":
@@ -180,7 +185,10 @@ def test_a_null_is_no_tag(tmp_path, kind, suffix):
         else:
             pytest.importorskip("pyarrow.feather").write_feather(table, corpus)
     model = w2vtrain.train(w2vtrain.Documents(corpus, "tag"), architecture="pv-dbow", column="text", **SMALL)
-    names = {"text": ["x", "row_2", "row_3"], "numbers": ["7", "row_2", "8"], "lists": ["x", "row_2", "y"]}
+    names = {
+        "text": ["x", "row_2", "row_3"], "numbers": ["7", "row_2", "8"], "lists": ["x", "row_2", "y"],
+        "first": ["row_1", "x", "row_3"],
+    }  # fmt: skip
     assert model.dv.index_to_key == names[kind]
 
 

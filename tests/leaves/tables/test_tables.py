@@ -647,3 +647,10 @@ def test_lists_of_any_length_in_a_table_are_described_as_they_are_read(tmp_path)
     parquet.write_table(pa.table({"word": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 1.0]]}), path)
     assert w2vtrain.read_vectors(path).matrix.shape == (2, 2)
     assert [describe(path)[name] for name in ("words", "dim")] == [2, 2]
+
+
+def test_a_parquet_file_is_recognized_whatever_its_suffix(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name in ("t.csv", "t.arrow", "t.jsonl"):
+        parquet.write_table(pytest.importorskip("pyarrow").table({"text": ["a b", "c"]}), tmp_path / name)
+        assert b"".join(Tables([str(tmp_path / name)], "text").read()) == b"a b\nc\n"

@@ -94,7 +94,7 @@ FORMATS = {
     ),
     "parquet": Format(
         "Parquet tables with the columns `word`, `count` and `vector`, in row groups; the vectors are not compressed",
-        (".parquet",), door="tables of vectors", dtypes=DTYPES[:2], signature=b"PAR1",
+        (".parquet",), door="tables of vectors", dtypes=DTYPES[:2], signature=b"PAR1\x15",
     ),
     "spacy": Format(
         "a folder that `spacy.load` reads: a pipeline without components, with the vectors in its vocabulary",

@@ -12,6 +12,7 @@ Nothing is unpickled, and an archive that expands too much is refused.
 """
 
 import math
+import os
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ from w2vtrain.system.reading import justified, read_lines, regular_size
 
 Rows = tuple[Sequence[bytes], NDArray[Any]]
 """n words and their (n, d) values."""
+END, END_BYTES = b"PK\x05\x06", 18
+"""How the last record of an archive begins, and the number of bytes in it after that, before a comment."""
 MEMBERS = ("vectors.npy", "words.npy", "scales.npy", "counts.npy")
 
 
@@ -143,10 +146,12 @@ def write_words(file: BinaryIO, table: Table) -> None:
 
 
 def _mapped(path: str | Path) -> NDArray[Any]:
-    """Return an array whose memory is the file."""
+    """Return an array whose memory is the file. Raise DataError if bytes follow it."""
     with _reading(path):
-        array: NDArray[Any] = np.load(path, mmap_mode="r")
-    return array
+        array: Any = np.load(path, mmap_mode="r")
+        if extra := regular_size(path) - array.offset - array.nbytes:
+            raise DataError(f"{path}: {extra:,} bytes after the array: the file is damaged, or has several arrays")
+    return array  # type: ignore[no-any-return]
 
 
 def look_npy(path: str | Path) -> Promise:
@@ -256,6 +261,7 @@ def _opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
     """Open an archive. Raise DataError for what is damaged, also while the block reads."""
     with _reading(path), zipfile.ZipFile(path) as archive:
         names = archive.namelist()
+        _whole(archive, path)
         if missing := [name for name in ("words", "vectors") if f"{name}.npy" not in names]:
             there = ", ".join(name.removesuffix(".npy") for name in names)[:200]
             raise DataError(f"{path}: the archive has no array {' and '.join(missing)}, but {there or 'none'}")
@@ -266,6 +272,14 @@ def _opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
                 " is right, save it uncompressed, by numpy.savez"
             )
         yield archive
+
+
+def _whole(archive: zipfile.ZipFile, path: str | Path) -> None:
+    """Raise DataError if bytes follow the end of an archive, which zipfile would skip."""
+    with Path(path).open("rb") as file:
+        file.seek(-len(END) - END_BYTES - len(archive.comment), os.SEEK_END)
+        if file.read(len(END)) != END:
+            raise DataError(f"{path}: bytes follow the end of the archive: the file is damaged")
 
 
 CODE = {

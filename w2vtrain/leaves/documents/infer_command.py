@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.input_files import check_different, check_outside, model_in, refuse_stdin_twice
+from w2vtrain.commands.input_files import check_different, check_outside, model_in, refuse_stdin_twice, warn_repeated
 from w2vtrain.commands.options import (
     CODES,
     OUTPUT,
@@ -59,6 +59,7 @@ def infer(
     written.check()
     check_different(written.names, [model, *texts])
     check_outside(written.names, texts)
+    warn_repeated(texts)
     written.check_writable(lambda _: force)
     mine = given(flags, SETTINGS)
     settings, _ = resolve(mine)

@@ -92,10 +92,14 @@ def _open(file: File, column: str, raw: Raw, whole_rows: bool, numbers: bool) ->
     if first is None:
         return Opened(None, iter(()))
     keys = _keys(first[1], column, file.path)
-    lists = isinstance(_value(first[1], keys, first[0], numbers), list)
-    rows = one_line_each(_values(chain([first], records), keys, lists, numbers), whole_rows and not lists)
+    head, value = [first], _value(first[1], keys, first[0], numbers)
+    while numbers and not value and (record := next(records, None)):  # a null does not show whether the rows are lists
+        head.append(record)
+        value = _value(record[1], keys, record[0], numbers)
+    lists = isinstance(value, list)
+    rows = one_line_each(_values(chain(head, records), keys, lists, numbers), whole_rows and not lists)
     values = batches(rows, _characters if lists else len)
-    return Opened(lists, (_piece(batch, lists) for batch in values))
+    return Opened(None if numbers and not value else lists, (_piece(batch, lists) for batch in values))
 
 
 def _values(
@@ -104,8 +108,8 @@ def _values(
     """Yield the value of each record. Raise DataError for a list among texts or a text among lists."""
     for place, record in records:
         value = _value(record, keys, place, numbers)
-        if numbers and lists and not value:
-            value = []
+        if numbers and not value:
+            value = [] if lists else ""
         if isinstance(value, list) != lists:
             kinds = "a list" if lists else "a string"
             raise DataError(

@@ -50,24 +50,24 @@ def by_suffix(path: str) -> Format | None:
 
 
 def format_of(path: str) -> Format | None:
-    """Return the format of a file by its suffix or, failing that, by its first bytes; None for any other file.
+    """Return the format of a file by its first bytes or, for text, by its suffix; None for any other file.
 
     CSV and TSV begin like any text. Raise DataError for what is neither, such as an archive.
     """
-    if known := by_suffix(path):
-        return known
+    known = by_suffix(path)
     try:
         with Path(path).open("rb") as file:
             pieces = decompressed(iter(lambda: file.read(1 << 12), b""), path)
             head = next(pieces, b"")
     except (OSError, W2VError):
-        return None
-    refuse_foreign(head, path)
-    if head[:4] == b"PAR1":
+        return known
+    if head[:5] == b"PAR1\x15":
         return PARQUET
-    if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":
+    if head[:7] == b"ARROW1\0" or head[:4] == b"\xff\xff\xff\xff":
         return ARROW
-    return JSON_LINES if head.lstrip()[:1] == b"{" else None
+    if known is None:
+        refuse_foreign(head, path)
+    return known or (JSON_LINES if head.lstrip()[:1] == b"{" else None)
 
 
 class Tables(Corpus):
@@ -194,7 +194,9 @@ class TableReader(Reader):
 
 def _form(file: File) -> Format:
     """Return the format of a file; a pipe without a suffix has JSON lines. Raise UsageError if it cannot be read."""
-    form = JSON_LINES if file.size is None and not Path(file.path).suffix else format_of(file.path)
+    form = by_suffix(file.path) if file.size is None else format_of(file.path)  # a pipe is read only once
+    if file.size is None and not Path(file.path).suffix:
+        form = JSON_LINES
     if form is None:
         raise UsageError(
             f"{file.path}: not a table ({FORMAT_NAMES}): leave out {spelled('column')}"

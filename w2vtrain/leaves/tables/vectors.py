@@ -158,8 +158,10 @@ def _look(opener: _Opener, path: str | Path) -> Promise:
 
 def _read(opener: _Opener, path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     rows, dim, size = sniffed.rows or 0, sniffed.dim or 0, sniffed.size
-    if not rows * dim:
+    if not rows:
         raise DataError(f"{path} contains no vectors")
+    if not dim:
+        raise DataError(f"{path}, row 1: a vector without values: drop such rows")
     if dim > MAX_DIM or 4 * rows * dim > justified(size):
         raise DataError(f"{path}: {rows:,} vectors of {dim:,} values are too much for a file of {size:,} bytes")
     counts: list[NDArray[np.int64] | None] = []  # of each block
@@ -186,11 +188,15 @@ def _blocks(table: _OpenTable, path: str | Path, dim: int, counts: list[NDArray[
         lengths = np.asarray(compute.list_value_length(vector).fill_null(0))
         if (bad := np.flatnonzero(lengths != dim)).size:
             raise DataError(
-                f"{path}, row {row + bad[0] + 1:,}: a vector of {lengths[bad[0]]:,} values, expected {dim:,}"
+                f"{path}, row {row + bad[0] + 1:,}: a vector of {lengths[bad[0]]:,} values, expected {dim:,}: drop"
+                " such rows"
             )
         count = batch.column("count") if "count" in batch.schema.names else pa.nulls(len(batch))
-        if count.null_count:
+        if count.null_count == len(batch):
             counts.append(None)
+        elif count.null_count:
+            first = row + count.is_null().index(True).as_py()
+            raise DataError(f"{path}, row {first + 1:,}: the count is null: write it, or leave out the column")
         elif pa.types.is_integer(count.type) or pa.types.is_floating(count.type):
             counts.append(whole_numbers(np.array(count), path, row))  # a copy: the column would keep the whole batch
         else:

@@ -228,16 +228,6 @@ def test_a_pipe_that_a_shell_has_opened_is_read_as_a_file(folder, w2vtrain_here)
     assert (folder[0] / "v.txt.copy.txt").read_bytes() == (folder[0] / "v.txt").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "command", [["convert", "LONG", "-o", "-"], ["info", "LONG"], ["eval", "similarity", "v.txt", "LONG"],
-                ["plot", "curves", "LONG", "-o", "c.png"]],
-)  # fmt: skip
-def test_a_name_that_is_too_long_is_a_missing_file(folder, w2vtrain_here, command):
-    code, _, said = w2vtrain_here([word.replace("LONG", "x" * 300) for word in command], folder[0])
-    assert (code, said.count("\n")) == (66, 1)
-    assert "too long" in said
-
-
 def test_a_text_that_is_named_twice_is_reported(tmp_path, w2vtrain_here):
     (tmp_path / "text").write_text("a b\n" * 9)
     (tmp_path / "other").write_text("a c\n")

@@ -162,7 +162,6 @@ def test_tables_of_other_programs_are_read_or_refused(tmp_path):
         ({"word": WORDS, "vector": [[1.0], None] * 2 + [[1.0]]}, "row 2: a vector of 0 values, expected 1"),
         ({"word": WORDS, "vector": pa.array([[]] * 5, lists.type)}, "row 1: a vector without values"),
         ({"word": WORDS, "vector": pa.array([None, *MATRIX.tolist()[1:]], lists.type)}, "row 1: a vector without"),
-        ({"word": WORDS, "vector": lists, "count": [5, None, 3, 2, 1]}, "row 2: the count is null: write it, or leave"),
         ({"word": ["a"] * 5, "vector": lists}, "occurs a second time"),
     ):
         parquet.write_table(pa.table(columns), tmp_path / "v.parquet")

@@ -6,7 +6,6 @@ Nothing is trained, and no corpus is needed.
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -144,7 +143,7 @@ def files_read(path: str) -> list[str]:
     from w2vtrain.formats.vector_formats import formats
 
     beside = [file for known in formats().values() for file in known.beside(path)] if path != STDOUT else []
-    return [path, *(file for file in beside if os.path.exists(file))]  # noqa: PTH110 - any length
+    return [path, *(file for file in beside if Path(file).exists())]
 
 
 def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vectors, list[str]]:

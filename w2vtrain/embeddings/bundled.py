@@ -4,7 +4,6 @@ In a checkout, the files are in data/eval/; a wheel has a copy of this folder, s
 too. data/eval/README.md names their sources, licenses and papers. datasets.py reads them.
 """
 
-import os
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -38,6 +37,6 @@ def bundled_sets() -> list[EvaluationSet]:
 
 def located(name: str) -> str:
     """Return the path of the set with this name; any other name, or that of a file that exists, is a path itself."""
-    if os.path.exists(name):  # noqa: PTH110 - any length
+    if Path(name).exists():
         return name
     return next((str(one.path) for one in bundled_sets() if one.name == name), name)

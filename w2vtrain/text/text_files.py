@@ -230,9 +230,9 @@ def line_ends(file: File, places: Sequence[int]) -> set[int]:
     try:
         with Path(file.path).open("rb", buffering=0) as stream:
             head = stream.read(HEAD_BYTES)
-            refuse_foreign(head, file.path)
             if recognize(head):
                 return set()
+            refuse_foreign(head, file.path)
             return {_line_end(stream, place, file.size or 0) for place in places}
     except OSError as error:
         raise InputMissing(f"{file.path}: cannot be read: {reason(error)}") from error

@@ -3,7 +3,6 @@
 Nothing is changed, and a run that is still training is not affected.
 """
 
-import os
 import shlex
 import time
 from codecs import BOM_UTF8
@@ -26,7 +25,7 @@ from w2vtrain.training.state import State
 
 def is_run_folder(path: str | Path) -> bool:
     """Return whether a path is a folder with the config.json of a run."""
-    return os.path.exists(os.path.join(path, CONFIG))  # noqa: PTH110, PTH118 - names of any length
+    return Path(path, CONFIG).exists()
 
 
 def describe_run(path: str | Path) -> dict[str, Any]:

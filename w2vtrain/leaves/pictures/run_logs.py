@@ -3,7 +3,6 @@
 All of these are foreign data: what does not have the types of this package's own files is an error that names the line.
 """
 
-import os
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -138,7 +137,7 @@ def _record_of(path: str | Path) -> dict[str, Any] | None:
         if newest is None:
             raise DataError(f"{folder}: has no checkpoint yet: wait, or name the run's log")
         return {"settings": config.settings, "record": {"epochs": newest[1].epochs}}
-    if os.path.isdir(path):  # noqa: PTH112 - any length
+    if Path(path).is_dir():
         raise DataError(f"{path}: this folder is not a run folder: it has no config.json")
     if sniff(path).kind == MODEL.name:
         with open_safetensors(path) as box:

@@ -192,11 +192,8 @@ def _blocks(table: _OpenTable, path: str | Path, dim: int, counts: list[NDArray[
                 " such rows"
             )
         count = batch.column("count") if "count" in batch.schema.names else pa.nulls(len(batch))
-        if count.null_count == len(batch):
+        if count.null_count:
             counts.append(None)
-        elif count.null_count:
-            first = row + count.is_null().index(True).as_py()
-            raise DataError(f"{path}, row {first + 1:,}: the count is null: write it, or leave out the column")
         elif pa.types.is_integer(count.type) or pa.types.is_floating(count.type):
             counts.append(whole_numbers(np.array(count), path, row))  # a copy: the column would keep the whole batch
         else:

@@ -78,13 +78,6 @@ def test_a_mount_point_may_have_what_python_takes_for_a_line_end(fake):
     assert cgroup_cpus(fake.proc) == 1.5
 
 
-def test_a_limit_on_the_inner_group_applies(v2):
-    fake, point = v2
-    write(point / "slice/job/step", memory_max=1000, memory_current=100)
-    write(point / "slice", memory_max="max", memory_current=5000)
-    assert cgroup_memory(fake.proc) == 900
-
-
 def test_each_limit_is_compared_with_the_usage_of_its_own_group(v2):
     fake, point = v2
     write(point / "slice/job/step", memory_max=1000, memory_current=100)

@@ -62,15 +62,6 @@ def v2(fake):
     return fake, point
 
 
-def test_a_limit_on_an_outer_group_applies(v2):
-    fake, point = v2
-    write(point / "slice/job/step", memory_max="max", memory_current=10, memory_stat=stat())
-    write(point / "slice/job", memory_max="max", memory_current=20, memory_stat=stat())
-    assert cgroup_memory(fake.proc) is None
-    write(point / "slice", memory_max=1000, memory_current=300, memory_stat=stat())
-    assert cgroup_memory(fake.proc) == 700
-
-
 def test_a_mount_point_may_have_what_python_takes_for_a_line_end(fake):
     fake.belongs("0::/slice\u2028job")
     point = fake.mount("uni\u2028fied")

@@ -4,9 +4,12 @@ Because the slice is known, no test depends on the speed of the machine.
 """
 
 import os
+import struct
+import subprocess
 import sys
 
 import forked
+import pytest
 
 SCRIPT = """
 import itertools, os, signal, sys, time
@@ -39,8 +42,17 @@ cli.main()
 """
 
 
-def shown_on(terminal):
-    """Return the bytes that a pseudo-terminal shows until its other end is closed, then close it."""
+def on_terminal(words, columns=0, **options):
+    """Run a command on a pseudo-terminal; return its exit code and what it shows, stdout and stderr together.
+
+    columns: the width of the terminal, 0 for one that does not tell; options: those of subprocess.Popen.
+    """
+    pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
+    terminal, side = pty.openpty()
+    if columns:
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    run = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=side, stderr=side, **options)
+    os.close(side)
     shown = b""
     try:
         while data := os.read(terminal, 65536):
@@ -48,7 +60,7 @@ def shown_on(terminal):
     except OSError:  # raised by Linux when the other end is closed
         pass
     os.close(terminal)
-    return shown
+    return run.wait(300), shown.decode()
 
 
 def signaled(words, steps, receiver="itself"):

@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 import io
-import re
 from pathlib import Path
 
 import numpy as np
@@ -70,15 +69,3 @@ def test_sessions_and_walks_find_the_items_and_the_nodes_that_belong_together():
     (nearest,) = printed(graph)
     assert len(nearest) == 5
     assert {node[0] for node in nearest} == {"b"}
-
-
-def test_the_start_page_routes_students_recommenders_and_graph_users():
-    page = (ROOT / "docs/start.md").read_text(encoding="utf-8")
-    following = page.partition("## Next")[2]
-    for route, target in (
-        ("Students", "how-word2vec-learns.md"),
-        ("Recommendations", "guides/sessions.md"),
-        ("Graphs", "guides/graphs.md"),
-    ):
-        (entry,) = re.findall(rf"^- \*\*{route}\*\*:.*(?:\n  .*)*", following, re.M)
-        assert f"]({target})" in entry

@@ -1,15 +1,12 @@
 """The output of a run: a bar on a terminal, plain lines elsewhere, JSON in its log."""
 
 import json
-import os
 import re
-import struct
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from signaled import shown_on
+from signaled import on_terminal
 
 from w2vtrain.commands import console
 from w2vtrain.commands.console import Console, Interval
@@ -109,25 +106,15 @@ run.close()
     ],
 )
 def test_a_bar_on_a_terminal_has_the_percentage_and_the_facts_that_fit(columns, facts):
-    frames = on_terminal(TERMINAL, columns).split("\r")
+    code, text = on_terminal([sys.executable, "-c", TERMINAL], columns)
+    assert code == 0
+    frames = text.split("\r")
     bars = [frame for frame in frames if "%|" in frame]
     assert len(bars) == 2
     assert re.search(rf"^epoch 2  10%\|.{{10,}}\| {facts}$", bars[0]), bars
     assert re.search(r"^epoch 2 100%\|.{10,}\| ETA 0 s", bars[1]), bars
     assert all(len(frame) <= columns for frame in frames)
     assert frames[-2].strip() == "finished"  # the bar is removed before the line is printed
-
-
-def on_terminal(program, columns):
-    """Return what a program in Python shows on a terminal."""
-    pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
-    terminal, side = pty.openpty()
-    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    run = subprocess.Popen([sys.executable, "-c", program], stderr=side)
-    os.close(side)
-    shown = shown_on(terminal)
-    assert run.wait(300) == 0
-    return shown.decode()
 
 
 def test_an_epoch_without_an_example_has_no_loss(capsys, tmp_path):

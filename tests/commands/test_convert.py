@@ -111,11 +111,9 @@ def test_each_change_can_be_made_alone(folder, convert):
     assert said.endswith("dimensions, centered, without 3 principal components\n")
 
 
-def test_vectors_pass_through_standard_streams(folder, w2vtrain_here, monkeypatch):
+def test_vectors_pass_through_standard_streams(folder, w2vtrain_here):
     path = folder[0]
-    with (path / "v.bin").open("rb") as file:
-        monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": file}))
-        code, out, said = w2vtrain_here(["convert", "-", "-o", "-"], path)
+    code, out, said = w2vtrain_here(["convert", "-", "-o", "-"], path, (path / "v.bin").read_bytes())
     assert (code, said) == (0, "-: 6 vectors of 4 dimensions\n")
     assert out == (path / "v.txt").read_text("utf-8")
 
@@ -206,11 +204,10 @@ def test_repair_joins_the_words_of_models_which_may_have_spaces(folder, convert,
     ]
 
 
-def test_repair_reads_standard_input_and_leaves_valid_files_as_they_are(folder, convert, w2vtrain_here, monkeypatch):
+def test_repair_reads_standard_input_and_leaves_valid_files_as_they_are(folder, convert, w2vtrain_here):
     assert convert("v.txt", "--repair")[2] == convert("v.txt")[2]
-    with (folder[0] / "nan.txt").open("rb") as file:
-        monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": file}))
-        code, _, said = w2vtrain_here(["convert", "-", "--repair", "-o", "repaired.txt"], folder[0])
+    given = (folder[0] / "nan.txt").read_bytes()
+    code, _, said = w2vtrain_here(["convert", "-", "--repair", "-o", "repaired.txt"], folder[0], given)
     assert (code, said.splitlines()[0]) == (0, "standard input:1: a value is not a finite number: left out")
 
 

@@ -124,11 +124,14 @@ def test_fit_and_export_write_blends_if_the_text_is_large(stopped, monkeypatch, 
     assert np.array_equal(found, read_vectors("m.safetensors").matrix)
 
 
-def test_export_writes_what_the_command_of_the_run_requested(stopped):
-    folder = stopped("--export", "out")
+def test_export_and_resume_write_the_vectors_that_the_stopped_command_requested(stopped):
+    folder = stopped("--export", "in+out", "--save-model", "m.safetensors")
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
-    outputs = newest_checkpoint(folder / "v.bin.run").arrays["output"][:, :9]
-    assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, outputs)
+    arrays = newest_checkpoint(folder / "v.bin.run").arrays
+    assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, arrays["input"][:, :9] + arrays["output"][:, :9])
+    w2vtrain(0, folder, "resume", "v.bin.run", "-q")
+    model = load_model(folder / "m.safetensors")
+    assert np.array_equal(read_vectors(str(folder / "v.bin")).matrix, model.input + model.output)
 
 
 @pytest.mark.parametrize(("more", "name"), [((), "output"), (("--heldout", "text.txt"), "best.output")])
@@ -152,13 +155,6 @@ def test_export_refuses_output_vectors_that_a_checkpoint_lacks(stopped, objectiv
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "v.txt")
     inputs = newest_checkpoint(folder / "v.bin.run").arrays["input"][:, :9]
     assert np.array_equal(read_vectors(str(folder / "v.txt")).matrix, inputs)
-
-
-def test_resume_writes_the_vectors_that_the_stopped_command_requested(stopped):
-    folder = stopped("--export", "in+out", "--save-model", "m.safetensors")
-    w2vtrain(0, folder, "resume", "v.bin.run", "-q")
-    model = load_model(folder / "m.safetensors")
-    assert np.array_equal(read_vectors(str(folder / "v.bin")).matrix, model.input + model.output)
 
 
 def test_a_damaged_checkpoint_is_reported_and_the_previous_one_is_exported(stopped):

@@ -1,8 +1,6 @@
 """The commands `similarity` and `vector`, and which words `analogy` adds; `neighbors` is in test_cli.py."""
 
-import io
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -14,15 +12,10 @@ MATRIX = np.array([[1, 2, 3], [2, 4.5, 0.1], [-1, 1e-7, 0.3], [0, 0, 0]], np.flo
 
 
 @pytest.fixture
-def run(tmp_path, w2vtrain_here, monkeypatch):
+def run(tmp_path, w2vtrain_here):
     """Return a function that runs the command line beside v.bin: (arguments, stdin) -> code, stdout, stderr."""
     write_vectors(tmp_path / "v.bin", WORDS, MATRIX)
-
-    def run(*words, stdin=""):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
-        return w2vtrain_here(words, tmp_path)
-
-    return run
+    return lambda *words, stdin="": w2vtrain_here(words, tmp_path, stdin)
 
 
 def cosine(a, b):
@@ -117,12 +110,11 @@ def test_analogy_adds_the_first_and_the_third_word_and_subtracts_the_second(tmp_
     assert (code, out.split()[:-1]) == (0, ["king", "man", "woman", "queen"])
 
 
-def test_many_words_from_stdin_are_answered_as_one_by_one(tmp_path, w2vtrain_here, monkeypatch, rng):
+def test_many_words_from_stdin_are_answered_as_one_by_one(tmp_path, w2vtrain_here, rng):
     words = [f"w{i}" for i in range(600)]
     write_vectors(tmp_path / "v.txt", words, rng.normal(size=(600, 8)).astype(np.float32))
     asked = [*words[::-1], "nobody", "", "two words", "w3"]
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(asked).encode()), encoding="utf-8"))
-    code, out, err = w2vtrain_here(["neighbors", "v.txt", "-n", "3"], tmp_path)
+    code, out, err = w2vtrain_here(["neighbors", "v.txt", "-n", "3"], tmp_path, "\n".join(asked))
     assert code == 0
     assert [line.partition(":")[0] for line in err.replace("w2vtrain: warning: ", "").splitlines()] == [
         "line 601", "line 602", "line 603",

@@ -1,8 +1,6 @@
 """The command line with subwords: fit, convert, queries, evaluations, and what is refused."""
 
-import io
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -54,13 +52,12 @@ def test_queries_answer_for_unseen_words(folder, w2vtrain_here, name):
     assert "'ωψξ' is not in the vocabulary" in said
 
 
-def test_a_line_of_text_gives_a_line_with_the_vector_of_a_sentence(folder, w2vtrain_here, monkeypatch):
+def test_a_line_of_text_gives_a_line_with_the_vector_of_a_sentence(folder, w2vtrain_here):
     """As from fastText, which prints zeros where no word has a vector."""
 
     def lines(*options):
         text = "water  fallen\n\nωψξ\nωψξ water\n"
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8"))
-        return w2vtrain_here(["vector", "model.bin", "--sentences", *options], folder)
+        return w2vtrain_here(["vector", "model.bin", "--sentences", *options], folder, text)
 
     keyed = w2vtrain.KeyedVectors.load(folder / "model.bin")
     expected = [keyed.get_sentence_vector("water fallen"), [], [], keyed.get_vector("water", norm=True)]

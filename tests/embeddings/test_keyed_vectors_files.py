@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from memory import traced
 from word_vectors import put
 
 import w2vtrain
@@ -173,15 +174,11 @@ def test_saving_keeps_keys_vectors_and_attributes(tmp_path, mmap, dtype, rng):
 
 
 def test_a_mapped_matrix_is_not_read(tmp_path, rng):
-    tracemalloc = pytest.importorskip("tracemalloc")
     keyed = KeyedVectors.of(range(10_000), rng.standard_normal((10_000, 100), np.float32))
     keyed.save(tmp_path / "vectors")
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         found = KeyedVectors.load(tmp_path / "vectors", mmap="r")
-        assert tracemalloc.get_traced_memory()[1] < keyed.vectors.nbytes
-    finally:
-        tracemalloc.stop()
+    assert memory.peak < keyed.vectors.nbytes
     assert isinstance(found.vectors.base, np.memmap)
     assert found.most_similar(5) == keyed.most_similar(5)
 

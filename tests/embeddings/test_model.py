@@ -14,11 +14,10 @@ from safetensors.numpy import load_file, save_file
 
 from w2vtrain.embeddings import analogies, model, similarity
 from w2vtrain.embeddings.model import Model, load_model, save_model
-from w2vtrain.errors import DataError, InputMissing, OutputError, UsageError, WriteError
+from w2vtrain.errors import DataError, OutputError, UsageError, WriteError
 from w2vtrain.formats import model_file, safetensors, vectors
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vector_formats import rows as vector_rows
-from w2vtrain.formats.vectors import write_vectors
 from w2vtrain.system import files
 from w2vtrain.system.foreign import foreign
 
@@ -56,14 +55,10 @@ def same(a, b):
         assert (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes()), name
 
 
-def test_a_saved_model_is_loaded_unchanged(tmp_path):
-    save_model(tmp_path / "m", small())
-    same(load_model(tmp_path / "m"), small())
-
-
-def test_loaded_arrays_are_writable_contiguous_and_aligned(tmp_path):
+def test_a_saved_model_is_loaded_unchanged_into_arrays_that_can_be_trained(tmp_path):
     save_model(tmp_path / "m", small())
     loaded = load_model(tmp_path / "m")
+    same(loaded, small())
     for array in (loaded.input, loaded.output, loaded.counts, *loaded.arrays.values()):
         assert array.flags.writeable
         assert array.flags.c_contiguous
@@ -105,14 +100,6 @@ def test_a_model_written_by_the_safetensors_library_is_loaded(tmp_path):
     about = {"w2vtrain": "1", "settings": json.dumps(given.settings), "record": json.dumps(given.record)}
     save_file(tensors, tmp_path / "m", about)
     same(load_model(tmp_path / "m"), given)
-
-
-def test_overwriting_a_model_needs_force(tmp_path):
-    save_model(tmp_path / "m", small())
-    with pytest.raises(OutputError, match="exists: use force=True"):
-        save_model(tmp_path / "m", small())
-    save_model(tmp_path / "m", small(settings={"new": 1}), force=True)
-    assert load_model(tmp_path / "m").settings == {"new": 1}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -198,14 +185,6 @@ def test_a_flipped_bit_raises_data_error_or_leaves_a_valid_model(tmp_path):
         whole[position // 8] ^= 1 << (position % 8)
 
 
-def test_missing_files_and_folders_raise_input_missing(tmp_path):
-    for read in (load_model, describe):
-        with pytest.raises(InputMissing, match=r"none cannot be opened: No such file"):
-            read(tmp_path / "none")
-        with pytest.raises(InputMissing, match="is a folder"):
-            read(tmp_path)
-
-
 def test_describe_returns_the_facts_of_a_model(tmp_path):
     save_model(tmp_path / "m", small())
     assert describe(tmp_path / "m") == {
@@ -238,13 +217,6 @@ def test_describe_identifies_other_files(tmp_path, content, expected):
     found = describe(tmp_path / "f")
     assert expected.items() <= found.items()
     assert found["bytes"] == len(content)
-
-
-@pytest.mark.parametrize("format", ["text", "binary"])
-def test_describe_identifies_vectors(tmp_path, format):
-    write_vectors(tmp_path / "v", WORDS, small().input, format)
-    expected = {"kind": f"{format} vectors", "words": 3, "dim": 4, "words_exact": True, "header": True}
-    assert expected.items() <= describe(tmp_path / "v").items()
 
 
 @pytest.mark.parametrize("content", [b"1000000000000 300\na 1 2\n", b"-1 2\na 1 2\n", b"9 2\na \0\0\0\0\1\1\1\1\n"])
@@ -325,13 +297,6 @@ def test_a_model_answers_for_its_words():
     assert [word for word, _ in model.most_similar("king")] == ["queen", "man", "woman"]
 
 
-def test_an_unknown_word_is_a_key_error_that_names_similar_words():
-    for ask in (named().__getitem__, named().most_similar):
-        with pytest.raises(KeyError, match=r"'quen'.*'queen'") as caught:
-            ask("quen")
-        assert isinstance(caught.value, DataError)
-
-
 def test_queries_use_the_vectors_that_the_record_names():
     model = named(record={"vectors": "in+out"})
     np.testing.assert_array_equal(model["king"], model.input[0] + model.output[0])
@@ -350,7 +315,7 @@ def test_keyed_vectors_of_a_model_are_independent_of_it():
 def test_a_model_saves_itself(tmp_path):
     named().save(tmp_path / "m")
     assert load_model(tmp_path / "m").words == named().words
-    with pytest.raises(OutputError, match="exists"):
+    with pytest.raises(OutputError, match="exists: use force=True"):
         named().save(tmp_path / "m")
     named().save(tmp_path / "m", force=True)
 

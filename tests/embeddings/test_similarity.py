@@ -79,6 +79,9 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
         ("a,b,1,5\n", "file.txt:1: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
         ("w,v,score\na,b,1,5\n", "file.txt:2: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
         (b"a b 1\n\xff b 2\n", "file.txt:2: not UTF-8"),
+        ("a b 1_000\n", "file.txt:1: expected two words and a score"),
+        ("a b \u0663\n", "file.txt:1: expected two words and a score"),
+        ("a b 1\n# men\n", "file.txt:2: expected two words and a score, got '# men'"),
     ],
 )
 def test_pairs_without_a_correlation_are_an_error(tmp_path, text, message):
@@ -100,6 +103,8 @@ LAYOUTS = {
     "rw": "# type, words, mean\nold\tnew\t1.5\t1\t2\nwater\triver\t8\t8\t8\nbook\ta paper\t7\t6\t8\n",
     "simverb": "old\tnew\tA\t1.50\tANTONYMS\nwater\triver\tN\t8.00\tNONE\nbook\ta paper\tN\t7.00\tNONE\n",
     "semicolons": "old;new;1.5\nwater;river;8\nbook;a paper;7\n",
+    "underscores": "id,word_1,word_2,gold\n1,old,new,1.5\n2,water,river,8\n3,book,a paper,7\n",
+    "rank": "word1,word2,rank,score\nold,new,1,1.5\nwater,river,2,8\nbook,a paper,3,7\n",
     "by-header": ",word2,word1,sd,rating\n0,new,old,3,1.5\n1,river,water,2,8\n2,a paper,book,1,7\n",
 }
 """The same pairs in the layouts of several sets."""

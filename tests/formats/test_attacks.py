@@ -251,8 +251,12 @@ def test_an_endless_device_is_rejected_by_every_reader(tmp_path):
     assert all("trial.json" in line and "more than" in line for line in found)
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "x/" * 5000])
-def test_a_file_name_that_is_too_long_raises_input_missing(name, tmp_path):
+@pytest.mark.parametrize(
+    "name", ["x" * 300, "x/" * 5000, "missing", "folder"], ids=["long", "deep", "missing", "folder"]
+)
+def test_a_name_that_cannot_be_opened_raises_input_missing_in_every_reader(name, tmp_path):
+    (tmp_path / "folder").mkdir()
+    why = "is a folder|no files in" if name == "folder" else "name too long|No such file"
     words = Vectors(fuzz.WORDS, fuzz.ROWS)
     for read in (
         lambda path: Corpus([path]),
@@ -263,9 +267,10 @@ def test_a_file_name_that_is_too_long_raises_input_missing(name, tmp_path):
         classes.read_classes,
         read_vectors,
         load_model,
+        describe,
         lambda path: evaluate_analogies(words, path),
         lambda path: evaluate_similarity(words, path),
     ):
-        with pytest.raises(InputMissing, match=r"[Nn]ame too long|cannot be opened|no file matches") as caught:
+        with pytest.raises(InputMissing, match=f"(?i)no file matches|{why}") as caught:
             read(f"{tmp_path}/{name}")
         assert "\n" not in str(caught.value)

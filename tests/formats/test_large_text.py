@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError
 from w2vtrain.formats.vector_formats import rows, text
-from w2vtrain.formats.vectors import read_vectors, write_vectors
+from w2vtrain.formats.vectors import read_vectors
 
 LINES = st.sampled_from(
     [
@@ -73,17 +73,3 @@ def test_values_are_rounded_as_numpy_rounds_them(compare):
     words, matrix, _ = compare("\n".join(lines) + "\n")
     assert len(words) == len(printed)
     assert np.frombuffer(matrix, np.float32)[::2].tobytes() == np.float32([float(n) for n in printed]).tobytes()
-
-
-def test_large_files_are_read_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(rows, "LARGE_BYTES", 1)
-    matrix = np.random.default_rng(2).normal(size=(5000, 40)).astype(np.float32)
-    words = [f"w{i}" for i in range(len(matrix))]
-    write_vectors(tmp_path / "v.txt", words, matrix)
-    again = read_vectors(tmp_path / "v.txt")
-    assert again.words == words
-    assert again.matrix.tobytes() == matrix.tobytes()
-    with (tmp_path / "v.txt").open("ab") as file:
-        file.write(b"more" + b" 1" * 40)
-    with pytest.raises(DataError, match=r"v\.txt:5002"):
-        read_vectors(tmp_path / "v.txt")

@@ -61,9 +61,6 @@ def test_a_compressed_archive_of_numpy_is_read(tmp_path):
     np.savez_compressed(tmp_path / "v.npz", words=words, vectors=np.asfortranarray(MATRIX.astype(float)))
     found = read_vectors(tmp_path / "v.npz")
     assert (found.words, found.matrix.tobytes()) == (WORDS, MATRIX.tobytes())
-    np.savez(tmp_path / "v.npz", vectors=MATRIX)
-    with pytest.raises(errors.DataError, match="the archive has no array words, but vectors"):
-        read_vectors(tmp_path / "v.npz")
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u8", ">i4", "f4"])
@@ -369,7 +366,7 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
         np.lib.format.write_array_header_1_0(file, header)
     for name, message in (
         ("objects.npz", "Object arrays cannot be loaded"), ("few.npz", "3 vectors, but words has 2"),
-        ("one.npz", "2 vectors, but scales has 1"), ("bomb.npz", "more than 100 times"),
+        ("one.npz", "2 vectors, but scales has 1"), ("bomb.npz", "the archive has 80,.* more than 100 times"),
         ("objects.npy", "Python objects|has no words|do not have"), ("huge.npy", "is the copy incomplete"),
     ):  # fmt: skip
         with pytest.raises(errors.DataError, match=message):
@@ -417,13 +414,6 @@ def test_words_of_every_type_of_strings_are_read(tmp_path):
                 found = read_vectors(tmp_path / name, limit=limit)
                 assert found.words == words[:limit]
                 assert found.matrix.tobytes() == matrix[:limit].tobytes()
-
-
-def test_an_archive_of_zeros_that_expands_a_thousandfold_is_refused(tmp_path):
-    zeros = np.zeros((2, 15_000_000), np.float32)
-    np.savez_compressed(tmp_path / "v.npz", words=np.frombuffer(b"a\nb", np.uint8), vectors=zeros)
-    with pytest.raises(errors.DataError, match=r"v\.npz: the archive has 120,\d+,\d+ bytes, more than 100 times"):
-        read_vectors(tmp_path / "v.npz")
 
 
 def test_scales_that_are_too_large_end_a_command_without_a_warning_of_numpy(tmp_path, w2vtrain_here):

@@ -1,12 +1,11 @@
 """Each change of vectors equals its definition, computed naively in float64."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from memory import traced
 
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.safetensors import row_blocks
@@ -119,23 +118,18 @@ def test_components_that_cannot_be_removed_are_refused(shape, count, message):
 def test_components_are_refused_before_anything_changes_or_is_allocated(rng):
     matrix = rng.normal(size=(2, 4000)).astype(np.float32)
     before = matrix.copy()
-    tracemalloc.start()
-    with pytest.raises(UsageError):
+    with traced() as memory, pytest.raises(UsageError):
         transform(matrix, "v.txt", center=True, remove_top=1, normalize=True)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
     np.testing.assert_array_equal(matrix, before)
-    assert peak < 1 << 20
+    assert memory.peak < 1 << 20
 
 
 def test_all_steps_need_little_memory_besides_the_matrix(rng, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 1 << 12)
     matrix = rng.normal(size=(40_000, 20)).astype(np.float32)
-    tracemalloc.start()
-    transform(matrix, "v.txt", center=True, remove_top=2, normalize=True)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < matrix.nbytes / 8
+    with traced() as memory:
+        transform(matrix, "v.txt", center=True, remove_top=2, normalize=True)
+    assert memory.peak < matrix.nbytes / 8
 
 
 def test_input_output_or_their_sum_is_exported(rng):
@@ -194,10 +188,8 @@ def test_a_sum_too_large_for_float32_is_not_written(tmp_path):
 def test_a_blend_takes_no_memory(rng, monkeypatch):
     monkeypatch.setattr("w2vtrain.formats.safetensors.VALUES_PER_BLOCK", 1 << 12)
     a, b = (rng.normal(size=(40_000, 20)).astype(np.float32) for _ in range(2))
-    tracemalloc.start()
-    rows = exported(a, b, "blend", 0.4, "v.txt")
-    for part in row_blocks(rows):
-        assert rows[part].shape[1] == 20
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < a.nbytes / 8
+    with traced() as memory:
+        rows = exported(a, b, "blend", 0.4, "v.txt")
+        for part in row_blocks(rows):
+            assert rows[part].shape[1] == 20
+    assert memory.peak < a.nbytes / 8

@@ -5,10 +5,8 @@ import subprocess
 import sys
 from types import ModuleType
 
-import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, save_model
@@ -112,20 +110,6 @@ def test_error_messages_list_a_new_format(toy):
         read_vectors(toy / "huge.csv")
 
 
-def test_the_command_line_offers_a_new_format(toy):
-    @click.command()
-    @click.option("--format", type=click.Choice(vector_formats.names()))
-    def command(format): ...
-
-    assert f"[{'|'.join(vector_formats.names())}]" in "".join(CliRunner().invoke(command, ["--help"]).output.split())
-
-
-def test_format_names_are_listed_without_importing_numpy():
-    program = "import sys; from w2vtrain.formats.vector_formats import names; print(names(), 'numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{['text', *OTHERS]} False\n"
-
-
 def test_every_format_fulfills_the_contract():
     known = vector_formats.formats()
     for name, found in known.items():
@@ -154,6 +138,7 @@ def test_every_format_reads_what_it_writes_and_no_other_claims_it(tmp_path, name
     read_as = "text" if name == "glove" else name
     found = read_vectors(path)
     assert (found.words, found.format, found.matrix.tobytes()) == (WORDS, read_as, MATRIX.tobytes())
+    assert (found.header, found.compression, found.skipped) == (name != "glove", None, 0)
     assert sniff(path).kind == read_as
     data = path.read_bytes()
     assert claimed(data) == [read_as]

@@ -1,10 +1,10 @@
 """Noise-contrastive estimation: shared noise words; and a learned log Z, per context word or in a hash table."""
 
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from memory import traced
 from reference import COUNTS, candidates_of, problem_of
 
 import w2vtrain
@@ -168,11 +168,7 @@ def test_a_table_out_of_range_or_without_learn_z_is_refused(options, message):
 
 
 def test_checking_the_options_does_not_allocate_the_table():
-    tracemalloc.start()
-    try:
-        check_options(
-            Settings(objective="nce", options={**option_defaults("nce"), "learn_z": True, "z_table": 1 << 28})
-        )
-        assert tracemalloc.get_traced_memory()[1] < 1 << 20
-    finally:
-        tracemalloc.stop()
+    options = {**option_defaults("nce"), "learn_z": True, "z_table": 1 << 28}
+    with traced() as memory:
+        check_options(Settings(objective="nce", options=options))
+    assert memory.peak < 1 << 20

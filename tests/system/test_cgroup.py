@@ -62,27 +62,11 @@ def v2(fake):
     return fake, point
 
 
-def test_a_limit_on_an_outer_group_applies(v2):
-    fake, point = v2
-    write(point / "slice/job/step", memory_max="max", memory_current=10, memory_stat=stat())
-    write(point / "slice/job", memory_max="max", memory_current=20, memory_stat=stat())
-    assert cgroup_memory(fake.proc) is None
-    write(point / "slice", memory_max=1000, memory_current=300, memory_stat=stat())
-    assert cgroup_memory(fake.proc) == 700
-
-
 def test_a_mount_point_may_have_what_python_takes_for_a_line_end(fake):
     fake.belongs("0::/slice\u2028job")
     point = fake.mount("uni\u2028fied")
     write(point / "slice\u2028job", cpu_max="150000 100000")
     assert cgroup_cpus(fake.proc) == 1.5
-
-
-def test_a_limit_on_the_inner_group_applies(v2):
-    fake, point = v2
-    write(point / "slice/job/step", memory_max=1000, memory_current=100)
-    write(point / "slice", memory_max="max", memory_current=5000)
-    assert cgroup_memory(fake.proc) == 900
 
 
 def test_each_limit_is_compared_with_the_usage_of_its_own_group(v2):

@@ -1,7 +1,5 @@
 """Tests of decompression: the corpus and all other readers accept the same files and reject the same files."""
 
-import bz2
-import gzip
 import lzma
 import os
 import random
@@ -15,6 +13,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packing import PACK
 
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.similarity import evaluate_similarity
@@ -48,21 +47,15 @@ def stream(data, history):
     return bytes(packed)
 
 
-KINDS = {
-    "gzip": gzip.compress,
-    "bzip2": bz2.compress,
-    "xz": lzma.compress,
-    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
-}
 PACKS = {
-    **KINDS,
+    **PACK,
     **{
         f"{name} members": lambda data, pack=pack: pack(data[:5]) + pack(b"") + pack(data[5:])
-        for name, pack in KINDS.items()
+        for name, pack in PACK.items()
     },
-    **{f"{name} padded": lambda data, pack=pack: pack(data) + bytes(512) for name, pack in KINDS.items()},
+    **{f"{name} padded": lambda data, pack=pack: pack(data) + bytes(512) for name, pack in PACK.items()},
     "zstd with a long window": frame,
-    "zstd after a skippable frame": lambda data: SKIPPABLE + KINDS["zstd"](data),
+    "zstd after a skippable frame": lambda data: SKIPPABLE + PACK["zstd"](data),
     "zstd of unknown size": zstandard.ZstdCompressor(write_content_size=False).compress,
     "xz with a long history": lambda data: stream(data, 1 << 30),
 }
@@ -114,14 +107,14 @@ def test_every_loader_reads_a_compressed_file_like_the_plain_one(tmp_path, loade
 @settings(max_examples=60, deadline=None)
 @given(
     texts=st.lists(st.text("ab \n\u00e9", max_size=200).map(str.encode), min_size=1, max_size=4),
-    kind=st.sampled_from(sorted(KINDS)),
+    kind=st.sampled_from(sorted(PACK)),
     padding=st.integers(0, 9),
     block=st.integers(1, 5000),
     read=st.integers(1, 5000),
 )
 def test_all_readers_agree_on_members_and_padding(texts, kind, padding, block, read):
     text = b"".join(texts) + b"end\n"
-    packed = b"".join(KINDS[kind](part) + bytes(padding) for part in (*texts, b"end\n"))
+    packed = b"".join(PACK[kind](part) + bytes(padding) for part in (*texts, b"end\n"))
     with tempfile.TemporaryDirectory() as folder:
         path = put(folder, packed)
         assert b"".join(Corpus([str(path)], block_bytes=block).read()) == text
@@ -149,13 +142,13 @@ def test_text_that_begins_like_compressed_data_is_read_as_text(tmp_path, reader,
     assert READERS[reader](put(tmp_path, text)) == text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PACK)
 def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind):
-    pack, text = KINDS[kind], random.Random(1).randbytes(150_000).hex().encode()
+    pack, text = PACK[kind], random.Random(1).randbytes(150_000).hex().encode()
     packed = pack(text)
     middle = len(packed) * 3 // 4
     damages = {
-        "early, at byte": [packed[:-1], packed[:middle], pack(b"")[:-1], packed + packed[:20]],
+        "early, at byte {}": [packed[:-1], packed[:middle], pack(b"")[:-1], packed + packed[:20]],
         "between bytes": [
             packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1 :],
             packed + b"this is no member" * 9,
@@ -166,7 +159,7 @@ def test_all_readers_report_the_same_damage_with_the_same_message(tmp_path, kind
         for data in files:
             path, told = put(tmp_path, data), set()
             for read in READERS.values():
-                with pytest.raises(DataError, match=f"file: .*{kind} data.* {message}") as caught:
+                with pytest.raises(DataError, match=f"file: .*{kind} data.* {message.format(len(data))}") as caught:
                     read(path)
                 told.add(str(caught.value))
             assert len(told) == 1
@@ -179,20 +172,20 @@ def test_a_window_of_4_gib_is_refused(tmp_path, data):
             read(put(tmp_path, data))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PACK)
 def test_no_text_is_repeated_before_damage_is_found(tmp_path, kind):
     """The end of a short file is damaged, and much of its text has been returned before it is read."""
     text = b"".join(b"line %d\n" % i for i in range(20_000)) * 20
     pieces = []
     with pytest.raises(DataError, match=f"file: .*{kind} data"):
-        pieces.extend(compression.decompressed(iter([KINDS[kind](text)[:-8] + bytes(8)]), "file"))
+        pieces.extend(compression.decompressed(iter([PACK[kind](text)[:-8] + bytes(8)]), "file"))
     assert text.startswith(b"".join(pieces))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@pytest.mark.parametrize("name", ["plain", *KINDS])
+@pytest.mark.parametrize("name", ["plain", *PACK])
 def test_the_compression_of_a_pipe_is_detected_if_its_bytes_arrive_one_by_one(tmp_path, name):
-    data = KINDS[name](b"one\ntwo\n") if name in KINDS else b"one\ntwo\n"
+    data = PACK[name](b"one\ntwo\n") if name in PACK else b"one\ntwo\n"
     os.mkfifo(tmp_path / "pipe")
 
     def write():

@@ -359,13 +359,6 @@ def test_an_error_in_a_file_of_a_folder_names_the_folder_that_was_asked_for(tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dash_means_standard_output(capfdbinary):
-    check_writable("-")
-    with atomic_write("-") as file:
-        file.write(b"bytes \xff")
-    assert capfdbinary.readouterr().out == b"bytes \xff"
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_standard_output_raises_write_error():
     program = "from w2vtrain.system.files import atomic_write\nwith atomic_write('-') as f: f.write(b'x' * 10)"

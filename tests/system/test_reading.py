@@ -1,25 +1,16 @@
 """Tests of reading: compression, limits, and files that cannot be read."""
 
-import bz2
-import gzip
-import lzma
 import os
 import threading
 from contextlib import suppress
 
 import pytest
-import zstandard
+from packing import PACK
 
 from w2vtrain.errors import ConfigError, DataError, InputMissing
 from w2vtrain.system import reading
 from w2vtrain.system.reading import open_input, read_lines, read_small, regular_size
 
-PACKERS = {
-    "gzip": gzip.compress,
-    "bzip2": bz2.compress,
-    "xz": lzma.compress,
-    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
-}
 TEXT = b"".join(b"line %d\n" % i for i in range(20_000))
 
 
@@ -52,13 +43,13 @@ def test_lines_are_numbered_and_their_length_and_total_are_limited(tmp_path):
         list(read_lines(path, 5, 18))
 
 
-@pytest.mark.parametrize("name", PACKERS)
+@pytest.mark.parametrize("name", PACK)
 def test_compressed_lines_cannot_expand_without_limit(tmp_path, name, monkeypatch):
     path = tmp_path / "a"
-    path.write_bytes(PACKERS[name](TEXT))
+    path.write_bytes(PACK[name](TEXT))
     assert b"".join(line for _, line in read_lines(path, 20)) == TEXT
     monkeypatch.setattr(reading, "ALLOWED_LINES_BYTES", 100)
-    path.write_bytes(PACKERS[name](b"a line\n" * 100_000))
+    path.write_bytes(PACK[name](b"a line\n" * 100_000))
     with pytest.raises(DataError, match="more text than 100 times the size of the compressed file: decompress"):
         list(read_lines(path, 20))
 
@@ -69,14 +60,14 @@ def written(path, data):
         path.write_bytes(data)
 
 
-@pytest.mark.parametrize("name", PACKERS)
+@pytest.mark.parametrize("name", PACK)
 @pytest.mark.parametrize("kind", ["file", "pipe"])
 def test_a_compressed_file_cannot_expand_more_than_its_size_justifies(tmp_path, name, kind, monkeypatch):
     """Members count together. Of a pipe, whose size is unknown, what was read so far counts."""
     monkeypatch.setattr(reading, "ALLOWED_BYTES", 1000)
     text = b"a line\n" * 3_000
-    good, bad = (PACKERS[name](data) for data in (os.urandom(1000) + text[:1000], text))
-    for data, refused in ((good, False), (bad, True), (PACKERS[name](text[:980]) * 4, False), (bad * 20, True)):
+    good, bad = (PACK[name](data) for data in (os.urandom(1000) + text[:1000], text))
+    for data, refused in ((good, False), (bad, True), (PACK[name](text[:980]) * 4, False), (bad * 20, True)):
         path = tmp_path / "a"
         path.unlink(missing_ok=True)
         writer = threading.Thread(target=written, args=(path, data))

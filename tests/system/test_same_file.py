@@ -5,13 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from w2vtrain.commands.fit_plan import check_files
-from w2vtrain.commands.fit_request import FitRequest
-from w2vtrain.config import Settings
-from w2vtrain.errors import UsageError
 from w2vtrain.system.files import among, same_file
-from w2vtrain.training.inputs import Inputs
-from w2vtrain.training.plan import Plan
 
 
 @pytest.fixture
@@ -63,25 +57,16 @@ def test_files_of_a_file_system_without_inodes_are_compared_by_name(folder, monk
     assert same_file("a.txt", "link")
 
 
-def asked(**more):
-    return FitRequest(["a.txt"], {}, more.pop("output", "v.bin"), **more)
-
-
-@pytest.mark.parametrize("output", ["./a.txt", "second.txt"])
-def test_an_output_that_is_the_corpus_under_another_name_is_refused(folder, output):
-    with pytest.raises(UsageError, match="is both input and output"):
-        check_files(asked(output=output, force=True), Plan(Inputs(["a.txt"]), Settings()))
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["bench", "a.txt", "--json", "second.txt"], "second.txt: is both input and output; choose another name"),
         (["bench", "a.txt", "--json", "b.txt", "--plot", "./b.txt"], "./b.txt: given for two outputs"),
+        (["fit", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
         (["vocab", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
         (["convert", "a.txt", "-o", "second.txt"], "second.txt: is both input and output; choose another name"),
     ],
-    ids=["bench", "bench, two outputs", "vocab", "convert"],
+    ids=["bench", "bench, two outputs", "fit", "vocab", "convert"],
 )
 def test_every_command_spares_a_hard_link_of_its_input(folder, w2vtrain_here, words, message):
     before = Path("second.txt").read_bytes()

@@ -2,11 +2,10 @@
 
 import io
 import os
-import subprocess
 import sys
 
 import pytest
-from signaled import shown_on
+from signaled import on_terminal
 
 from w2vtrain.system.spinner import SPINNER
 
@@ -54,16 +53,6 @@ assert double(3) == 6
 """
 
 
-def shown(words, folder, **variables):
-    """Return the exit code of a command, and what it shows on a terminal."""
-    pty = pytest.importorskip("pty")
-    terminal, side = pty.openpty()
-    run = subprocess.Popen(words, stdout=side, stderr=side, cwd=folder, env=os.environ | variables)
-    os.close(side)
-    text = shown_on(terminal).decode()
-    return run.wait(300), text
-
-
 def lines(text):
     """Return the lines that stay on a terminal: a carriage return overwrites."""
     screen = []
@@ -75,8 +64,8 @@ def lines(text):
     return screen
 
 
-def test_a_terminal_shows_the_line_until_something_else_is_printed(tmp_path):
-    code, text = shown([sys.executable, "-c", LINES], tmp_path)
+def test_a_terminal_shows_the_line_until_something_else_is_printed():
+    code, text = on_terminal([sys.executable, "-c", LINES])
     assert code == 0
     assert lines(text) == ["one", "two", "three", "four", ""]
     assert "starting" in text.split("one")[0]
@@ -86,15 +75,16 @@ def test_a_terminal_shows_the_line_until_something_else_is_printed(tmp_path):
 
 def test_a_terminal_shows_that_a_kernel_is_compiled(tmp_path):
     (tmp_path / "mine.py").write_text(KERNEL, encoding="utf-8")
-    code, text = shown([sys.executable, "mine.py"], tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    code, text = on_terminal([sys.executable, "mine.py"], cwd=tmp_path, env=environment)
     assert (code, lines(text)) == (0, [""])
     assert "w2vtrain: compiling for this processor, once" in text
-    code, text = shown([sys.executable, "mine.py"], tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    code, text = on_terminal([sys.executable, "mine.py"], cwd=tmp_path, env=environment)
     assert (code, text) == (0, "")
 
 
 def test_the_first_that_fit_shows_comes_before_it_reads_anything(tmp_path):
-    code, text = shown([sys.executable, "-m", "w2vtrain", "fit", "no.txt", "-o", "v.txt"], tmp_path)
+    code, text = on_terminal([sys.executable, "-m", "w2vtrain", "fit", "no.txt", "-o", "v.txt"], cwd=tmp_path)
     assert code == 66
     assert text.startswith("\r| starting")
     assert lines(text) == ["w2vtrain: error: no.txt: No such file or directory", ""]

@@ -3,7 +3,6 @@
 import tempfile
 import threading
 import traceback
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from memory import traced
 from reference import encode
 
 from w2vtrain.errors import DataError, TokenError
@@ -243,12 +243,10 @@ def test_a_type_error_inside_a_sentence_reaches_the_caller_unchanged():
 def test_memory_holds_only_a_block_of_text_and_a_batch_of_words(sentence, sentences, most):
     """All the words of this text would take 6 MB, and all the empty lists 4 MB."""
     made = ([word + str(i) for word in sentence] for i in range(sentences))
-    tracemalloc.start()
-    lines = sum(block.count(b"\n") for block in Sentences(made, block_bytes=1 << 18).read())
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as memory:
+        lines = sum(block.count(b"\n") for block in Sentences(made, block_bytes=1 << 18).read())
     assert lines == sentences
-    assert peak < most
+    assert memory.peak < most
 
 
 def test_blocks_have_about_the_requested_size():

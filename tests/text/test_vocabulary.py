@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from w2vtrain.errors import DataError, InputMissing, OutputError
+from w2vtrain.errors import DataError, OutputError
 from w2vtrain.text.encoded import count
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, no_tokens, select
@@ -34,17 +34,6 @@ def test_select_sorts_words_and_applies_min_count_and_max_vocab(counts, min_coun
     )
     want = sorted((w for w in words if counts[w] >= max(1, min_count)), key=lambda w: (-counts[w], w))
     assert [words[i] for i in chosen] == want[:max_vocab]
-
-
-def test_ties_at_max_vocab_are_broken_by_the_utf8_bytes():
-    words = ["b", "\U0001f600", "\uffff", "a", "often"]  # in UTF-16 order, the second would come before the third
-    counts = np.array([1, 1, 1, 1, 2])
-
-    def encoded(numbers):
-        return [words[i].encode() for i in numbers]
-
-    assert [words[i] for i in select(counts, encoded)] == ["often", "a", "b", "\uffff", "\U0001f600"]
-    assert [words[i] for i in select(counts, encoded, 1, 3)] == ["often", "a", "b"]
 
 
 @given(st.dictionaries(WORDS, st.integers(0, 2**57) | st.integers(0, 17).map(lambda n: 10**n), max_size=20))
@@ -141,13 +130,6 @@ def test_loading_any_bytes_succeeds_or_raises_a_data_error(data):
     }
 
 
-def test_a_missing_file_or_a_folder_raises_input_missing(tmp_path):
-    with pytest.raises(InputMissing, match="nothing cannot be opened: No such file"):
-        Vocabulary.load(tmp_path / "nothing")
-    with pytest.raises(InputMissing, match="is a folder"):
-        Vocabulary.load(tmp_path)
-
-
 def test_the_longest_words_of_a_corpus_can_be_saved_and_loaded(tmp_path):
     """A token of 1,000 bytes that are not UTF-8 becomes a word of 3,000 bytes."""
     (tmp_path / "text").write_bytes(b"\xff" * 1000 + b" a a a")
@@ -155,16 +137,6 @@ def test_the_longest_words_of_a_corpus_can_be_saved_and_loaded(tmp_path):
     assert sorted(len(word.encode()) for word in vocabulary.words) == [1, 3000]
     vocabulary.save(tmp_path / "v")
     assert pairs(Vocabulary.load(tmp_path / "v")) == pairs(vocabulary)
-
-
-def test_a_word_with_a_space_cannot_be_saved(tmp_path):
-    with pytest.raises(DataError, match=r"'new york' contains white space.*replace its spaces in the text, as in new_"):
-        Vocabulary(["new york", "b"], np.array([2, 1])).save(tmp_path / "v")
-
-
-def test_a_first_word_that_looks_like_compressed_data_is_read(tmp_path):
-    (tmp_path / "v").write_bytes(b"BZhong 3\nb 2\n")
-    assert Vocabulary.load(tmp_path / "v").words == ["BZhong", "b"]
 
 
 def test_an_empty_pipe_is_an_error_that_says_what_to_do():

@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import forked
@@ -196,13 +196,6 @@ def test_lock_file_names_its_run_and_is_deleted_when_the_run_finishes(folder):
     assert run_of(path) is None
 
 
-def test_error_for_an_output_in_a_missing_folder_shows_the_path_as_given(folder):
-    done = run(command(output="nowhere/v.bin"), folder)
-    assert done.returncode == 73
-    assert "nowhere/v.bin cannot be created: there is no folder nowhere" in done.stderr
-    assert ".run" not in done.stderr
-
-
 # signals
 
 
@@ -385,13 +378,6 @@ def test_epoch_is_saved_before_it_is_scored(folder, monkeypatch):
         begin(held, settings)
         train(Plan.of(Inputs(text, text), settings), run=held)
     assert seen == [1, 2, 3]
-
-
-def test_corpus_without_examples_raises_in_the_python_api_too(folder):
-    Path(folder / "text.txt").write_text("one\ntwo\n" * 300)
-    settings = replace(effective(Settings(vector_size=8, threads=1, min_count=1)), epochs=1)
-    with pytest.raises(DataError, match="nothing to learn from"):
-        train(Plan.of(Inputs([str(folder / "text.txt")]), settings))
 
 
 def saved(state):

@@ -47,6 +47,9 @@ def test_a_saved_model_has_all_rows_and_scores_the_same(tmp_path, text, objectiv
 def test_the_vectors_of_subword_models_are_input_vectors_however_large_the_text(model):
     assert model.record["vectors"] == "in"
     np.testing.assert_array_equal(model.vectors(), model.input)
+    np.testing.assert_array_equal(model.to_keyed_vectors()["applesauce"], model["applesauce"])
+    with pytest.raises(KeyError, match="applesauce"):
+        model.to_keyed_vectors("out")["applesauce"]
 
 
 def test_a_run_starts_from_the_rows_of_a_model_by_word_and_by_bucket(tmp_path, text, model):

@@ -1,5 +1,6 @@
 """Reading files, directories, globs, pipes and compressed files as blocks of text."""
 
+import bz2
 import gzip
 import io
 import os

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import w2vtrain
@@ -393,6 +394,8 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec(SENTENCES, "corpus.txt"), TypeError, "one corpus"),
         (lambda: Word2Vec("corpus.txt"), TypeError, "iterable of lists"),
         (lambda: Word2Vec([(word for word in "ab")]), TypeError, "list of words"),
+        (lambda: Word2Vec([{"text": "a b"}]), TypeError, "each sentence must be a list of words, not dict"),
+        (lambda: Word2Vec(pandas.DataFrame({"text": [["a"]]})), TypeError, "DataFrame: pass its column"),
         (lambda: Word2Vec([[1, 2]] * 9), TypeError, r"sentences\[0\]\[0\] is 1 \(int\).*\[\[str\(word\) for word in"),
         (lambda: Word2Vec([[1, 2]] * 9, max_vocab_size=3), TypeError, r"sentences\[0\]\[0\] is 1 \(int\)"),
         (lambda: Word2Vec().build_vocab_from_freq({1: 9}), TypeError, r"the word 1 is int.*{str\(word\): count for"),

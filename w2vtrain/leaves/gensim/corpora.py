@@ -4,7 +4,7 @@ Nothing is read here.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,6 +90,8 @@ class Listed:
     def __init__(self, sentences: Any) -> None:
         if isinstance(sentences, str) or not isinstance(sentences, Iterable):
             raise TypeError(f"corpus_iterable must be an iterable of lists of words, not {type(sentences).__name__}")
+        if hasattr(sentences, "columns"):  # iterating over a frame yields their names, or all of a column
+            raise TypeError(f"corpus_iterable is a {type(sentences).__name__}: pass its column of lists of words")
         self.sentences = sentences
 
     def __iter__(self) -> Iterator[Sequence[Any]]:
@@ -104,6 +106,6 @@ class Listed:
 
 def _words(sentence: Any) -> list[Any]:
     """Return the words of a sentence that is neither a list, a tuple nor a string, such as a NumPy array."""
-    if isinstance(sentence, Iterator) or not isinstance(sentence, Iterable):
+    if isinstance(sentence, Iterator | Mapping) or not isinstance(sentence, Iterable):
         raise TypeError(f"each sentence must be a list of words, not {type(sentence).__name__}")
     return list(sentence)

@@ -883,6 +883,16 @@ class KeyedVectors(KeyedRows):
         return made
 
 
+class TagVectors(KeyedVectors):
+    """Vectors by tag, where tags are text: a number is the tag with its digits, and never the number of a row."""
+
+    def _index(self, key: Any) -> int:
+        return self.key_to_index.get(str(key) if isinstance(key, int | np.integer) else key, -1)
+
+    def _row(self, key: Any) -> int:
+        return self._index(key)
+
+
 def _none_requested(topn: Any) -> bool:
     """Return whether topn is below 1, which gives no answers; raise InvalidType unless it is an integer or None."""
     if topn is not None and not isinstance(topn, int | np.integer):

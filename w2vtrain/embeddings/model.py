@@ -123,10 +123,13 @@ class Model(ModelParts):
 
     @cached_property
     def dv(self) -> "KeyedVectors":
-        """The vectors of documents by tag, with gensim's queries. They share memory with the model."""
-        from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+        """The vectors of documents by tag, with gensim's queries. They share memory with the model.
 
-        return KeyedVectors.of(*self.documents)
+        Tags are text; a number is the tag with its digits, and never the number of a row.
+        """
+        from w2vtrain.embeddings.keyed_vectors import TagVectors
+
+        return TagVectors.of(*self.documents)
 
     def most_similar(
         self,

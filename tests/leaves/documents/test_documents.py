@@ -82,6 +82,21 @@ def test_all_kinds_of_documents_from_python_are_the_same(kind):
     np.testing.assert_array_equal(model.dv.vectors, same.dv.vectors)
 
 
+def test_a_number_is_a_tag_and_never_a_row(rng):
+    """Of documents with the tags 3, 4, ... in any order, 3 is not the fourth."""
+    tags = rng.permutation(np.arange(3, 12)).tolist()
+    pairs = [(rng.choice(list("abcd"), 20).tolist(), [tag]) for tag in tags]
+    dv = w2vtrain.train(w2vtrain.Documents(pairs), architecture="pv-dbow", **SMALL).dv
+    for row, tag in enumerate(tags):
+        for key in (tag, np.int64(tag), str(tag)):
+            np.testing.assert_array_equal(dv[key], dv.vectors[row])
+            assert dv.get_index(key) == row
+        assert dv.most_similar(tag, topn=3) == dv.most_similar(str(tag), topn=3)
+    assert (2 in dv, 3 in dv) == (False, True)
+    with pytest.raises(KeyError, match="2 is not in the vocabulary"):
+        dv.similarity(2, 3)
+
+
 @pytest.mark.parametrize("bad", ["text", ["a", "b"], (["a"], "tag"), (["a"], None), 7, None, ("text", ["t"])])
 def test_what_is_no_document_is_refused_with_its_number(bad):
     with pytest.raises(TokenError, match="document 1: expected a list of words and a list of tags"):

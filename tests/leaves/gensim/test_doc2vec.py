@@ -410,8 +410,11 @@ def test_models_of_words_and_of_fit(lines, tmp_path):
     loaded = Doc2Vec.load(tmp_path / "documents")
     assert (loaded.dm, loaded.cbow_mean, loaded.dv.index_to_key[:2]) == (True, 0, ["1", "2"])
     assert loaded.infer_vector(TEXTS[0]).tolist() == Inference(fitted).vector(TEXTS[0])[0].tolist()
-    loaded.train([TaggedDocument(TEXTS[0], ["1"])], total_examples=1, epochs=1)
+    loaded.train([TaggedDocument(TEXTS[0], [1])], total_examples=1, epochs=1)
     assert loaded.dv["1"].tolist() != fitted.dv["1"].tolist()
+    loaded.save(tmp_path / "again")
+    again = Doc2Vec.load(tmp_path / "again")
+    assert again.dv[1].tolist() == again.dv["1"].tolist() == again.dv.vectors[0].tolist() == loaded.dv[1].tolist()
 
 
 def test_tags_that_a_file_cannot_tell_apart_are_refused(tmp_path):

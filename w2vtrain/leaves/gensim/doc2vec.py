@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import WHOLE_SENTENCE
 from w2vtrain.embeddings.keyed_rows import SINGLE
-from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors, TagVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.neighbors import cosine
 from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
@@ -49,7 +49,7 @@ ARCHITECTURES = {
 TAG_SEED_STEP = 7919
 """Added to the seed for the initial vectors of tags, which must differ from those of words; gensim adds it, too."""
 INTEGERS = "doc2vec.integers"
-"""The array that says which tags are numbers: a file has them as text."""
+"""The array that says which tags are numbers: a file has them as text. Models of `fit` and `train` have none."""
 ATTRIBUTE = "doc2vec.attribute."
 """The array of each attribute of the tags is called this and its name."""
 
@@ -312,8 +312,9 @@ class Doc2Vec(Word2Vec):
         arrays: dict[str, NDArray[Any]] = {
             DOCUMENTS: np.asarray(self.dv.vectors, np.float32),
             DOCUMENT_TAGS: np.frombuffer(encode_words(names, "tags of documents", spaces=True), np.uint8),
-            INTEGERS: np.array([isinstance(tag, int) for tag in self.dv.index_to_key], np.uint8),
         }
+        if not isinstance(self.dv, TagVectors):
+            arrays[INTEGERS] = np.array([isinstance(tag, int) for tag in self.dv.index_to_key], np.uint8)
         arrays |= saving.stored_attributes(self.dv, ATTRIBUTE)
         # As `fit` does: words have no other vectors that were trained.
         is_output = self.dbow and not self.dbow_words and len(model.output) == len(model.words)
@@ -326,11 +327,14 @@ class Doc2Vec(Word2Vec):
             names, vectors = stored.documents
         except DataError as error:
             raise saving.NotAModel(str(error)) from error
-        integers = stored.arrays.get(INTEGERS, np.zeros(len(names), np.uint8))
-        tags: list[Any] = list(names)
-        for row in np.flatnonzero(integers).tolist():
-            tags[row] = int(names[row])
-        self.dv = vectors_of_tags(tags, vectors)
+        if INTEGERS in stored.arrays:
+            tags: list[Any] = list(names)
+            for row in np.flatnonzero(stored.arrays[INTEGERS]).tolist():
+                tags[row] = int(names[row])
+            self.dv = vectors_of_tags(tags, vectors)
+        else:  # of `fit` or `train`, whose tags are text
+            self.dv = stored.dv
+            self.dv.vectors_lockf = np.ones(1, np.float32)
         self.dv.expandos.update(
             {
                 name.removeprefix(ATTRIBUTE): values

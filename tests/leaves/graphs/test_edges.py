@@ -121,6 +121,7 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b\n%c d\n", 2, "comments end at the first edge"),
         ("source,target\na,b\n#c\n", 3, "separated by commas"),
         ("a b 1,5\nb c 2,5\n", 1, "the weight has a decimal comma: write 1.5"),
+        ("Source;Target;Weight\n0;1;1,0\n", 1, "the fields seem to be separated by semicolons: replace these by tabs"),
         ("#\na; b; -0,25\n", 2, "the weight has a decimal comma: write -0.25"),
         ("a,b\n,b\n", 2, "the source is empty or null"),
         ("a,b,\n", 1, "the weight is empty or null"),

@@ -215,6 +215,8 @@ def problem(line: bytes, separator: bytes) -> str:
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
     if 2 <= len(fields) <= 3 and not all(fields):
         return f"the {COLUMNS[fields.index(b'')]} is empty or null: fill it in, or delete this edge"
+    if separator == b" " and b";" in line:
+        return "the fields seem to be separated by semicolons: replace these by tabs, and decimal commas by points"
     if not 2 <= len(fields) <= 3:
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:

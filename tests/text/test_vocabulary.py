@@ -89,6 +89,16 @@ def test_the_file_has_the_format_of_word2vec(tmp_path, capsysbinary):
     assert len(loaded) == 4
 
 
+def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog):
+    (tmp_path / "v").write_bytes(b"a 7\r\nb 123\r\n")
+    Vocabulary.load(tmp_path / "v")
+    assert not caplog.messages
+    (tmp_path / "v").write_bytes(b"a 7\nb 12")
+    assert pairs(Vocabulary.load(tmp_path / "v")) == [("b", 12), ("a", 7)]
+    problem = "v: the last line has no newline: the file may be cut off, and digits be missing"
+    assert caplog.messages == [str(tmp_path / problem)]
+
+
 @pytest.mark.parametrize(
     ("data", "where", "message"),
     [

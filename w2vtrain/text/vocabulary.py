@@ -137,12 +137,14 @@ class Vocabulary:
     def load(cls, path: str | Path) -> "Vocabulary":
         """Read lines "word count" in any order, plain or compressed. word2vec's `</s>` is treated as any other word.
 
+        A last line without a newline is read with a warning, since the file may be cut off.
+
         Raise InputMissing, or DataError with file and line if a line is not a word and a count of at least 1, if it
         has more than MAX_LINE_BYTES bytes, if a word is not UTF-8 or occurs twice, or if there are fewer than 2 words.
         """
         lines: dict[bytes, int] = {}
         read = array("q")
-        for line, text in read_lines(path, MAX_LINE_BYTES):
+        for line, text in read_lines(path, MAX_LINE_BYTES, number_ends=True):
             word, count = _entry(text.removesuffix(b"\n"), f"{path}:{line}")
             if lines.setdefault(word, line) != line:
                 raise DataError(f"{path}:{line}: the word {word.decode()!r} occurs twice, first on line {lines[word]}")

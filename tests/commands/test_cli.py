@@ -654,6 +654,13 @@ def test_an_output_in_a_missing_folder_exits_with_73(fails, corpus, tmp_path):
         assert said == f"w2vtrain: error: {path} cannot be created: there is no folder {path.parent}"
 
 
+def test_an_output_that_links_to_a_missing_folder_names_that_folder(fails, corpus, tmp_path):
+    path = tmp_path / "link.txt"
+    path.symlink_to("nowhere/v.txt")
+    said = fails(73, "fit", corpus, "-o", path)
+    assert said == f"w2vtrain: error: {path} cannot be created: there is no folder {tmp_path.resolve() / 'nowhere'}"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_exits_with_74(corpus):
     _, err = w2vtrain("fit", corpus, "-o", "/dev/full", "--format", "text", "-q", *SMALL, code=74)

@@ -80,7 +80,7 @@ def test_pairs_of_words_are_compared_in_place_of_shared_words(rng):
     others = [f"v{i}" for i in range(60)]
     first, second = vectors_of(WORDS, base), vectors_of(others[::-1], (base @ turn)[::-1])
     pairs = list(zip(WORDS, others, strict=True))
-    found = difference(first, second, pairs=[*pairs[:40], ("w0", "v50"), ("w50", "v0"), ("w51", "none")], count=2)
+    found = difference(first, second, pairs=[*pairs[:40], ("w51", "none"), ("none", "v51")], count=2)
     assert found.words == WORDS[:40]
     np.testing.assert_allclose(found.cosines, 1, atol=1e-6)
     assert all(word.second == f"v{word.word[1:]}" and not word.left and not word.came for word in found.moved)
@@ -89,6 +89,37 @@ def test_pairs_of_words_are_compared_in_place_of_shared_words(rng):
     np.testing.assert_allclose(turned[:], base[::-1], atol=1e-5)  # also of words that are in no pair
     with pytest.raises(DataError, match="pairs of words with vectors in common: 1"):
         difference(first, second, pairs=pairs[:1])
+
+
+def test_every_pair_of_a_word_with_several_translations_counts_in_the_rotation(rng):
+    first, second = (vectors_of(WORDS, rng.standard_normal((60, 5))) for _ in range(2))
+    pairs = [(f"w{i}", f"w{j}") for i, j in rng.integers(0, 30, (80, 2))]
+    pairs = list(dict.fromkeys(pairs))
+    rows = np.array([[int(word[1:]) for word in pair] for pair in pairs])
+    one, two = (file.matrix / np.linalg.norm(file.matrix, axis=1, keepdims=True) for file in (first, second))
+    left, _, right = np.linalg.svd(two[rows[:, 1]].T @ one[rows[:, 0]])
+    given = [*pairs, *pairs[:9], ("w0", "none"), ("none", "w0")]  # repeated pairs and unknown words change nothing
+    np.testing.assert_allclose(rotated(first, second, pairs=given)[:], second.matrix @ left @ right, atol=1e-5)
+    found = difference(first, second, pairs=given, count=200)
+    assert list(zip(found.words, found.others, strict=True)) == pairs
+    np.testing.assert_allclose(found.cosines, (one[rows[:, 0]] * (two @ left @ right)[rows[:, 1]]).sum(1), atol=1e-5)
+    assert sorted((word.word, word.second) for word in found.moved) == sorted(pairs)
+    assert (found.only_first, found.only_second) == tuple(60 - np.unique(column).size for column in rows.T)
+
+
+def test_neighbors_with_several_translations_are_listed_once_and_only_if_none_of_them_is_a_neighbor(rng):
+    angles = {"bank": 0, "shore": 0.1, "coast": 0.2, "money": 2, "cash": 2.1}
+    first = vectors_of(angles, [[np.cos(a), np.sin(a)] for a in angles.values()])
+    others = {"ufer": 0.05, "bank": 2.2, "strand": 0.1, "kueste": 0.2, "geld": 2, "bares": 2.1}
+    second = vectors_of(others, [[np.cos(a), np.sin(a)] for a in others.values()])
+    pairs = [("bank", "ufer"), ("bank", "bank"), ("shore", "strand"), ("shore", "ufer"), ("coast", "kueste")]
+    pairs += [("coast", "strand"), ("money", "geld"), ("cash", "bares"), ("cash", "geld")]
+    found = {(word.word, word.second): word for word in difference(first, second, pairs=pairs, k=2, count=9).moved}
+    assert len(found) == 9
+    assert (found["bank", "ufer"].left, found["bank", "ufer"].came) == ([], [])
+    assert (found["bank", "bank"].left, found["bank", "bank"].came) == (["shore", "coast"], ["bares", "geld"])
+    assert (found["cash", "geld"].left, found["cash", "geld"].came) == (["coast"], ["bank"])  # bares is cash, too
+    assert found["bank", "bank"].cosine < 0
 
 
 def test_rotated_vectors_are_the_nearest_to_the_pairs_and_keep_their_products(rng):

@@ -122,6 +122,16 @@ BROKEN = {
 }
 
 
+def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog):
+    path = tmp_path / "table.tsv"
+    path.write_text(HEAD + COLUMNS + "\n1\ta b\t5\t0.6125\n")
+    PhraseTable.load(path)
+    assert not caplog.messages
+    path.write_text(HEAD + COLUMNS + "\n1\ta b\t5\t0.61")
+    assert PhraseTable.load(path).passes == ((Phrase(("a", "b"), 5, 0.61),),)
+    assert caplog.messages == [f"{path}: the last line has no newline: the file may be cut off, and digits be missing"]
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_table_is_refused_with_file_and_line(tmp_path, name):
     text, message = BROKEN[name]

@@ -89,6 +89,25 @@ def test_the_file_has_the_format_of_word2vec(tmp_path, capsysbinary):
     assert len(loaded) == 4
 
 
+def test_the_end_of_a_sentence_that_never_occurs_is_skipped_on_the_first_line(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("</s> 0\nthe 50\nof 5\n")  # word2vec.c writes it for a text without newlines
+    assert pairs(Vocabulary.load(path)) == [("the", 50), ("of", 5)]
+    path.write_text("the 50\n</s> 0\nof 5\n")
+    with pytest.raises(DataError, match=r"vocab\.txt:2: a word's count must be at least 1"):
+        Vocabulary.load(path)
+
+
+def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog):
+    (tmp_path / "v").write_bytes(b"a 7\r\nb 123\r\n")
+    Vocabulary.load(tmp_path / "v")
+    assert not caplog.messages
+    (tmp_path / "v").write_bytes(b"a 7\nb 12")
+    assert pairs(Vocabulary.load(tmp_path / "v")) == [("b", 12), ("a", 7)]
+    problem = "v: the last line has no newline: the file may be cut off, and digits be missing"
+    assert caplog.messages == [str(tmp_path / problem)]
+
+
 @pytest.mark.parametrize(
     ("data", "where", "message"),
     [

@@ -63,7 +63,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 @click.option(
     "--pairs", metavar="FILE",
     help="Compare these words, a word of FIRST and one of SECOND per line, separated by a tab or spaces, such as a"
-    " dictionary of two languages.",
+    " dictionary of two languages. A word may be in several pairs.",
 )  # fmt: skip
 @click.option(
     "--min-count", type=COUNT, metavar="N",
@@ -100,7 +100,7 @@ def diff(
     given = None
     if pairs:
         with readable(pairs) as path:
-            given = read_translations(path)
+            given = list(dict.fromkeys(read_translations(path)))
     one, two, limit = vectors_in(first), vectors_in(second), restrict_vocab or None
     changes = difference(one, two, count=topn, k=k, restrict_vocab=limit, min_count=min_count, pairs=given)
     if written:
@@ -119,5 +119,6 @@ def diff(
         f" {changes.only_first:,} only in {first}, {changes.only_second:,} only in {second}",
         err=True,
     )  # fmt: skip
-    if len(changes.words) < (size := one.matrix.shape[1]):
-        warning(f"{len(changes.words):,} words do not determine a rotation of {size:,} dimensions")
+    distinct = min(len(set(changes.words)), len(set(changes.others)))
+    if distinct < (size := one.matrix.shape[1]):
+        warning(f"{distinct:,} words do not determine a rotation of {size:,} dimensions")

@@ -252,7 +252,9 @@ def check_folders(request: FitRequest) -> None:
         except OSError as error:
             raise OutputError(f"{shown(file)} cannot be created: {reason(error)}") from error
         if missing:
-            raise OutputError(f"{file} cannot be created: there is no folder {Path(file).parent}")
+            named = Path(file).parent
+            folder = resolved(file).parent if named.is_dir() else named  # a link may lead to a folder that is missing
+            raise OutputError(f"{file} cannot be created: there is no folder {folder}")
 
 
 def check_apart(request: FitRequest) -> None:

@@ -38,12 +38,13 @@ class Moved(NamedTuple):
 class Difference:
     """Two files of vectors, aligned.
 
-    words: the n words that both have, or those of the first file in pairs; cosines (n,): of the two vectors of each
-    after alignment; moved: the words with the lowest cosines, lowest first; only_first, only_second: how many words
-    only one file has.
+    words: the n words that both have, or the first word of each of n pairs; others: the n words of the second file;
+    cosines (n,): of the two vectors of each after alignment; moved: the words or pairs with the lowest cosines, lowest
+    first; only_first, only_second: how many words only one file has.
     """
 
     words: list[str]
+    others: list[str]
     cosines: NDArray[np.float64]
     moved: list[Moved]
     only_first: int
@@ -73,9 +74,10 @@ def difference(
     """Align two files of vectors, and return the `count` words that moved most, each with neighbors that changed.
 
     Only words are compared that both files have among their first `restrict_vocab` (None: all), and that occur
-    `min_count` times in both texts. pairs: words of the first and of the second file that are compared instead; of
-    several pairs with a word, the first counts. k: the number of neighbors; fewer words have fewer. Neighbors are by
-    cosine in each file alone, so alignment does not affect them.
+    `min_count` times in both texts. pairs: words of the first and of the second file that are compared instead; a word
+    may be in several pairs, and a pair that is repeated counts once. k: the number of neighbors; fewer words have
+    fewer. Neighbors are by cosine in each file alone, so alignment does not affect them; a neighbor is in both files if
+    it is in a pair with a neighbor in the other, or with the word itself.
 
     Raise DataError if the dimensions differ, if the files have fewer than 2 words in common, or if they have no counts
     for `min_count`.
@@ -84,13 +86,39 @@ def difference(
     one, two = rows_of(first, words), rows_of(second, others)
     similar = cosines(one, two @ rotation(one, two))
     order = np.argsort(similar, kind="stable")[:count]
-    k = min(k, len(words) - 1)
-    near = [nearest_others(matrix, order, k).tolist() for matrix in (one, two)]
+    k = min(k, len(set(words)) - 1, len(set(others)) - 1)
+    forth, back = _partners(words, others), _partners(others, words)
+    near = _neighbors(words, one, order, k), _neighbors(others, two, order, k)
     moved = []
     for row, before, after in zip(order.tolist(), *near, strict=True):
-        left, came = [words[i] for i in before if i not in after], [others[i] for i in after if i not in before]
-        moved.append(Moved(words[row], float(similar[row]), left, came, others[row]))
-    return Difference(words, similar, moved, *sizes)
+        word, other = words[row], others[row]
+        left = [each for each in before if forth[each].isdisjoint([other, *after])]
+        came = [each for each in after if back[each].isdisjoint([word, *before])]
+        moved.append(Moved(word, float(similar[row]), left, came, other))
+    return Difference(words, others, similar, moved, *sizes)
+
+
+def _partners(words: list[str], others: list[str]) -> dict[str, set[str]]:
+    """Return the words of the other file that each word is in a pair with."""
+    partners: dict[str, set[str]] = {}
+    for word, other in zip(words, others, strict=True):
+        partners.setdefault(word, set()).add(other)
+    return partners
+
+
+def _neighbors(words: list[str], matrix: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> list[list[str]]:
+    """Return the k words nearest to the word of each of `rows`, nearest first.
+
+    words: n words, which may be repeated; matrix (n, d): their vectors.
+    """
+    first: dict[str, int] = {}
+    for row, word in enumerate(words):
+        first.setdefault(word, row)
+    distinct = list(first)
+    place = {word: i for i, word in enumerate(distinct)}
+    wanted = np.array([place[words[row]] for row in rows], np.int64)
+    near = nearest_others(matrix[list(first.values())], wanted, k)
+    return [[distinct[i] for i in row] for row in near.tolist()]
 
 
 def rotated(
@@ -111,8 +139,8 @@ def _paired(
     first: Vectors, second: Vectors, restrict_vocab: int | None, min_count: int | None,
     pairs: Iterable[tuple[str, str]] | None,
 ) -> tuple[list[str], list[str], list[int]]:  # fmt: skip
-    """Return the words of the first file to compare, their counterparts in the second, and how many words of each file
-    are not compared.
+    """Return the n words of the first file to compare, their n counterparts in the second, and how many words of each
+    file are not compared.
     """
     if (a := first.matrix.shape[1]) != (b := second.matrix.shape[1]):
         raise DataError(
@@ -120,20 +148,19 @@ def _paired(
             " number, or compare their neighbors with `w2vtrain stability`"
         )
     known = [_comparable(file, restrict_vocab, min_count) for file in (first, second)]
-    chosen: dict[str, str] = {}
-    taken = set[str]()
+    chosen: dict[tuple[str, str], None] = {}
     for word, other in ((word, word) for word in first.words) if pairs is None else pairs:
-        if word not in chosen and other not in taken and word in known[0] and other in known[1]:
+        if word in known[0] and other in known[1]:
             if first.matrix[known[0][word]].any() and second.matrix[known[1][other]].any():
-                chosen[word] = other
-                taken.add(other)
+                chosen[word, other] = None
     if len(chosen) < 2:
         what, paired = ("words", f", or given in {spelled('pairs')}") if pairs is None else ("pairs of words", "")
         raise DataError(
             f"{what} with vectors in common: {len(chosen)}, but a comparison needs 2 or more; words must be spelled in"
             f" the same way, upper and lower case included{paired}"
         )
-    return list(chosen), list(chosen.values()), [len(words) - len(chosen) for words in known]
+    words, others = [word for word, _ in chosen], [other for _, other in chosen]
+    return words, others, [len(known[0]) - len(set(words)), len(known[1]) - len(set(others))]
 
 
 def _comparable(file: Vectors, restrict_vocab: int | None, min_count: int | None) -> dict[str, int]:

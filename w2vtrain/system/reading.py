@@ -6,6 +6,7 @@ justifies. This module does not interpret the bytes; writing is in files.py.
 
 import hashlib
 import io
+import logging
 import os
 import stat
 from codecs import BOM_UTF8
@@ -19,6 +20,7 @@ from w2vtrain.errors import DataError, InputMissing, W2VError, reason
 from w2vtrain.system.compression import MAX_EXPANSION, decompressed, recognize
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 
+log = logging.getLogger(__name__)
 ALLOWED_BYTES = 1 << 26
 """What any compressed file may contain, even if that is more than MAX_EXPANSION times its size. Vectors of zeros and
 ones compress a thousandfold, and this many bytes of them do no harm."""
@@ -140,14 +142,19 @@ def digest(path: str | Path) -> str:
             raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
 
 
-def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
+def read_lines(
+    path: str | Path, max_line_bytes: int, max_bytes: int | None = None, *, number_ends: bool = False
+) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line) for each line of a file, decompressed, without a byte order mark.
+
+    number_ends: each line ends in a number, so `warn_cut_off` is called if the last line has no newline.
 
     Raises the errors of `open_input`, and DataError for what is not text, a longer line and a longer text.
     """
     with open_input(path, ALLOWED_LINES_BYTES) as (file, _):
         refuse_foreign(cast(io.BufferedReader, file).peek(HEAD_BYTES), str(path))
         number = taken = 0
+        is_whole = True
         while line := file.readline(max_line_bytes + 3):
             number += 1
             line = line.removeprefix(BOM_UTF8) if number == 1 else line
@@ -156,7 +163,15 @@ def read_lines(path: str | Path, max_line_bytes: int, max_bytes: int | None = No
             taken += len(line)
             if max_bytes is not None and taken > max_bytes:
                 raise DataError(f"{path}:{number}: more than {max_bytes:,} bytes of text: split the file")
+            is_whole = line.endswith(b"\n")
             yield number, line
+    if number_ends and not is_whole:
+        warn_cut_off(path)
+
+
+def warn_cut_off(path: str | Path) -> None:
+    """Warn that a file whose lines end in numbers has no newline at its end."""
+    log.warning("%s: the last line has no newline: the file may be cut off, and digits be missing", path)
 
 
 def regular_size(path: str | Path, stdin: bool = True) -> int:

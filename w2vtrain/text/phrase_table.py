@@ -186,9 +186,10 @@ class PhraseTable:
         """Read a file that `save` wrote, plain or compressed.
 
         Raise InputMissing if it cannot be read, and DataError with file and line for anything that `save` does not
-        write, such as phrases that begin with a connector word. Of a phrase that occurs twice, the last one counts.
+        write, such as phrases that begin with a connector word. Of a phrase that occurs twice, the last one counts. A
+        last line without a newline is read with a warning, since the file may be cut off.
         """
-        lines = read_lines(path, MAX_LINE_BYTES)
+        lines = read_lines(path, MAX_LINE_BYTES, number_ends=True)
         scoring = _settings(next(lines, (1, b""))[1], f"{path}:1")
         if next(lines, (2, b""))[1].rstrip(b"\r\n") != COLUMNS.encode():
             raise DataError(f"{path}:2: expected the names of the columns, {COLUMNS!r}")

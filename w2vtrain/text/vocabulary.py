@@ -31,6 +31,8 @@ MAX_LINE_BYTES = 3 * MAX_TOKEN_BYTES + 100
 """Longest line of a vocabulary file. Replacing bytes that are not UTF-8 can triple a word's length."""
 SENTENCE_END = "</s>"
 """The word that represents the end of a sentence, as in word2vec.c."""
+NO_SENTENCES = [SENTENCE_END.encode(), b"0"]
+"""The fields of the first line that word2vec.c writes for a text without newlines."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +137,19 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Read lines "word count" in any order, plain or compressed. word2vec's `</s>` is treated as any other word.
+        """Read lines "word count" in any order, plain or compressed. word2vec's `</s>` is treated as any other word,
+        except that a first line `</s> 0`, which word2vec.c writes for a text without newlines, is skipped.
+
+        A last line without a newline is read with a warning, since the file may be cut off.
 
         Raise InputMissing, or DataError with file and line if a line is not a word and a count of at least 1, if it
         has more than MAX_LINE_BYTES bytes, if a word is not UTF-8 or occurs twice, or if there are fewer than 2 words.
         """
         lines: dict[bytes, int] = {}
         read = array("q")
-        for line, text in read_lines(path, MAX_LINE_BYTES):
+        for line, text in read_lines(path, MAX_LINE_BYTES, number_ends=True):
+            if line == 1 and text.split() == NO_SENTENCES:
+                continue
             word, count = _entry(text.removesuffix(b"\n"), f"{path}:{line}")
             if lines.setdefault(word, line) != line:
                 raise DataError(f"{path}:{line}: the word {word.decode()!r} occurs twice, first on line {lines[word]}")

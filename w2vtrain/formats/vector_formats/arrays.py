@@ -8,7 +8,7 @@ reads it without pickle. `words` holds the words as UTF-8 joined by newlines, in
 letter of the longest word, for every word. vectors: (V, d) float32, float16 or int8; counts: (V,) int64; scales: (V,)
 float32; the vectors are then ``data["vectors"] * data["scales"][:, None]``.
 
-Nothing is unpickled, and an archive that expands too much is refused.
+Nothing is unpickled: arrays of Python objects are refused, and an archive that expands too much is refused.
 """
 
 import math
@@ -50,6 +50,16 @@ def _reading(path: str | Path) -> Iterator[None]:
     except Exception as error:  # NumPy and the modules that decompress have no class in common
         why = " ".join(str(error).split())[:100]
         raise DataError(f"{path} cannot be read by NumPy ({why}): is the copy incomplete?") from error
+
+
+def _refuse_objects(dtype: np.dtype[Any], path: str | Path, name: str) -> None:
+    """Raise DataError if the array `name` of a file has Python objects, which NumPy stores as a pickle."""
+    if dtype.hasobject:
+        kind = "str" if name == "words" else "float"
+        raise DataError(
+            f"{path}: the array {name} has Python objects, stored as a pickle, which is not loaded: save"
+            f" numpy.array({name}, {kind})"
+        )
 
 
 def _check(array: NDArray[Any], where: str | Path, scaled: bool = False) -> None:
@@ -146,8 +156,10 @@ def write_words(file: BinaryIO, table: Table) -> None:
 
 
 def _mapped(path: str | Path) -> NDArray[Any]:
-    """Return an array whose memory is the file. Raise DataError if bytes follow it."""
+    """Return an array whose memory is the file. Raise DataError if it has Python objects, or bytes follow it."""
     with _reading(path):
+        with Path(path).open("rb") as file:
+            _refuse_objects(_header(file)[1], path, "vectors")
         array: Any = np.load(path, mmap_mode="r")
         if extra := regular_size(path) - array.offset - array.nbytes:
             raise DataError(f"{path}: {extra:,} bytes after the array: the file is damaged, or has several arrays")
@@ -216,12 +228,16 @@ def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, dtype
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Return an array of an archive. Raise ValueError if it has not the size that its header promises."""
+def _array(archive: zipfile.ZipFile, name: str, path: str | Path) -> NDArray[Any]:
+    """Return an array of an archive, whose name is `path`.
+
+    Raise DataError if it has Python objects, and ValueError if it has not the size that its header promises.
+    """
     with archive.open(name) as member:
         shape, dtype = _header(member)
+        _refuse_objects(dtype, path, name.removesuffix(".npy"))
         size = member.tell() + math.prod(shape) * dtype.itemsize
-        if size != archive.getinfo(name).file_size and not dtype.hasobject:  # which NumPy refuses
+        if size != archive.getinfo(name).file_size:
             raise ValueError(f"{name} has not the size that its header promises")
     with archive.open(name) as member:
         array: NDArray[Any] = npy.read_array(member)
@@ -238,7 +254,7 @@ def look_npz(path: str | Path) -> Promise:
 def read_npz(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read an archive, compressed inside or not."""
     with _opened(path) as archive:
-        arrays = {name: _array(archive, name) for name in MEMBERS if name in archive.namelist()}
+        arrays = {name: _array(archive, name, path) for name in MEMBERS if name in archive.namelist()}
         matrix, words, scales, counts = arrays[MEMBERS[0]], arrays[MEMBERS[1]], *map(arrays.get, MEMBERS[2:])
         listed = list(map(str.encode, words.tolist())) if words.dtype.kind == "U" else words.tobytes().split(b"\n")
     _check(matrix, path, scales is not None)

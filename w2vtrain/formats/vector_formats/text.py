@@ -3,7 +3,6 @@
 Strict and lenient reading is in rows.py; the distinction from binary files is in word2vec.py.
 """
 
-import logging
 import re
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -35,8 +34,8 @@ from w2vtrain.formats.vector_formats.word2vec import (
     whole_lines,
 )
 from w2vtrain.system.machine import automatic_threads
+from w2vtrain.system.reading import warn_cut_off
 
-log = logging.getLogger(__name__)
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER_BYTES = 64
 DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL, re.IGNORECASE)
@@ -129,7 +128,7 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
                 return
             take(0)
     if rest and not rest.endswith(b"\n"):
-        log.warning("%s: the last line has no newline: the file may be cut off, and digits be missing", rows.name)
+        warn_cut_off(rows.name)
 
 
 def _blocks(file: BinaryIO, rows: Collector) -> Generator[tuple[list[bytes], NDArray[np.float32], bytes]]:

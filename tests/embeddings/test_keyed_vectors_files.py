@@ -72,7 +72,7 @@ def test_what_could_not_be_read_back_is_refused_and_the_old_file_is_kept(keyed, 
     assert path.read_text() == "old"
 
 
-def test_options_of_loading(tmp_path):
+def test_options_of_loading(tmp_path, caplog):
     text = b"3 2\nx 1 2\n\xe9 3 4\nx 5 6\n"
     assert loaded(tmp_path, text, encoding="latin1") == (["x", "\xe9"], [[1, 2], [3, 4]], [2, 1])
     assert loaded(tmp_path, text, unicode_errors="replace")[0] == ["x", "\ufffd"]
@@ -91,6 +91,11 @@ def test_options_of_loading(tmp_path):
     assert loaded(tmp_path, "3 1\na 1\nb 2\na 3\n", fvocab=counts)[1:] == ([[1], [2]], [9, 0])
     with pytest.raises(NotImplementedError, match="binary=False"):
         loaded(tmp_path, "a 1 2\n", no_header=True, binary=True)
+    assert not caplog.messages
+    counts = put(tmp_path, "a 9\nb 12", "counts")
+    assert loaded(tmp_path, "2 1\na 1\nb 2\n", fvocab=counts)[2] == [9, 12]
+    problem = "the last line has no newline: the file may be cut off, and digits be missing"
+    assert caplog.messages == [f"{counts}: {problem}"]
 
 
 def test_newlines_before_binary_words_are_skipped(tmp_path):

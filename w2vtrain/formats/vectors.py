@@ -390,7 +390,7 @@ def read_counts(path: str | Path, coding: Coding) -> dict[str, int]:
     row is kept; gensim uses the last.
     """
     counts: dict[str, int] = {}
-    for number, line in read_lines(path, MAX_WORD_BYTES):
+    for number, line in read_lines(path, MAX_WORD_BYTES, number_ends=True):
         fields = line.split()
         if len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > 18:
             raise DataError(f"{path}:{number}: expected a word and its count, got {line[:60]!r}")

@@ -370,7 +370,8 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
         ("names.npz", r"names\.npz: the array words has Python objects, stored .* save numpy\.array\(words, str\)$"),
         ("few.npz", "3 vectors, but words has 2"),
         ("one.npz", "2 vectors, but scales has 1"), ("bomb.npz", "the archive has 80,.* more than 100 times"),
-        ("objects.npy", r"the array vectors has Python objects, stored .* save numpy\.array\(vectors, float\)$"), ("huge.npy", "is the copy incomplete"),
+        ("objects.npy", r"the array vectors has Python objects, stored .* save numpy\.array\(vectors, float\)$"),
+        ("huge.npy", "is the copy incomplete"),
     ):  # fmt: skip
         with pytest.raises(errors.DataError, match=message):
             read_vectors(tmp_path / name)

@@ -652,6 +652,14 @@ def test_an_output_in_a_missing_folder_exits_with_73(fails, corpus, tmp_path):
         others = [] if option == "-o" else ["-o", tmp_path / "v.txt"]
         said = fails(73, "fit", corpus, *others, option, path)
         assert said == f"w2vtrain: error: {path} cannot be created: there is no folder {path.parent}"
+    said = fails(73, "fit", corpus, "-o", tmp_path / "v.txt", "--run", path)
+    assert said == f"w2vtrain: error: {path}: the run folder cannot be created: there is no folder {path.parent}"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_folder_that_takes_no_files_is_not_called_missing(fails, corpus):
+    said = fails(73, "fit", corpus, "-o", "/proc/v.txt")
+    assert said == "w2vtrain: error: /proc/v.txt.run: the run folder cannot be created: No such file or directory"
 
 
 def test_an_output_that_links_to_a_missing_folder_names_that_folder(fails, corpus, tmp_path):

@@ -140,6 +140,35 @@ def test_a_stopped_run_ends_with_the_same_bytes(folder, w2vtrain_here, monkeypat
     assert more.record["init_from"] == whole.record["init_from"]
 
 
+@pytest.mark.parametrize(
+    ("model", "more", "which"),
+    [
+        ("first.model", ["--grow-vocabulary"], "blend"),
+        ("first.model", ["--grow-vocabulary", "--freeze"], "in"),
+        ("first.model", ["--format", "fasttext"], "in"),
+        ("pre.bin", SMALL[2:], "blend"),
+        ("pre.bin", [*SMALL[2:], "--grow-vocabulary"], "in"),
+    ],
+)
+def test_export_writes_the_vectors_that_fit_writes_where_blends_are_preferred(
+    folder, w2vtrain_here, pretrained, monkeypatch, model, more, which
+):
+    monkeypatch.setattr("w2vtrain.architectures.contract.Blend.preferred", lambda *_: "blend")  # as with large texts
+    stopped_after(5, monkeypatch, lambda: w2vtrain_here(start("more.bin", *more, model=model), folder))
+    said = {}
+    for asked in ("auto", "in", "blend"):
+        words = ["export", "more.bin.run", "-o", f"{asked}.vec", "--export", asked]
+        code, _, said[asked] = w2vtrain_here(words, folder)
+        assert code == 0, said
+    assert (folder / "in.vec").read_bytes() != (folder / "blend.vec").read_bytes()
+    assert (folder / "auto.vec").read_bytes() == (folder / f"{which}.vec").read_bytes()
+    keeps = model == "pre.bin" and "--grow-vocabulary" in more
+    lacking = "auto.vec lacks the 9 other words of pre.bin, which `fit` adds at the end"
+    assert (lacking in said["auto"]) is keeps
+    assert w2vtrain_here(["resume", "more.bin.run"], folder)[0] == 0
+    assert json.loads((folder / "more.bin.json").read_text())["record"]["vectors"] == which
+
+
 def test_a_stopped_run_with_frozen_words_ends_with_the_same_bytes(folder, w2vtrain_here, monkeypatch, pretrained):
     more = [*SMALL[2:], "--grow-vocabulary", "--freeze", "--checkpoint-every", "0"]
     assert w2vtrain_here(start("whole.bin", *more, model="pre.bin"), folder)[0] == 0

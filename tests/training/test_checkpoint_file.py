@@ -41,12 +41,15 @@ def test_the_newest_two_checkpoints_are_kept_and_the_newest_is_read(tmp_path):
 
 
 def test_checkpoints_of_another_run_are_not_read(tmp_path):
-    """If a command that starts over is killed, the folder may have the checkpoints of the run before."""
+    """They may have been copied, or the system did not allow a run that started over to delete them."""
     write(tmp_path, 1)
     write(tmp_path, 2, "another")
     assert checkpoint_file.newest(tmp_path, RUN).number == 1
     assert checkpoint_file.newest_saved(tmp_path, RUN)[0] == 1
-    assert checkpoint_file.newest(tmp_path, "a third") is None
+    with pytest.raises(
+        DataError, match=r"ckpt-000002\S+: belongs to another run; .*ckpt-000001\S+: belongs to another run"
+    ):
+        checkpoint_file.newest(tmp_path, "a third")
 
 
 def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_read(tmp_path):
@@ -59,7 +62,7 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_read(tmp_path
     assert str(checkpoint_file.path_of(tmp_path, 2)) in found.skipped[0]
     np.testing.assert_array_equal(found.arrays["input"], ARRAYS["input"] + 1)
     checkpoint_file.path_of(tmp_path, 1).write_bytes(b"")
-    with pytest.raises(DataError, match=r"no valid checkpoint: .*ckpt-000002.*ckpt-000001.*; remove the folder"):
+    with pytest.raises(DataError, match=r"no valid checkpoint: .*ckpt-000002.*ckpt-000001.*; move them away"):
         checkpoint_file.newest(tmp_path, RUN)
 
 

@@ -235,6 +235,35 @@ def test_other_settings_are_refused_unless_forced(corpus, tmp_path):
     assert "resumed" not in forced.stderr
 
 
+# Kill the run before or after it writes the config.json of a new run.
+STARTING_OVER = """
+import os, signal
+from w2vtrain import cli
+from w2vtrain.training import checkpointing
+write = checkpointing.write_config
+def killed(*about):
+    if {written}:
+        write(*about)
+    os.kill(os.getpid(), signal.SIGKILL)
+checkpointing.write_config = killed
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("more", [[], ["--force"]])
+def test_a_run_killed_while_it_starts_over_leaves_no_checkpoint_of_another_run(corpus, tmp_path, written, more):
+    output, folder = tmp_path / "vectors.bin", tmp_path / "vectors.bin.run"
+    assert run_signaled(fit(corpus, output, text="short.txt"), "3:SIGTERM")[0] == 75
+    words = fit(corpus, output, "--window", "3", text="short.txt")
+    killed = run([sys.executable, "-c", STARTING_OVER.format(written=written), *words[3:], "--force"])
+    assert killed.returncode == -signal.SIGKILL
+    assert checkpoint_file.numbers(folder) == []
+    done = run([*words, *more])
+    assert done.returncode == 0, done.stderr
+    assert "resumed" not in done.stderr
+
+
 def test_changed_corpus_is_refused_and_starts_over_with_allow_changed(corpus, tmp_path):
     text = tmp_path / "text.txt"
     text.write_bytes((corpus / "text.txt").read_bytes())

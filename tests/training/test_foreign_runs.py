@@ -337,6 +337,24 @@ def test_an_impossible_state_is_refused_with_a_one_line_error(w2vtrain, stopped,
     assert "its description" in said
 
 
+def test_a_checkpoint_of_another_run_is_refused_and_kept_unless_forced(w2vtrain, stopped):
+    rewrite(stopped, run="another")
+    foreign = {file: file.read_bytes() for file in stopped.glob("ckpt-*")}
+    assert foreign
+    fit = ["fit", "text.txt", "-o", "v.bin", *SMALL]
+    for words in (["resume", stopped], fit, ["export", stopped, "-o", "x.txt"]):
+        code, said = w2vtrain(*words)
+        assert (code, len([line for line in said.splitlines() if "error" in line])) == (65, 1), said
+        assert all(f"{file.name}: belongs to another run" in said for file in foreign)
+        assert ("away to start over" in said, ", or use --force" in said) == (True, words[0] != "export")
+        assert {file: file.read_bytes() for file in stopped.glob("ckpt-*")} == foreign
+    said = w2vtrain("info", stopped)[1]
+    assert all(file.name in said for file in foreign)
+    assert "damaged, or of another run" in said
+    code, said = w2vtrain(*fit, "--force")
+    assert (code, "resumed" in said) == (0, False), said
+
+
 # settings
 
 

@@ -210,7 +210,8 @@ def export(
     if architecture_class(settings.architecture).uses_tags():
         raise UsageError(f"{run}: vectors of documents are written when the run ends: w2vtrain resume {run}")
     if export == "auto":
-        export = chosen_for(config.request)
+        chosen: Any = config.request.get("export")  # as `plan_fit` decided, unless someone changed the folder
+        export = chosen if chosen in get_args(Export) else "auto"
     if not is_code(settings.objective):  # which is not run: input vectors are written unless others are requested
         check_export(export, settings)
     checkpoint = newest(folder, config.run)
@@ -227,13 +228,8 @@ def export(
     written.write(vocabulary.words, rows, lambda _: force, counts=vocabulary.counts)
     for why in checkpoint.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
+    if (start := saved.corpus.init_from) and start.kept:
+        others = f"{start.kept:,} other word{'s' * (start.kept != 1)} of {start.name}"
+        echo(one_line(f"warning: {output} lacks the {others}, which `fit` adds at the end"), err=True)
     origin = "from the best epoch so far on held-out text" if saved.best else "current weights"
     echo(f"{output}: {len(rows):,} vectors of checkpoint {checkpoint.number}, {where}, {origin}", err=True)
-
-
-def chosen_for(request: dict[str, Any]) -> Export:
-    """Return the --export of the `fit` that began a run, "auto" if its request does not say."""
-    export: Any = request.get("export")
-    if request.get("freeze"):
-        return "in"
-    return export if export in get_args(Export) else "auto"

@@ -100,7 +100,7 @@ def write_results(
     names = model.words if rows == len(model.words) else [f"node_{i}" for i in range(rows)]
     outputs = {output.path: output for output in request.vectors}
     chosen = outputs[request.output]
-    export, share = choose_vectors(model.record, "in" if chosen.form == FASTTEXT or kept else request.export)
+    export, share = choose_vectors(model.record, request.export)
     facts = {"vectors": export, "origins": request.origins, "warnings": list(warnings)}
     model = replace(model, record={**model.record, **facts})
     record = {"command": request.command, "settings": model.settings, "record": model.record}

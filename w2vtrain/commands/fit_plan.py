@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class FitPlan(Plan):
     """What a `fit` command will do.
 
-    request: with the origins of its settings; reason: for the number of threads.
+    request: with the origins of its settings, and with `export` as its export; reason: for the number of threads.
     """
 
     request: FitRequest
@@ -55,6 +55,12 @@ class FitPlan(Plan):
         """The vectors whose words are all written, or None: those of a model are all trained."""
         start = self.inputs.start
         return start if start and not start.model and self.inputs.grow else None
+
+    @property
+    def export(self) -> Export:
+        """The vectors to write: input vectors if words keep theirs or the format has no others, or as requested."""
+        is_input = self.request.freeze or self.kept or self.request.vectors[0].form == FASTTEXT
+        return "in" if is_input else self.request.export
 
     def run(self) -> Run:
         """Return the run, with its folder unless the vectors go to a stream."""
@@ -107,7 +113,8 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
         settings, threads_reason = ranks.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)
     command = request.command or repeated(request, settings, stated)
-    return FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
+    plan = FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
+    return plan if request.print_config else replace(plan, request=replace(plan.request, export=plan.export))
 
 
 def sources_of(request: FitRequest) -> Sources:

@@ -100,7 +100,7 @@ def read(folder: Path, number: int) -> Checkpoint:
 def newest(folder: Path, run: str) -> Checkpoint | None:
     """Return the newest checkpoint of a run that is whole, or None if it has none.
 
-    Raise DataError if all are damaged, and ReadError if one that may be whole cannot be read.
+    Raise DataError if all are damaged or of another run, and ReadError if one that may be whole cannot be read.
     """
     skipped: list[str] = []
     for number in reversed(numbers(folder)):
@@ -112,8 +112,10 @@ def newest(folder: Path, run: str) -> Checkpoint | None:
         if found.run == run:
             found.skipped.extend(skipped)
             return found
+        skipped.append(f"{path_of(folder, number)}: belongs to another run")
     if skipped:
-        raise DataError(f"{folder}: no valid checkpoint: {'; '.join(skipped)}; remove the folder to start over")
+        which = "them" if len(skipped) > 1 else "it"
+        raise DataError(f"{folder}: no valid checkpoint: {'; '.join(skipped)}; move {which} away to start over")
     return None
 
 

@@ -123,7 +123,8 @@ class CheckpointedRun(Run):
         checkpoints or results of this run, it continues or is complete. If it has those of a run with other settings,
         start over if `anew`, else raise ConfigError. Likewise, if config.json has another schema, start over if `anew`,
         else raise DataError. If the settings in config.json are not those of the checkpoint, start over if
-        `allow_changed`, else raise DataError.
+        `allow_changed`, else raise DataError. If all checkpoints are damaged or have the id of another run, start over
+        if `anew`, else raise DataError.
 
         description: the fields `cwd` and `request` of config.json; deciding: see `Config.changes_since`.
         """
@@ -143,7 +144,11 @@ class CheckpointedRun(Run):
             if not changed:
                 self.config.run, self.config.complete = before.run, before.complete
         self.id = self.config.run
-        self.checkpoint = checkpoint_file.newest(self.folder, self.id) if before and not changed else None
+        try:
+            self.checkpoint = checkpoint_file.newest(self.folder, self.id) if before and not changed else None
+        except DataError as error:
+            if not anew:
+                raise DataError(f"{error}, or use {spelled('force', True)}") from error
         if self.checkpoint and self.checkpoint.saved.settings != settings_digest(settings):
             if not self.allow_changed:
                 raise DataError(

@@ -29,10 +29,14 @@ class FileRead:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a run started from: the name of a model, and the SHA-256 of its words and weights."""
+    """What a run started from: the name of a model, and the SHA-256 of its words and weights.
+
+    kept: the number of its words that are not trained and are written nevertheless, see `WarmStart.with_others`.
+    """
 
     name: str
     sha256: str
+    kept: int = 0
 
 
 @dataclass(frozen=True)

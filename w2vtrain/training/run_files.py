@@ -219,10 +219,10 @@ def locked(folder: Path) -> Iterator[None]:
         if not is_there:
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
-    except FileNotFoundError:
-        raise OutputError(f"{folder}: the run folder cannot be created: there is no folder {folder.parent}") from None
     except OSError as error:
-        raise OutputError(f"{folder}: the run folder cannot be created: {reason(error)}") from error
+        is_missing = isinstance(error, FileNotFoundError) and not folder.parent.exists()
+        why = f"there is no folder {folder.parent}" if is_missing else reason(error)
+        raise OutputError(f"{folder}: the run folder cannot be created: {why}") from error
     require_own(folder)
     lock = Lock(folder / LOCK, str(folder))
     try:

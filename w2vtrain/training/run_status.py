@@ -33,8 +33,8 @@ def describe_run(path: str | Path) -> dict[str, Any]:
 
     Keys: path, kind, status ("running", "stopped" or "complete"), process (while it is running), checkpoint (its
     number, None if there is none), saved (its local time), epoch and epochs (the epoch it is in, counted from 1),
-    progress (from 0 to 1), seconds (of training) and seconds_left, as of the checkpoint and None if unknown; outputs,
-    command (which continues the run) and settings.
+    progress (from 0 to 1), seconds (of training) and seconds_left, as of the checkpoint and None if unknown; note (if
+    there are checkpoints, and none is valid); outputs, command (which continues the run) and settings.
 
     Raise InputMissing if there is no such folder, and DataError if its config.json is damaged.
     """
@@ -64,7 +64,11 @@ def _progress(folder: Path, config: Config) -> dict[str, Any]:
     progress: dict[str, Any] = dict.fromkeys(
         ("checkpoint", "saved", "epoch", "epochs", "progress", "seconds", "seconds_left")
     )
+    found = checkpoint_file.numbers(folder)  # first: while the run continues, newer ones replace them
     newest = checkpoint_file.newest_saved(folder, config.run)
+    if found and newest is None:
+        names = ", ".join(checkpoint_file.path_of(folder, number).name for number in found)
+        progress["note"] = f"{names}: damaged, or of another run; `w2vtrain resume` says which"
     with suppress(ConfigError, AttributeError, TypeError):
         settings = validated(config.settings)
         progress["epochs"] = settings.epochs

@@ -163,7 +163,7 @@ class Trainer:
         not fit this run.
         """
         if self.run.folder:
-            origin = Origin(start.name, start.sha256) if start else None
+            origin = Origin(start.name, start.sha256, self.record.init_from.get("kept_words", 0)) if start else None
             others = other_inputs(self.settings, self.early_stopping.text)
             self.fingerprint = Fingerprint.of(corpus, self.ids, origin, others)
         checkpoint, self.run.checkpoint = self.run.checkpoint, None  # free its arrays when this method returns

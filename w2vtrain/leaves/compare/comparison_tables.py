@@ -236,16 +236,11 @@ def score_names(results: Results) -> list[str]:
 
 
 def plain(results: Results) -> str:
-    """Return the most important columns as text of at most COLUMNS columns; long names take several lines.
-
-    The last column is half the range of the perplexity over seeds, if there are several.
-    """
+    """Return the most important columns as text of at most COLUMNS columns; long names take several lines."""
     contenders = by_contender(results)
     base, done = baseline(contenders), [contender for contender in contenders if contender.results]
-    rows = [["objective", "epochs", "words/s", "training", "scoring", "perplexity", "+/-"]]
+    rows = [["objective", "epochs", "words/s", "training", "scoring", "perplexity"]]
     rows += [[contender.name, *_plain_cells(contender, base)] for contender in done]
-    if len({r["job"]["settings"]["seed"] for r in results}) < 2:
-        rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[0] = min(widths[0], COLUMNS - sum(widths[1:]) - 2 * len(widths[1:]))
     out = []
@@ -263,15 +258,14 @@ def plain(results: Results) -> str:
 
 
 def _plain_cells(contender: ContenderResults, base: ContenderResults | None) -> list[str]:
-    perplexity = contender.values(lambda r: r["test"]["perplexity"])
     training, scoring = training_ratios(contender, base), scoring_ratios(contender)
+    perplexity = contender.mean(lambda r: r["test"]["perplexity"])
     return [
         f"{contender.mean(epochs_of):.3g}",
         number(contender.mean(lambda r: r["words_per_second"]) or 0.0, 0),
         factor(statistics.median(training)) if training else "-",
         factor(statistics.median(scoring)) if scoring else "-",
-        number(statistics.mean(perplexity), 1) if perplexity else "-",
-        number((max(perplexity) - min(perplexity)) / 2, 1) if perplexity else "-",
+        contender.text(lambda r: r["test"]["perplexity"], digits=int(perplexity is not None and perplexity < 1000)),
     ]
 
 

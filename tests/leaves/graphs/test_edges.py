@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import math
 import sys
 from collections import Counter
 
@@ -123,6 +124,16 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b 1,5\nb c 2,5\n", 1, "the weight has a decimal comma: write 1.5"),
         ("Source;Target;Weight\n0;1;1,0\n", 1, "the fields seem to be separated by semicolons: replace these by tabs"),
         ("#\na; b; -0,25\n", 2, "the weight has a decimal comma: write -0.25"),
+        ("a b 1,000.5\n", 1, "the weight has a decimal comma: write 1000.5"),
+        ("% sym positive\n1 2\t5\t1095135831\n", 2, "here spaces separate numbers, and tabs other fields"),
+        ("1\t2 5\n", 1, "use one of them, or write 2_5"),
+        ('*Vertices 3\n1 "a"\n2 "b"\n*Arcs 1\n1 2 3\n', 1, "Pajek, which is no list of edges: save it by networkx."),
+        ("\n<?xml version='1.0'?>\n", 2, "XML, which is no list"),
+        ("graph [\n", 1, "GML, which is no list"),
+        ("digraph {\n", 1, "DOT, which is no list"),
+        ("#walk.py\n# GMT Sun Nov 29 08:00:00 2026\n#\n0 1 2\n1 2\n", 4, "an adjacency list"),
+        ("a b {'weight': 3}\n", 1, "attributes of NetworkX in place of a weight"),
+        ("node1,node2\na,b\n", 1, "this line names columns"),
         ("a,b\n,b\n", 2, "the source is empty or null"),
         ("a,b,\n", 1, "the weight is empty or null"),
         ("a,b,1,\n", 1, "separated by commas"),
@@ -303,8 +314,8 @@ def test_frames_of_other_packages_have_edges_in_columns(library):
     assert steps(Walks(frame).graph) == pytest.approx(expected([("a", "b", 2), ("b", "c", 1)]), abs=1e-6)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_graphs_of_igraph_are_taken_over(directed):
+@pytest.mark.parametrize(("directed", "nameless"), [(False, None), (True, ""), (True, math.nan)])
+def test_graphs_of_igraph_are_taken_over(directed, nameless):
     igraph = pytest.importorskip("igraph")
     graph = igraph.Graph(4, [(0, 1), (1, 2), (0, 1)], directed=directed)
     ones = [("0", "1", 1), ("1", "2", 1), ("0", "1", 1)]
@@ -313,8 +324,8 @@ def test_graphs_of_igraph_are_taken_over(directed):
     graph.vs["name"], graph.es["weight"] = list("abcd"), [1, 2, 3]
     edges = [("a", "b", 1), ("b", "c", 2), ("a", "b", 3)]
     assert steps(Walks(graph).graph) == pytest.approx(expected(edges, directed), abs=1e-6)
-    graph.vs[3]["name"] = None
-    with pytest.raises(DataError, match="a node has the name None"):
+    graph.vs[3]["name"] = nameless
+    with pytest.raises(DataError, match=f"a node has the name {nameless!r}"):
         Walks(graph)
 
 

@@ -30,16 +30,26 @@ LATE_COMMENT = (
     "comments end at the first edge: delete this line; or, if it is an edge, write source and target as the first line,"
     " separated as the nodes are"
 )
-DECIMAL_COMMA = re.compile(rb"\s*[^\s,;]+[\s;]+[^\s,;]+[\s;]+([-+]?\d+,\d+)\s*")
-"""An edge whose weight has a decimal comma, which would otherwise separate two nodes."""
+COMMA = re.compile(rb"\s*[^\s,;]+[\s;]+[^\s,;]+[\s;]+([-+]?\d+(?:,\d+)+(\.\d+)?)\s*")
+"""An edge whose weight has commas, which would otherwise separate two nodes."""
+SPACED_NUMBERS = re.compile(rb" *\d+(?: +\d+)+ *")
+"""A name that is more than one number, as in the files of KONECT that separate nodes by spaces and the rest by tabs."""
 MATRIX_MARKET = b"%%MatrixMarket"
 """How files of that format begin. Their first line that is no comment has sizes, and would pass for an edge."""
-HEADERS = ({"source", "target"}, {"from", "to"}, {"src", "dst"})
+NO_EDGE_LIST = re.compile(
+    rb"(?P<Pajek>\*(?:vertices|network|arcs|edges)\b)|(?P<XML><[?!]?[a-z])|(?P<GML>graph\s*\[)"
+    rb"|(?P<DOT>(?:strict\s+)?(?:di)?graph\b.*\{)|(?P<JSON>\{\s*(\"|$))", re.IGNORECASE
+)  # fmt: skip
+"""How files of other formats begin."""
+ADJACENCY = b"# GMT "
+"""How a comment begins in the adjacency lists of NetworkX, whose lines would pass for weighted edges."""
+HEADERS = (
+    {"source", "target"}, {"from", "to"}, {"src", "dst"}, {"node1", "node2"}, {"node_1", "node_2"}
+)  # fmt: skip
 HEADER = "this line names columns: name them source, target and perhaps weight, in this order, or put # before it"
 LIKE_HEADER = "this line seems to name columns, because all other nodes are numbers: put # before it"
 SAMPLE_LINES = 1 << 12
 """Lines in which all nodes are numbers, if the first line of a file is taken for names of columns."""
-JSON = re.compile(rb'\s*\{\s*"')
 MAYBE_PLAIN = (".csv", ".tsv")
 """Suffixes of tables that may also be lines of edges, without the names of columns."""
 BATCH_ROWS = 1 << 12
@@ -105,13 +115,8 @@ def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, bool, Iterator[byt
         if start := first_edge(block):
             number, edge = start
             line, separator = line + number, separator_of(edge)
-            if block.startswith(MATRIX_MARKET):
-                raise DataError(f"{file.name}:{line}: the sizes of a matrix: delete this line, and line 1")
-            if JSON.match(edge):
-                raise DataError(f"{file.name}:{line}: JSON lines: save them in a file with the suffix .jsonl")
-            if comma := DECIMAL_COMMA.fullmatch(edge):
-                right = comma[1].replace(b",", b".").decode()
-                raise DataError(f"{file.name}:{line}: the weight has a decimal comma: write {right}")
+            if said := misread(edge, separator, block.split(b"\n", number)[:-1]):
+                raise DataError(f"{file.name}:{line}: {said}")
             names = header_in(fields_of(edge, separator), is_table)
             if not names:
                 if looks_like_header(block.split(b"\n", number + SAMPLE_LINES)[number:-1], separator):
@@ -167,6 +172,26 @@ def separator_of(edge: bytes) -> bytes:
     return next((separator for separator in SEPARATORS if separator in edge), b" ")
 
 
+def misread(edge: bytes, separator: bytes, comments: list[bytes]) -> str | None:
+    """Return what is wrong if the first edge of a file would pass for another one."""
+    if other := NO_EDGE_LIST.match(edge.lstrip()):
+        if other.lastgroup == "JSON":
+            return "JSON lines: save them in a file with the suffix .jsonl"
+        return f"{other.lastgroup}, which is no list of edges: save it by networkx.write_weighted_edgelist"
+    if comments and comments[0].startswith(MATRIX_MARKET):
+        return "the sizes of a matrix: delete this line, and line 1"
+    if any(line.startswith(ADJACENCY) for line in comments):
+        return "an adjacency list: save the graph by networkx.write_weighted_edgelist"
+    if comma := COMMA.fullmatch(edge):
+        right = comma[1].replace(b",", b"" if comma[2] or comma[1].count(b",") > 1 else b".").decode()
+        return f"the weight has a decimal comma: write {right}"
+    names = [plain for _, plain in cells_in(edge, separator)[:2]] if separator != b" " else []
+    if spaced := next(filter(SPACED_NUMBERS.fullmatch, names), None):
+        one, others = b"_".join(spaced.split()).decode(), SEPARATORS[separator]
+        return f"here spaces separate numbers, and {others} other fields: use one of them, or write {one}"
+    return None
+
+
 def fields_of(line: bytes, separator: bytes) -> list[bytes]:
     """Return the fields of a line, as `split_edges` finds them."""
     if separator == b" ":
@@ -213,6 +238,8 @@ def problem(line: bytes, separator: bytes) -> str:
         return HEADER
     if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
+    if len(fields) > 2 and fields[2].startswith(b"{"):
+        return "attributes of NetworkX in place of a weight: save the graph by networkx.write_weighted_edgelist"
     if 2 <= len(fields) <= 3 and not all(fields):
         return f"the {COLUMNS[fields.index(b'')]} is empty or null: fill it in, or delete this edge"
     if separator == b" " and b";" in line:

@@ -101,8 +101,9 @@ def _names(nodes: Collection[Any]) -> list[str]:
 
     Raise DataError for a node without a name.
     """
-    if any(node is None for node in nodes):
-        raise DataError("a node has the name None: name all nodes, or none")
+    for node in nodes:
+        if node is None or node == "" or node != node:
+            raise DataError(f"a node has the name {node!r}: name all nodes, or none")
     return [str(int(node) if isinstance(node, float) and node.is_integer() else node) for node in nodes]
 
 

@@ -71,10 +71,11 @@ def compare(
     """Train objectives on CORPUS one by one under the same budget, --epochs or --seconds, and print a table.
 
     --seconds are CPU seconds of training, summed over threads, so other programs on the machine do not affect them.
-    Compilation and scoring do not count; the time that scoring will take is printed before it begins. The table
-    compares the CPU time of training and of scoring with that of `softmax`, and lists perplexity. The files table.md,
-    table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size and
-    memory. The picture, curves.png, needs w2vtrain[plot].
+    Compilation and scoring do not count; the time that scoring will take is printed before it begins. The table has
+    words per second of wall-clock time, how many times as fast as `softmax` training and scoring are in CPU time
+    (medians over seeds; "-" without `softmax`), and perplexity (the mean, and the range over seeds). The files
+    table.md, table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size
+    and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
         from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports

@@ -209,7 +209,7 @@ def table(results: Results) -> list[list[str]]:
     columns: list[tuple[str, Callable[[ContenderResults], str]]] = [
         ("alpha", lambda c: c.text(lambda r: r["job"]["settings"]["alpha"], 3)),
         ("epochs", lambda c: ranged(c.values(epochs_of), "{:.3g}".format)),
-        ("CPU seconds", lambda c: c.text(cpu_seconds)),
+        ("CPU seconds", lambda c: ranged(c.values(cpu_seconds), three_digits)),
         ("words/s", lambda c: c.text(lambda r: r["words_per_second"], 0)),
         ("training", lambda c: ranged(training_ratios(c, base), factor, statistics.median)),
         ("scored/s", lambda c: c.text(lambda r: r["scoring"]["per_second"], 0)),

@@ -883,8 +883,8 @@ class KeyedVectors(KeyedRows):
         return made
 
 
-class TagVectors(KeyedVectors):
-    """Vectors by tag, where tags are text: a number is the tag with its digits, and never the number of a row."""
+class TextKeyedVectors(KeyedVectors):
+    """Vectors whose keys are all text: a number is the key with its digits, and never the number of a row."""
 
     def _index(self, key: Any) -> int:
         return self.key_to_index.get(str(key) if isinstance(key, int | np.integer) else key, -1)

@@ -127,9 +127,9 @@ class Model(ModelParts):
 
         Tags are text; a number is the tag with its digits, and never the number of a row.
         """
-        from w2vtrain.embeddings.keyed_vectors import TagVectors
+        from w2vtrain.embeddings.keyed_vectors import TextKeyedVectors
 
-        return TagVectors.of(*self.documents)
+        return TextKeyedVectors.of(*self.documents)
 
     def most_similar(
         self,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import WHOLE_SENTENCE
 from w2vtrain.embeddings.keyed_rows import SINGLE
-from w2vtrain.embeddings.keyed_vectors import KeyedVectors, TagVectors
+from w2vtrain.embeddings.keyed_vectors import KeyedVectors, TextKeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.embeddings.neighbors import cosine
 from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
@@ -313,7 +313,7 @@ class Doc2Vec(Word2Vec):
             DOCUMENTS: np.asarray(self.dv.vectors, np.float32),
             DOCUMENT_TAGS: np.frombuffer(encode_words(names, "tags of documents", spaces=True), np.uint8),
         }
-        if not isinstance(self.dv, TagVectors):
+        if not isinstance(self.dv, TextKeyedVectors):
             arrays[INTEGERS] = np.array([isinstance(tag, int) for tag in self.dv.index_to_key], np.uint8)
         arrays |= saving.stored_attributes(self.dv, ATTRIBUTE)
         # As `fit` does: words have no other vectors that were trained.

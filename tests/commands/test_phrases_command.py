@@ -27,6 +27,7 @@ def test_fit_with_phrases_is_fit_on_the_joined_text(folder, w2vtrain_here):
         assert code == 0, said
     assert (folder / "a.txt").read_bytes() == (folder / "b.txt").read_bytes()
     code, out, _ = w2vtrain_here(["neighbors", "a.txt", "new york", "-n", "2"], folder)
+    assert w2vtrain_here(["neighbors", "a.txt", "-n", "2"], folder, "new york\n") == (code, out, "")
     assert (code, out.split("\t")[0]) == (0, "new_york")
     code, out, _ = w2vtrain_here(["vocab", "text", "--phrases", "t.tsv", "--min-count", "1"], folder)
     assert "new_york 20\n" in out

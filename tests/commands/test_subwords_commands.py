@@ -41,6 +41,7 @@ def test_queries_answer_for_unseen_words(folder, w2vtrain_here, name):
     np.testing.assert_allclose([float(value) for value in out.split()[1:]], vector, atol=1e-6)
     keyed = w2vtrain.KeyedVectors.load(folder / name)
     code, out, _ = w2vtrain_here(["vector", name, "--sentences", "water", "fallen"], folder)
+    assert w2vtrain_here(["vector", name, "--sentences", "water fallen"], folder)[1] == out
     np.testing.assert_allclose(np.array(out.split(), float), keyed.get_sentence_vector("water fallen"), atol=1e-6)
     code, out, _ = w2vtrain_here(["similarity", name, "waterfall", "falling"], folder)
     assert (code, out) == (0, f"waterfall falling\t{keyed.similarity('waterfall', 'falling'):.3f}\n")

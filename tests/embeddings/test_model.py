@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from w2vtrain.embeddings import analogies, model, similarity
 from w2vtrain.embeddings.model import Model, load_model, save_model
-from w2vtrain.errors import DataError, OutputError, UsageError, WriteError
+from w2vtrain.errors import DataError, MissingKey, OutputError, UsageError, WriteError
 from w2vtrain.formats import model_file, safetensors, vectors
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vector_formats import rows as vector_rows
@@ -295,6 +295,18 @@ def test_a_model_answers_for_its_words():
     assert (len(model), list(model)) == (4, model.words)
     assert model.most_similar(["king", "woman"], ["man"], topn=1)[0][0] == "queen"
     assert [word for word, _ in model.most_similar("king")] == ["queen", "man", "woman"]
+
+
+def test_a_number_is_a_word_of_digits_as_for_nodes_of_a_graph():
+    rows = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
+    model = Model(["2", "0", "x"], np.array([3, 2, 1]), rows, rows, {"architecture": "cbow"}, {})
+    np.testing.assert_array_equal(model[0], [0, 1])
+    np.testing.assert_array_equal(model[[2, "x"]], [[1, 0], [1, 1]])
+    assert model.most_similar(0) == model.most_similar("0")
+    assert 2 in model
+    assert 1 not in model
+    with pytest.raises(MissingKey, match="1 is not in the vocabulary"):
+        model.most_similar(1)
 
 
 def test_queries_use_the_vectors_that_the_record_names():

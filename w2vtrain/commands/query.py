@@ -173,7 +173,8 @@ def _vector_lookup() -> Lookup:
 
 def _sentence_lookup(strict: bool) -> Lookup:
     def answer(keyed: KeyedVectors, words: list[str]) -> Any:
-        return (strict and keyed[words], keyed.get_sentence_vector(words))[1]  # an unknown word is an error
+        found = [part for word in words for part in ([word] if word in keyed.key_to_index else word.split())]
+        return (strict and keyed[found], keyed.get_sentence_vector(found))[1]  # an unknown word is an error
 
     return Lookup(0, "vector", answer, _numbers, lambda words, row: _rows([""], row[None]).lstrip(), blank="")
 
@@ -268,7 +269,7 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                 said = f"{where}{error}"
                 if isinstance(error, MissingKey):
                     said += tag_hint(vectors, (word for word in query if word not in keyed))
-                if any(" " in word for word in query):
+                if lookup.size == 1 and any(" " in word for word in query):
                     said += "; quotes make one word: leave them out"
                     said += ", or add --sentences for the mean of its words" * (lookup.name == "vector")
                 if strict or (asked and len(asked) == 1):
@@ -300,6 +301,14 @@ def known_phrase(word: str, keyed: KeyedVectors) -> str:
     return joined if word not in keyed.key_to_index and joined in keyed.key_to_index else word
 
 
+def as_called(words: Sequence[str], keyed: KeyedVectors, size: int) -> list[str]:
+    """Return the words of a query of `size` words as the vectors call them. One word may be a phrase without quotes."""
+    if size == 3:
+        words = without_signs(words)
+    line = known_phrase(" ".join(words), keyed)
+    return [line] if size == 1 and line in keyed.key_to_index else [known_phrase(word, keyed) for word in words]
+
+
 def _words(count: int) -> str:
     return f"{count} word{'s' * (count > 1)}" if count else "one or more words"
 
@@ -311,8 +320,7 @@ def _answered(
     for available in queries:
         for start in range(0, len(available), QUERIES_AT_ONCE):
             some = available[start : start + QUERIES_AT_ONCE]
-            plain = [without_signs(words) if lookup.size == 3 else words for _, words in some]
-            phrases = [[known_phrase(word, keyed) for word in words] for words in plain]
+            phrases = [as_called(words, keyed, lookup.size) for _, words in some]
             answers = lookup.batch(keyed, phrases) if lookup.batch and len(some) > 1 else [None] * len(some)
             yield from zip([where for where, _ in some], phrases, answers, strict=True)
 

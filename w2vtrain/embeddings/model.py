@@ -61,8 +61,9 @@ class Model(ModelParts):
     -----
     ``model[word]`` is the word's row of `vectors`, or a matrix for a list of words; an unknown word is a KeyError that
     names similar words or, if the model was trained with subwords, its vector is composed of those of its n-grams.
-    ``word in model`` and ``len(model)`` ask for words, and iteration yields them. Queries use the weights of the first
-    query: call `to_keyed_vectors` again if `input` or `output` changed since.
+    ``word in model`` and ``len(model)`` ask for words, and iteration yields them. A number, such as a node of a graph,
+    is the word with its digits. Queries use the weights of the first query: call `to_keyed_vectors` again if `input` or
+    `output` changed since.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class Model(ModelParts):
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self.wv.key_to_index
+        return self.wv.has_index_for(word)
 
     def __getitem__(self, word_or_words: str | Sequence[str]) -> NDArray[np.float32]:
         return self.wv[word_or_words]
@@ -104,9 +105,9 @@ class Model(ModelParts):
     @cached_property
     def wv(self) -> "KeyedVectors":
         """What answers queries."""
-        from w2vtrain.embeddings.keyed_vectors import KeyedVectors
+        from w2vtrain.embeddings.keyed_vectors import TextKeyedVectors
 
-        return KeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
+        return TextKeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
 
     @property
     def documents(self) -> tuple[list[str], NDArray[np.float32]]:

@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 import w2vtrain
-from w2vtrain import Word2Vec
+from w2vtrain import Doc2Vec, FastText, TaggedDocument, Word2Vec
 from w2vtrain.config import validated
 from w2vtrain.leaves.gensim.learning import TrainCall, span
 from w2vtrain.leaves.gensim.word_choice import share
@@ -311,6 +311,44 @@ def test_a_subclass_may_change_what_scan_vocab_counts():
     all_words.build_vocab(SENTENCES)
     assert set(all_words.wv.index_to_key) - set(mine.wv.index_to_key) == {"blue"}
     assert 0 < mine.corpus_total_words < all_words.corpus_total_words
+
+
+@pytest.mark.parametrize("base", [Word2Vec, FastText, Doc2Vec])
+def test_the_constructor_calls_the_methods_of_a_subclass_in_the_order_of_gensims(base):
+    gensim = pytest.importorskip("gensim.models")
+    calls = []
+
+    def logged(base):
+        def method(name):
+            return lambda self, *args, **options: (
+                calls.append((name, *sorted(options))), getattr(super(cls, self), name)(*args, **options)
+            )[1]  # fmt: skip
+
+        names = ("build_vocab", "prepare_vocab", "prepare_weights", "init_weights", "train")
+        cls = type("Logged", (base,), {name: method(name) for name in names})
+        return cls
+
+    texts = [TaggedDocument(words, [0]) for words in SENTENCES] if base is Doc2Vec else SENTENCES
+    logged(base)(texts, vector_size=8, min_count=1)
+    mine = calls.copy()
+    calls.clear()
+    logged(getattr(gensim, base.__name__))(texts, vector_size=8, min_count=1)
+    assert [name for name, *_ in mine] == [name for name, *_ in calls]
+    assert mine[0] == calls[0]
+
+
+def test_a_subclass_may_change_the_corpus_and_the_initial_vectors():
+    class Lower(Word2Vec):
+        def build_vocab(self, corpus_iterable=None, **options):
+            super().build_vocab([[word.lower() for word in sentence] for sentence in corpus_iterable], **options)
+
+        def init_weights(self):
+            super().init_weights()
+            self.wv.vectors[:] = 0.25
+
+    model = Lower([["Red", "Blue"]] * 9, **SMALL)
+    assert set(model.wv.index_to_key) == {"red", "blue"}
+    np.testing.assert_array_equal(model.wv.vectors, 0.25)  # none of the words that are trained is known
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])

@@ -35,7 +35,8 @@ NOTHING_TO_LEARN = "there is nothing to train on: %s"
 class TrainableVocabulary(WordMatrices):
     """The words of a model, which it counts and chooses. `Word2Vec` sets the parameters.
 
-    _counted: what `scan_vocab` has read for `_build`; _emptied: why no word was kept.
+    _counted: what `scan_vocab` has read for `build_vocab`; _emptied: why no word was kept; _trains_at_once: whether the
+    constructor calls `build_vocab`.
     """
 
     min_count: int
@@ -45,7 +46,7 @@ class TrainableVocabulary(WordMatrices):
     sorted_vocab: int
     sample: float | None
     workers: int
-    _is_building = False
+    _is_building = _trains_at_once = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,6 +55,7 @@ class TrainableVocabulary(WordMatrices):
         self._emptied = ""
         self._counted: tuple[Source, Counted] | None = None
 
+    @claiming
     def build_vocab(
         self, corpus_iterable: Any = None, corpus_file: Path | None = None, update: bool = False,
         progress_per: int = 10_000, keep_raw_vocab: bool = False, trim_rule: Rule | None = None, **other: Any,
@@ -64,38 +66,31 @@ class TrainableVocabulary(WordMatrices):
         as a generator, can only be read once: its words are kept on disk for `train`.
         """
         refuse_arguments("build_vocab", other)
-        self._build(corpus_iterable, corpus_file, update, keep_raw_vocab, trim_rule, not repeats(corpus_iterable))
-        self._warn_if_emptied()
-
-    @claiming
-    def _build(
-        self, sentences: Any, file: Path | None, update: bool = False, keep_raw_vocab: bool = False,
-        trim_rule: Rule | None = None, keep: bool = False,
-    ) -> None:  # fmt: skip
-        """Do the work of `build_vocab`; `keep` keeps the encoded corpus for `train`."""
         self._is_building = True
         try:
             try:
-                total, count = self.scan_vocab(sentences, file, trim_rule=trim_rule)  # a subclass may have its own
+                total, count = self.scan_vocab(corpus_iterable, corpus_file, trim_rule=trim_rule)
             except NoSentences as error:
-                if not (update and repeats(sentences)):  # a generator may have been read before
+                if not (update and repeats(corpus_iterable)):  # a generator may have been read before
                     raise
-                if may_differ(sentences):
+                if may_differ(corpus_iterable):
                     logger.warning("the vocabulary does not change: %s", error)
                 self.raw_vocab, total, count = {}, 0, 0
             self.prepare_vocab(update, keep_raw_vocab, trim_rule)
             if total or not update:
                 self.prepare_weights(update)
             self.corpus_count, self.corpus_total_words = count, total
-            if keep and len(self.wv) and self._counted:
+            keeps = self._trains_at_once or not repeats(corpus_iterable)
+            if keeps and len(self.wv) and self._counted:
                 source, counted = self._counted
                 reading = Reading(source, self._encode(source, counted), counted.lines, counted.token_count)
-                self._read = (sentences if file is None else file, reading)
+                self._read = (corpus_iterable if corpus_file is None else corpus_file, reading)
         finally:
             del self._is_building
             if self._counted:
                 self._counted[1].close()
             self._counted = None
+        self._warn_if_emptied()
 
     def _source(self, sentences: Any, file: Path | None) -> Source:
         """Return the source for the arguments that name a corpus; see `source_of`."""
@@ -137,7 +132,7 @@ class TrainableVocabulary(WordMatrices):
 
     def _warn_if_emptied(self) -> None:
         """Warn that no word was kept. `train` raises this as an error, so calls that train at once do not warn."""
-        if self._emptied and not len(self.wv):
+        if self._emptied and not len(self.wv) and not self._trains_at_once:
             logger.warning(self._emptied)
 
     @claiming

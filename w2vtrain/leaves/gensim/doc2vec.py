@@ -201,9 +201,9 @@ class Doc2Vec(Word2Vec):
         return replace(encoded, tags=pack(known, self.dv, len(encoded.vocabulary)))
 
     @claiming
-    def prepare_weights(self, update: bool = False) -> None:
+    def _make_weights(self, update: bool) -> None:
         """Give every word and every tag an initial vector or, with `update`, those that are new."""
-        super().prepare_weights(update)
+        super()._make_weights(update)
         found, self._found = self._found, {}
         if not update:
             keys = _in_order(found) or self.dv.index_to_key

@@ -89,9 +89,9 @@ class FastText(Word2Vec):
         return FastTextKeyedVectors.of(words, vectors, counts, ngrams)
 
     @claiming
-    def prepare_weights(self, update: bool = False) -> None:
+    def _make_weights(self, update: bool) -> None:
         """Give every word and every n-gram an initial row or, with `update`, those that are new."""
-        super().prepare_weights(update)
+        super()._make_weights(update)
         if self.bucket and not update:
             self.wv.ngrams = NgramVectors.empty(self.wv.ngrams.ngrams, self.vector_size)
             self._grow(0)

@@ -166,9 +166,23 @@ class WordMatrices(Claimable):
         """Return the object that holds the words and their vectors."""
         return KeyedVectors.of(words, vectors, counts)
 
-    @claiming
     def prepare_weights(self, update: bool = False) -> None:
         """Give every word an initial vector or, with `update`, output vectors of zeros to the words that are new."""
+        if update:
+            self.update_weights()
+        else:
+            self.init_weights()  # of which a subclass may have its own
+
+    def init_weights(self) -> None:
+        """Reset all vectors to their initial values, but keep the vocabulary."""
+        self._make_weights(update=False)
+
+    def update_weights(self) -> None:
+        """Give words that have joined the vocabulary output vectors of zeros; `build_vocab` does it, too."""
+        self._make_weights(update=True)
+
+    @claiming
+    def _make_weights(self, update: bool) -> None:
         self._read, rows, old = None, len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
@@ -182,14 +196,6 @@ class WordMatrices(Claimable):
         # the vectors of other nodes: docs/reference/gensim.md has the figures.
         nodes = grown(None, max(0, rows - 1), self.layer1_size) if self.hs else None
         self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key), counts)
-
-    def init_weights(self) -> None:
-        """Reset all vectors to their initial values, but keep the vocabulary."""
-        self.prepare_weights()
-
-    def update_weights(self) -> None:
-        """Give words that have joined the vocabulary output vectors of zeros; `build_vocab` does it, too."""
-        self.prepare_weights(update=True)
 
     def init_sims(self, replace: bool = False) -> None:
         """Compute the lengths of the vectors, which queries do themselves; `replace` scales all vectors to length 1.

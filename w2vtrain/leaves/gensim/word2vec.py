@@ -153,10 +153,13 @@ class Word2Vec(TrainableVocabulary, Predictions):
                 logger.warning("trim_rule is used only if there is a corpus; pass it to build_vocab instead")
             return
         refuse_iterator(sentences, reread)
-        self._build(sentences, corpus_file, trim_rule=trim_rule, keep=True)
+        self._trains_at_once = True
+        # By the names and in the order of gensim's, for subclasses that have their own.
+        self.build_vocab(corpus_iterable=sentences, corpus_file=corpus_file, trim_rule=trim_rule)
+        del self._trains_at_once
         self.train(
-            sentences, corpus_file, total_examples=self.corpus_count, total_words=self.corpus_total_words,
-            epochs=self.epochs, callbacks=callbacks,
+            corpus_iterable=sentences, corpus_file=corpus_file, total_examples=self.corpus_count,
+            total_words=self.corpus_total_words, epochs=self.epochs, callbacks=callbacks,
         )  # fmt: skip
         self._read = None
 

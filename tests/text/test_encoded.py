@@ -35,7 +35,17 @@ PIECES += [
     "水".encode(),
     b"\xed\xa0\x80",
 ]
-PIECES += [b"x" * 1000, b"y" * 1001, b"z" * 2500, b"'", b"A", b"\xef\xbb\xbf", "\u0301".encode()]
+PIECES += [
+    b"x" * 1000,
+    b"y" * 1001,
+    b"z" * 2500,
+    b"'",
+    b"A",
+    b"\xef\xbb\xbf",
+    "\u0301".encode(),
+    "\u2764\ufe0f".encode(),
+    "1\ufe0f\u20e3".encode(),
+]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join) | st.binary(max_size=80).map(
     lambda b: b.replace(b"\0", b" ").lstrip(b"\xff\xfe\x1fB\xfd\x28\x50")
 )
@@ -44,7 +54,9 @@ TEXTS = TEXTS.filter(lambda text: text[:2] not in (b"\xff\xfe", b"\xfe\xff"))
 
 def simple(text, errors):
     """Tokenize as `simple` does, one character at a time."""
-    kept = [c if c == "\n" or unicodedata.category(c)[0] in "LM" else " " for c in text.decode("utf-8", errors).lower()]
+    text = text.decode("utf-8", errors).lower()
+    emoji = "\N{VARIATION SELECTOR-15}\N{VARIATION SELECTOR-16}\N{COMBINING ENCLOSING KEYCAP}"
+    kept = [c if c == "\n" or (unicodedata.category(c)[0] in "LM" and c not in emoji) else " " for c in text]
     return "".join(kept).encode()
 
 

@@ -71,11 +71,15 @@ def whole_words(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
+EMOJI_MARKS = (0x20E3, 0xFE0E, 0xFE0F)
+"""Marks that follow symbols and digits, where they would be words of their own: keycaps, and how an emoji is shown."""
+
+
 class _KeepWords(dict[int, int]):
-    """A table for str.translate, filled on demand, that turns all but letters, marks and newlines into spaces."""
+    """A table for str.translate, filled on demand, that turns all but letters, their marks and newlines into spaces."""
 
     def __missing__(self, code: int) -> int:
-        keep = code == 10 or unicodedata.category(chr(code))[0] in "LM"
+        keep = code == 10 or (unicodedata.category(chr(code))[0] in "LM" and code not in EMOJI_MARKS)
         self[code] = code if keep else 32
         return self[code]
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import w2vtrain
 from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
 from w2vtrain.formats.fasttext_file import SHAPE, SIZES, START, Arguments, read_fasttext, write_fasttext
+from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.training.perplexity import perplexity
 
@@ -311,3 +312,8 @@ def test_the_end_of_a_file_is_an_error_of_its_own(files, tmp_path):
     (tmp_path / "x.bin").write_bytes(files["skipgram"].read_bytes()[:200])
     with pytest.raises(TruncatedFile):
         w2vtrain.read_vectors(tmp_path / "x.bin")
+
+
+def test_text_is_never_taken_for_a_model_of_2016(tmp_path):
+    (tmp_path / "x.txt").write_text("water 0.25 0.5\nfalls 0.125 0.25\n" * 20)
+    assert sniff(tmp_path / "x.txt").kind == "text"

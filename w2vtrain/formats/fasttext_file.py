@@ -26,6 +26,8 @@ NAME = "fasttext"
 MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
 START = struct.Struct("<2i12id")
 """The magic number, the version and the arguments, see Arguments."""
+OLD, OLD_SIZES, OLD_SHAPE = struct.Struct("<12id"), struct.Struct("<3iq"), struct.Struct("<2q")
+"""What files of 2016 have in place of START, SIZES and SHAPE."""
 SIZES = struct.Struct("<3i2q")
 """The numbers of entries, words and labels (int32), of words in the text and of entries of a pruned index (int64)."""
 ENTRY = struct.Struct("<qb")
@@ -118,8 +120,17 @@ class FastTextModel(NamedTuple):
 
 
 def _sniff(head: bytes, whole: bool) -> Promise | None:
-    """Claim files that begin with the magic number."""
-    return Promise() if head[:4] == struct.pack("<i", MAGIC) else None
+    """Claim files that begin with the magic number, or with the arguments alone, as in 2016."""
+    return Promise() if head[:4] == struct.pack("<i", MAGIC) or _is_old(head) else None
+
+
+def _is_old(head: bytes) -> bool:
+    """Return whether a file begins with arguments that fastText can have; those of text would be far too large."""
+    if len(head) < OLD.size:
+        return False
+    a = Arguments(*OLD.unpack_from(head))
+    in_range = max(a.ws, a.epoch, a.neg, a.wordNgrams, a.lrUpdateRate, a.dim) <= MAX_DIM and min(a[:-1]) >= 0
+    return in_range and a.loss in OBJECTIVES and 0 < a.model <= CLASSIFIER and 0 <= a.t <= 1 and a.dim > 0
 
 
 def read_fasttext(path: str | Path, values: bool = True) -> FastTextModel:
@@ -146,7 +157,7 @@ class _Parser:
     """Reads one part of a file after the other; every size is compared with what is left before it is used."""
 
     def __init__(self, path: str, data: mmap.mmap, values: bool) -> None:
-        self.path, self.data, self.values, self.at = path, data, values, 0
+        self.path, self.data, self.values, self.at, self.old = path, data, values, 0, False
 
     def error(self, why: str, kind: type[DataError] = DataError) -> DataError:
         return kind(f"{self.path}, byte {self.at:,}: {why}")
@@ -162,9 +173,14 @@ class _Parser:
             raise self.error(f"the file ends after {len(self.data):,} bytes", TruncatedFile)
 
     def model(self) -> FastTextModel:
-        _, version, *values = self.unpack(START)
-        if version not in VERSIONS:
-            raise self.error(f"version {version} of fastText's format; {VERSIONS[0]} and {VERSIONS[1]} are read")
+        self.old = _is_old(self.data[: OLD.size])
+        values: Sequence[Any]
+        if self.old:
+            values = self.unpack(OLD)
+        else:
+            _, version, *values = self.unpack(START)
+            if version not in VERSIONS:
+                raise self.error(f"version {version} of fastText's format; {VERSIONS[0]} and {VERSIONS[1]} are read")
         arguments = Arguments(*values)
         self.check(arguments)
         words, counts = self.vocabulary(arguments)
@@ -184,7 +200,7 @@ class _Parser:
 
     def vocabulary(self, arguments: Arguments) -> tuple[list[str], NDArray[np.int64]]:
         """Read the words and, after them, the labels: words of the text that begin with __label__ and have no rows."""
-        entries, words, labels, _, pruned = self.unpack(SIZES)
+        entries, words, labels, _, pruned = (*self.unpack(OLD_SIZES), -1) if self.old else self.unpack(SIZES)
         if pruned >= 0:
             raise self.error(QUANTIZED_MODEL, Unsupported)
         if words < 1 or labels < 0 or entries != words + labels:
@@ -214,7 +230,7 @@ class _Parser:
         return names, counts
 
     def matrix(self, name: str, rows: int, dim: int) -> NDArray[np.float32]:
-        quantized, m, n = self.unpack(SHAPE)
+        quantized, m, n = (False, *self.unpack(OLD_SHAPE)) if self.old else self.unpack(SHAPE)
         if quantized:
             raise self.error(QUANTIZED_MODEL, Unsupported)
         if (m, n) != (rows, dim):

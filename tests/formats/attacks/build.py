@@ -224,6 +224,7 @@ FILES = {
     "fasttext-overflow.bin": fasttext((b"water", b"waters"), values=3e38),
     "fasttext-cut.bin": fasttext()[:-1],
     "fasttext-trailing.bin": fasttext(more=b"\0"),
+    "fasttext-2016.bin": struct.pack("<12id3iq", 1, 5, 5, 1, 5, 1, 2, 2, 2, 3, 6, 100, 1e-4, *3 * (2**31 - 1,), 1),
     "fasttext.bin.gz": gzip.compress(fasttext(), mtime=0),
     # files of other kinds, renamed
     "pickle.bin": pickle.dumps(RunsCode(), protocol=4),

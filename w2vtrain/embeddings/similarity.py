@@ -77,7 +77,8 @@ def evaluate_similarity(
     gold, similar, unknown = _scaled(gold[counted]), similar[counted], int(np.count_nonzero(~known))
     for kind, values in (("scores", gold), ("similarities", similar)):
         if np.ptp(values) <= 1e-12 * np.abs(values).max():
-            raise UndefinedScore(f"{path}: the correlation is undefined: all {kind} of the covered pairs are equal")
+            covered = f"{len(values):,} of {len(known):,} pairs are covered, and their {kind} are equal"
+            raise UndefinedScore(f"{path}: the correlation is undefined: {covered}")
     rank, linear = spearman(gold, similar), pearson(gold, similar)
     return SimilarityReport(
         str(path), restrict_vocab, case_insensitive, rank, linear, len(gold), len(known), unknown

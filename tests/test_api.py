@@ -249,6 +249,8 @@ def test_words_that_no_file_can_store_are_trained_and_refused_when_saved(tmp_pat
         assert set(model.words) == {"x", word, "y"}
         with pytest.raises(DataError, match=r"word .*(is empty|contains a newline|contains an unpaired surrogate)"):
             w2vtrain.save_model(tmp_path / "model.safetensors", model)
+    with pytest.raises(DataError, match=r"txt: an empty string is no word: leave it out of each list of words$"):
+        Vocabulary(["x", ""], np.array([2, 1])).save(tmp_path / "vocabulary.txt")
     assert not list(tmp_path.iterdir())
 
 

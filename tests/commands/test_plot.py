@@ -27,6 +27,7 @@ def folder(tmp_path):
     write_vectors(tmp_path / "v.txt", [f"w{i}" for i in range(40)], vectors)
     lines = "".join(f"w{i} {1000 // (i + 1)}\n" for i in range(40))
     (tmp_path / "vocab.txt").write_text(lines, encoding="utf-8")
+    (tmp_path / "ap.tsv").write_text("w1\tanimal\n", encoding="utf-8")
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in LOG), encoding="utf-8")
     return tmp_path
 
@@ -92,6 +93,11 @@ def test_counts_says_what_is_left_in_numbers(w2vtrain_here, folder):
         (["curves", "log.jsonl", "-o", "a.html"], 2, "a.html: unknown suffix for this picture: use .png, .svg, .pdf\n"),
         (["map", "v.txt", "-o", "-"], 2, "-: unknown suffix for this picture: use .png, .svg, .pdf, .html\n"),
         (["map", "v.txt", "zz", "-o", "a.svg"], 65, "v.txt: has none of the 1 words"),
+        (
+            ["map", "v.txt", "--words", "ap.tsv", "-o", "a.svg"],
+            65,
+            "1 words; --words takes one word per line, and a line ': NAME'",
+        ),
         (["map", "v.txt", "w1", "--words", "x", "-o", "a.svg"], 2, "not in two ways"),
         (["map", "v.txt", "--group", "w1", "-o", "a.svg"], 2, "--group 'w1': expected NAME=WORD,WORD"),
         (["map", "vocab.txt", "-o", "a.svg"], 65, "it has no vectors"),

@@ -41,3 +41,10 @@ def test_files_compressed_more_than_a_hundredfold_are_refused(tmp_path):
     (tmp_path / "questions.xz").write_bytes(lzma.compress(QUESTIONS.read_bytes()))
     words, matrix = structured(0.5)
     assert evaluate_analogies(vectors_of(words, matrix), tmp_path / "questions.xz").total.asked == 19_544
+
+
+@pytest.mark.parametrize("comment", ["# from BATS", "#", "// Copyright 2013 Google Inc. All Rights Reserved."])
+def test_comments_before_the_first_section_are_no_questions(tmp_path, comment):
+    vectors = vectors_of("abcd", np.random.default_rng(0).standard_normal((4, 3)))
+    report = evaluate_analogies(vectors, put(tmp_path, f"{comment}\n{comment}\n: s\na b c d\n"))
+    assert ([section.name for section in report.sections], report.total.asked) == (["s"], 1)

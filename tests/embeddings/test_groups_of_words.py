@@ -86,7 +86,7 @@ def test_separated_categories_have_purity_1_and_mixed_ones_less(tmp_path, rng):
     words = [f"w{i}" for i in range(80)]
     vectors = vectors_of(words, centers[np.arange(80) % 4] + 0.3 * rng.standard_normal((80, 4)))
     lines = [f"{word.upper()}\tkind {i % 4}" for i, word in enumerate(words)]
-    path = put(tmp_path, "# words\n" + "\n".join([*lines, "unknown\tkind 0"]))
+    path = put(tmp_path, "# words\nConcept\tgroup\n" + "\n".join([*lines, "unknown\tkind 0"]))
     report = evaluate_categories(vectors, path)
     assert (report.purity, report.answered, report.asked, report.categories) == (1.0, 80, 81, 4)
     assert report.interval == wilson_interval(80, 80)

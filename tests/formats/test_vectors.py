@@ -74,6 +74,28 @@ def test_a_word_with_a_space_in_a_binary_file_is_found_by_the_bytes_after_it(tmp
         read_vectors(tmp_path / "v.bin", lenient=lenient)
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("word", [b"New York", b"a b", b"New York City", b"a bcd"], ids=repr)
+def test_a_word_with_a_space_is_found_although_the_bytes_after_it_may_be_a_word(tmp_path, word, lenient):
+    """gensim writes no newlines between rows; whether the next word looks like one depends on the values."""
+    for seed in range(60):
+        values = np.random.default_rng(seed).normal(size=(4, 4)).astype("<f4")
+        words = [b"caf\xe9", b"b", b"c", b"d"]
+        words[seed % 3 + 1] = word
+        rows = [name + b" " + row.tobytes() for name, row in zip(words, values, strict=True)]
+        with pytest.raises(DataError, match="values in place of a word" if lenient else "in place of a word|not UTF-8"):
+            read_vectors(put(tmp_path, b"4 4\n" + b"".join(rows)), lenient=lenient)
+        with pytest.raises(DataError, match=rf"row {seed % 3 + 2}, byte \d+: values in place of a word"):
+            read_vectors(put(tmp_path, b"3 4\n" + b"".join(rows[1:])), lenient=lenient)
+
+
+@pytest.mark.parametrize("dim", [18, 21])
+def test_a_binary_file_of_another_dimension_than_its_header_says_is_not_repaired(tmp_path, rng, dim):
+    rows = b"".join(b"w%d " % i + row.tobytes() for i, row in enumerate(rng.normal(size=(6, 20)).astype("<f4")))
+    with pytest.raises(DataError, match=r"values in place of a word: .* or the header is wrong"):
+        read_vectors(put(tmp_path, b"6 %d\n" % dim + rows), lenient=True)
+
+
 def test_a_file_of_newlines_is_no_vocabulary(tmp_path):
     (tmp_path / "v.txt").write_text("\n\n")
     assert sniff(tmp_path / "v.txt").kind == "unknown"
@@ -643,7 +665,7 @@ def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_big_endian_values_are_refused(tmp_path, whole):
-    matrix = np.random.default_rng(1).normal(size=(50, 20))
+    matrix = np.random.default_rng(1).normal(size=(6, 20))
     matrix = (np.rint(10 * matrix) if whole else matrix).astype(">f4")
     rows = b"".join(b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(matrix))
     with pytest.raises(DataError, match="file: the values are big-endian: write them little-endian"):

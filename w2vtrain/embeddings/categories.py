@@ -20,7 +20,7 @@ from w2vtrain.formats.vectors import Vectors
 
 KMEANS_STARTS, MAX_KMEANS_ROUNDS = 20, 300
 """Random starts of k-means, of which the one with the largest sum of cosines counts, and the most rounds of each."""
-HEADERS = [["word", name] for name in ("category", "class", "cluster", "label")]
+HEADERS = [[word, name] for word in ("word", "concept") for name in ("category", "class", "cluster", "group", "label")]
 """The cells of a first line that is a header, in lower case."""
 
 

@@ -47,8 +47,8 @@ def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -
 
 
 def rows_of(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield what `text_lines` does, without comments, which are lines at the beginning that start with "# "."""
-    return dropwhile(lambda line: line[1].split()[0] == "#", text_lines(path))
+    """Yield what `text_lines` does, without comments: lines at the beginning that start with "# " or "//"."""
+    return dropwhile(lambda line: line[1].split()[0] == "#" or line[1].startswith("//"), text_lines(path))
 
 
 def fields_of(line: str) -> list[str]:
@@ -59,11 +59,11 @@ def fields_of(line: str) -> list[str]:
 def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str, list[str] | None]]:
     """Yield (name, None) for the first line of a section, then (name, four words) for each of its questions.
 
-    Raise the errors of `text_lines`, and DataError for a question before the first section and, if `strict`, for one of
-    another number of words; otherwise, such a line is logged and skipped.
+    The lines are those of `rows_of`. Raise the errors of `text_lines`, and DataError for a question before the first
+    section and, if `strict`, for one of another number of words; otherwise, such a line is logged and skipped.
     """
     name = None
-    for number, line in text_lines(path):
+    for number, line in rows_of(path):
         if line.startswith(":"):
             name = line.lstrip(": ").strip()
             yield name, None

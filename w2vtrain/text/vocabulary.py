@@ -94,6 +94,8 @@ class Vocabulary:
         try:
             encode_words(self.words, where)
         except DataError as error:
+            if "" in self.words:
+                raise DataError(f"{where}: an empty string is no word: leave it out of each list of words") from None
             raise DataError(
                 f"{error}; replace its spaces in the text, as in new_york, or train in Python, where models can"
                 " have such words"

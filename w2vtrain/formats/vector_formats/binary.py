@@ -3,6 +3,7 @@
 Strict and lenient reading is in rows.py; the distinction from text is in word2vec.py.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 from w2vtrain.errors import DataError, TruncatedFile
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_WORD_BYTES, Collector, float_blocks, read_rows
-from w2vtrain.formats.vector_formats.word2vec import promise_of, split_binary
+from w2vtrain.formats.vector_formats.word2vec import CONTROL, promise_of, split_binary
 
 ENOUGH_VALUES = 64
 """Values other than 0 by which the order of their bytes is judged: a few may be anything."""
+SPACE, PART_BYTES = re.compile(b" "), 128
+"""What follows a space in a word is searched for in so many bytes of values. More of them are hardly ever UTF-8."""
 
 
 def sniff(head: bytes, whole: bool) -> Promise | None:
@@ -58,13 +61,14 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
     while (most := rows.missing(1 << 62 if promised is None else promised - total)) > 0:
         more = file.read(width * rows.step)
         data += more
-        names, starts, values, used = split_binary(data, width, most)
+        names, starts, values, used = split_binary(data, width, most, PART_BYTES if more else 0)
         if names:
             block = np.frombuffer(b"".join(values), "<f4").astype(np.float32, copy=False).reshape(-1, rows.dim)
             if not total and _is_swapped(block):
                 raise DataError(f"{rows.name}: the values are big-endian: write them little-endian, as word2vec.c does")
-            if inside := [i for i, name in enumerate(names) if b"\n" in name]:
-                row, byte = total + inside[0] + 1, start + starts[inside[0]]
+            after = data[used : used + MAX_WORD_BYTES].lstrip(b"\n").partition(b" ")[0]
+            if found := _without_word(data, [*names, after], starts, block):
+                row, byte = total + min(found) + 1, start + [*starts, used][min(found)]
                 raise DataError(
                     f"{rows.name}, row {row:,}, byte {byte:,}: values in place of a word: a word before it contains a"
                     " space, or the header is wrong: write such words as text"
@@ -75,7 +79,7 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
 
             rows.add(names, block, place)
         total, start, data = total + len(names), start + used, data[used:]
-        if not names and len(data) > MAX_WORD_BYTES + width:
+        if not names and len(data) > MAX_WORD_BYTES + width + PART_BYTES:
             raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD_BYTES:,} bytes")
         if not more:
             break
@@ -89,6 +93,33 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             rows.refuse(f", byte {start:,}", f"the file ends inside row {total + 1:,}", TruncatedFile)
 
 
+def _without_word(data: bytes, names: list[bytes], starts: list[int], block: NDArray[np.float32]) -> list[int]:
+    """Return which rows certainly have values in place of a word: those of the block, or the one after them.
+
+    names: the words of all of these. If a word contains a space, the part after it is read as values, and the last
+    values as the beginning of the next word. That word has a newline, or control bytes and is not UTF-8, or the values
+    are of usual size only if they begin after a later space.
+    """
+    dim, usual = block.shape[1], _is_usual(block)
+    invalid = [
+        i for i, name in enumerate(names) if not name.isascii() and name.decode(errors="ignore").encode() != name
+    ]
+    found = [i for i, name in enumerate(names) if b"\n" in name] + [i for i in invalid if CONTROL.search(names[i])]
+    unusual = np.flatnonzero(~usual.all(axis=1)).tolist() if dim > 3 else []  # fewer values may be anything
+    for i in {*unusual, *(i - 1 for i in invalid if i)}:
+        at, least = starts[i] + len(names[i]) + 1, max(usual[i].sum(), 0.75 * dim + 0.25)
+        spaces = SPACE.finditer(data, at, at + min(PART_BYTES, 4 * dim, len(data) - 4 * dim - at))
+        if any(_is_usual(np.frombuffer(data, "<f4", dim, space.end())).sum() >= least for space in spaces):
+            found.append(i + 1)
+    return found
+
+
+def _is_usual(values: NDArray[np.float32]) -> NDArray[np.bool_]:
+    sizes = np.abs(values)
+    usual: NDArray[np.bool_] = (sizes == 0) | ((sizes > 1e-12) & (sizes < 1e6))
+    return usual
+
+
 def _is_swapped(block: NDArray[np.float32]) -> bool:
     """Return whether values are certainly big-endian.
 
@@ -96,8 +127,7 @@ def _is_swapped(block: NDArray[np.float32]) -> bool:
     """
     sizes, swapped = (np.abs(values[block != 0]) for values in (block, block.byteswap()))
     is_possible = (sizes > np.finfo(np.float32).tiny) & (sizes < 1e30)
-    is_usual = (swapped == 0) | ((swapped > 1e-12) & (swapped < 1e6))
-    return len(sizes) >= ENOUGH_VALUES and not is_possible.all() and bool(is_usual.all())
+    return len(sizes) >= ENOUGH_VALUES and not is_possible.all() and bool(_is_usual(swapped).all())
 
 
 CODE = {"binary": Code(write, read, size=size)}

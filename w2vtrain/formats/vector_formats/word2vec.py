@@ -145,8 +145,10 @@ def _each_number(fields: list[bytes]) -> NDArray[np.float32] | None:
     return values if values is not None and len(values) == len(fields) else None
 
 
-def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[int], list[memoryview], int]:
-    """Split up to `most` complete binary rows of `width` bytes of values off `data`.
+def split_binary(
+    data: bytes, width: int, most: int, after: int
+) -> tuple[list[bytes], list[int], list[memoryview], int]:
+    """Split up to `most` complete binary rows of `width` bytes of values off `data`, with `after` or more bytes left.
 
     Returns the words, the offset of each word, views of the values of each word, and the number of bytes used.
     """
@@ -160,7 +162,7 @@ def split_binary(data: bytes, width: int, most: int) -> tuple[list[bytes], list[
         while begin < size and data[begin] == NEWLINE:
             begin += 1
         space = data.find(b" ", begin, begin + MAX_WORD_BYTES + 1)
-        if space < 0 or space + 1 + width > size:
+        if space < 0 or space + 1 + width + after > size:
             break
         names.append(data[begin:space])
         starts.append(begin)

@@ -253,7 +253,10 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
         except (DataError, UsageError):
             missing.append(word)
     if not rows:
-        raise DataError(f"{vectors}: has none of the {len(missing):,} words{tag_hint(vectors, missing)}")
+        hint = tag_hint(vectors, missing)
+        if any("\t" in word for word in missing):
+            hint = "; --words takes one word per line, and a line ': NAME' before the words of a group"
+        raise DataError(f"{vectors}: has none of the {len(missing):,} words{hint}")
     if missing:
         some = ", ".join(missing[:MAX_NAMED_WORDS]) + ", ..." * (len(missing) > MAX_NAMED_WORDS)
         some += tag_hint(vectors, missing)

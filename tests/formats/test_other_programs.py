@@ -134,7 +134,9 @@ def test_repair_leaves_out_the_rows_of_a_table_that_have_a_null(tmp_path, size):
         table = pa.table({"word": column, "vector": vectors})
         with pa.ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
-        with pytest.raises(errors.DataError, match=r"v\.arrow, row 1: a value is not a finite number; `w2vtrain conv"):
+        with pytest.raises(
+            errors.DataError, match=r"v\.arrow, row 1: a value is not a finite number; .*`w2vtrain conv"
+        ):
             read_vectors(path)
         repaired = read_vectors(path, lenient=True)
         assert (repaired.words, repaired.matrix.tolist()) == (["b", "e", "f", "g"], [[1, 2], [7, 8], [9, 9], [0, 0]])

@@ -272,6 +272,8 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "a pointer of Git LFS"),
         (b"FEA1\0\0\0\0", "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
         (b"\xff\xff\xff\xff\x10\0\0\0", "an Arrow stream, .*: write the table as an Arrow file, for example with"),
+        (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between values: write spaces, for example with tr ',' ' '$"),
+        (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values"),
         (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),
     ],
 )
@@ -558,6 +560,15 @@ def test_a_file_with_more_wrong_rows_than_right_ones_is_not_repaired(tmp_path, w
         read_vectors(put(tmp_path, content), lenient=True)
     code, _, said = w2vtrain_here(["convert", "file", "--repair", "-o", "clean.txt"], tmp_path)
     assert (code, said.count("\n"), (tmp_path / "clean.txt").exists()) == (65, 1, False), said
+
+
+@pytest.mark.parametrize("row", ["a 0x1p-3 0x1p-2", "a 1.0D-01 2.0D-01", "a 0.125"])
+def test_repair_is_advised_on_a_condition_if_no_row_before_was_valid(tmp_path, row):
+    advice = "`w2vtrain convert --repair` writes a clean copy"
+    with pytest.raises(DataError, match=f"file:2: .*; if most of the other rows are valid, {advice}"):
+        read_vectors(put(tmp_path, f"2 2\n{row}\nb 3 4\n".encode()))
+    with pytest.raises(DataError, match=f"file:3: .*[^,] {advice}"):
+        read_vectors(put(tmp_path, f"2 2\nb 3 4\n{row}\n".encode()))
 
 
 @pytest.mark.parametrize("first", ["new york 1 2\n", ". . . 1 2\n", "1 2 1 2\n", " 1 2\n"])

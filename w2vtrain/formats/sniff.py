@@ -22,6 +22,7 @@ from w2vtrain.formats.vector_formats.word2vec import (
     has_decimal_commas,
     is_matrix,
     names_columns,
+    numbers_at_end,
 )
 from w2vtrain.system.foreign import foreign
 from w2vtrain.system.reading import open_input, regular_size
@@ -129,6 +130,12 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     header = HEADER.match(head)
     if SPARSE.match(head, header.end() if header else start):
         return _unknown(size, compression, "text with sparse rows (index:value): write every value of each row")
+    for mark in (b",", b";"):
+        if numbers_at_end(lines[:2][-1].rstrip().split(mark)) > 1:
+            note = (
+                f"text with {mark.decode()!r} between values: write spaces, for example with tr {mark.decode()!r} ' '"
+            )
+            return _unknown(size, compression, note)
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     return _unknown(size, compression, note)
 

@@ -105,7 +105,8 @@ class Collector:
         mended: the word of a row that is kept.
         """
         if not self.lenient:
-            raise kind(f"{self.name}{place}: {problem}; {REPAIR}")
+            condition = "" if self.words else "if most of the other rows are valid, "
+            raise kind(f"{self.name}{place}: {problem}; {condition}{REPAIR}")
         self._garbled += not mended or GARBLED.search(mended) is not None
         if self.skipped + self.mended < REPORTED:
             self.flaws.append(f"{self.name}{place}: {problem}: {f'now {mended[:60]!r}' if mended else 'left out'}")

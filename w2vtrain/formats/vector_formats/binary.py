@@ -100,14 +100,15 @@ def _without_word(data: bytes, names: list[bytes], starts: list[int], block: NDA
     values as the beginning of the next word. That word has a newline, or control bytes and is not UTF-8, or the values
     are of usual size only if they begin after a later space.
     """
-    dim, usual = block.shape[1], _is_usual(block)
+    dim, usual = block.shape[1], _is_usual(block).sum(axis=1)
     invalid = [
         i for i, name in enumerate(names) if not name.isascii() and name.decode(errors="ignore").encode() != name
     ]
     found = [i for i, name in enumerate(names) if b"\n" in name] + [i for i in invalid if CONTROL.search(names[i])]
-    unusual = np.flatnonzero(~usual.all(axis=1)).tolist() if dim > 3 else []  # fewer values may be anything
+    # Fewer than four values may be anything, and so may those of tables of probabilities.
+    unusual = np.flatnonzero(usual < dim).tolist() if dim > 3 and np.median(usual) == dim else []
     for i in {*unusual, *(i - 1 for i in invalid if i)}:
-        at, least = starts[i] + len(names[i]) + 1, max(usual[i].sum(), 0.75 * dim + 0.25)
+        at, least = starts[i] + len(names[i]) + 1, max(min(usual[i] + 1, dim), 0.75 * dim + 0.25)
         spaces = SPACE.finditer(data, at, at + min(PART_BYTES, 4 * dim, len(data) - 4 * dim - at))
         if any(_is_usual(np.frombuffer(data, "<f4", dim, space.end())).sum() >= least for space in spaces):
             found.append(i + 1)

@@ -221,7 +221,7 @@ def test_rank_that_ends_before_it_has_joined_ends_the_job(folder):
 @pytest.mark.slow
 def test_rank_may_prepare_for_longer_than_the_time_limit(folder):
     act = "import time; time.sleep(6)"
-    slow = BEFORE.format(rank=1, module="w2vtrain.training", owner="fit", name="compile_engine", act=act)
+    slow = BEFORE.format(rank=1, module="w2vtrain.training", owner="trainer", name="compile_engine", act=act)
     ended = run(folder, 2, [*WORDS, "--sync-timeout", "2"], slow)
     assert ended.code == 0
 
@@ -231,7 +231,7 @@ def test_rank_may_prepare_for_longer_than_the_time_limit(folder):
 @pytest.mark.parametrize("others", [True, False])
 def test_command_finishes_a_run_that_was_killed_after_its_results_were_written(folder, expected, others):
     name = "CheckpointedRun.remove_shared"
-    before = BEFORE.format(rank=0, module="w2vtrain.training", owner="run_folder", name=name, act=KILL)
+    before = BEFORE.format(rank=0, module="w2vtrain.training", owner="checkpointing", name=name, act=KILL)
     ended = run(folder, 2, WORDS, before)
     assert ended.code != 0
     assert (folder / "v.txt.run" / "corpus").is_dir()
@@ -330,7 +330,7 @@ def test_ranks_with_different_requests_are_named(folder, change, difference):
 @pytest.mark.slow
 def test_results_that_cannot_be_written_are_written_by_the_next_start(folder, expected):
     act = "from w2vtrain.errors import WriteError; raise WriteError('disk full')"
-    broken = BEFORE.format(rank=0, module="w2vtrain.commands", owner="run", name="write_results", act=act)
+    broken = BEFORE.format(rank=0, module="w2vtrain.commands", owner="fit_run", name="write_results", act=act)
     ended = run(folder, 2, WORDS, broken)
     assert (ended.code, ended.orphans, len(ended.errors)) == (74, [], 1)
     assert "what was learned is saved" in ended.errors[0]

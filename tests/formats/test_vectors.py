@@ -675,12 +675,13 @@ def test_text_is_converted_in_large_blocks(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_big_endian_values_are_refused(tmp_path, whole):
-    matrix = np.random.default_rng(1).normal(size=(6, 20))
+@pytest.mark.parametrize("rows", [6, 50])
+def test_big_endian_values_are_refused(tmp_path, whole, rows):
+    matrix = np.random.default_rng(1).normal(size=(rows, 20))
     matrix = (np.rint(10 * matrix) if whole else matrix).astype(">f4")
-    rows = b"".join(b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(matrix))
+    lines = b"".join(b"w%d " % i + row.tobytes() + b"\n" for i, row in enumerate(matrix))
     with pytest.raises(DataError, match="file: the values are big-endian: write them little-endian"):
-        read_vectors(put(tmp_path, b"%d %d\n" % matrix.shape + rows))
+        read_vectors(put(tmp_path, b"%d %d\n" % matrix.shape + lines))
 
 
 def test_damaged_arrays_of_an_archive_are_named(tmp_path):

@@ -41,6 +41,7 @@ NO_EDGE_LIST = re.compile(
     rb"|(?P<DOT>(?:strict\s+)?(?:di)?graph\b.*\{)|(?P<JSON>\{\s*(\"|$))", re.IGNORECASE
 )  # fmt: skip
 """How files of other formats begin."""
+SAVE = "save the graph with networkx.write_weighted_edgelist"
 ADJACENCY = b"# GMT "
 """How a comment begins in the adjacency lists of NetworkX, whose lines would pass for weighted edges."""
 HEADERS = (
@@ -173,22 +174,23 @@ def separator_of(edge: bytes) -> bytes:
 
 
 def misread(edge: bytes, separator: bytes, comments: list[bytes]) -> str | None:
-    """Return what is wrong if the first edge of a file would pass for another one."""
+    """Return what is wrong with the first edge of a file if it would be read as another one, else None."""
     if other := NO_EDGE_LIST.match(edge.lstrip()):
         if other.lastgroup == "JSON":
             return "JSON lines: save them in a file with the suffix .jsonl"
-        return f"{other.lastgroup}, which is no list of edges: save it by networkx.write_weighted_edgelist"
+        return f"this is {other.lastgroup}, not a list of edges: {SAVE}"
     if comments and comments[0].startswith(MATRIX_MARKET):
         return "the sizes of a matrix: delete this line, and line 1"
     if any(line.startswith(ADJACENCY) for line in comments):
-        return "an adjacency list: save the graph by networkx.write_weighted_edgelist"
+        return f"this is an adjacency list, not a list of edges: {SAVE}"
     if comma := COMMA.fullmatch(edge):
-        right = comma[1].replace(b",", b"" if comma[2] or comma[1].count(b",") > 1 else b".").decode()
-        return f"the weight has a decimal comma: write {right}"
+        if comma[2] or comma[1].count(b",") > 1:
+            return f"the weight has commas between its digits: write {comma[1].replace(b',', b'').decode()}"
+        return f"the weight has a decimal comma: write {comma[1].replace(b',', b'.').decode()}"
     names = [plain for _, plain in cells_in(edge, separator)[:2]] if separator != b" " else []
     if spaced := next(filter(SPACED_NUMBERS.fullmatch, names), None):
-        one, others = b"_".join(spaced.split()).decode(), SEPARATORS[separator]
-        return f"here spaces separate numbers, and {others} other fields: use one of them, or write {one}"
+        one, separators = b"_".join(spaced.split()).decode(), SEPARATORS[separator]
+        return f"{separators} separate fields, so these numbers are one: separate all by {separators}, or write {one}"
     return None
 
 
@@ -239,7 +241,7 @@ def problem(line: bytes, separator: bytes) -> str:
     if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
     if len(fields) > 2 and fields[2].startswith(b"{"):
-        return "attributes of NetworkX in place of a weight: save the graph by networkx.write_weighted_edgelist"
+        return f"attributes of NetworkX in place of a weight: {SAVE}"
     if 2 <= len(fields) <= 3 and not all(fields):
         return f"the {COLUMNS[fields.index(b'')]} is empty or null: fill it in, or delete this edge"
     if separator == b" " and b";" in line:

@@ -178,6 +178,8 @@ def test_a_missing_file_and_an_unknown_environment_variable_are_refused(tmp_path
         read_toml(tmp_path / "none.toml")
     with pytest.raises(ConfigError, match="did you mean 'W2VTRAIN_WINDOW'"):
         resolve({}, {"W2VTRAIN_WINDWO": "3"})
+    with pytest.raises(ConfigError, match="use W2VTRAIN_EPOCHS"):  # fastText's name is epoch
+        resolve({}, {"W2VTRAIN_EPOCH": "3"})
 
 
 @given(st.dictionaries(st.sampled_from(sorted(ROWS)), st.one_of(st.integers(), st.floats(), st.text(), st.none())))

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from w2vtrain.errors import ConfigError, label, shown, spelled
-from w2vtrain.other_programs import hint_for
+from w2vtrain.other_programs import Ours, hint_for, replaced
 from w2vtrain.parsers import (
     MAX_LEARNING_RATE,
     MAX_SECONDS,
@@ -302,7 +302,8 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
     problems = []
     for name in names[:MAX_PROBLEMS]:
         close = difflib.get_close_matches(name, list(known), 1)
-        theirs = hint_for(name) or hint_for(name.removeprefix(ENVIRONMENT).lower())
+        ours = replaced(name.removeprefix(ENVIRONMENT).lower()) if name.startswith(ENVIRONMENT) else None
+        theirs = f"use {ENVIRONMENT}{ours.name.upper()}" if isinstance(ours, Ours) else hint_for(name)
         hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
         problems.append(f"unknown setting {shown(name)}{hint}")
     if len(names) > MAX_PROBLEMS:

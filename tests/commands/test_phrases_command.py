@@ -64,6 +64,13 @@ def test_what_cannot_work_is_refused_in_one_line(folder, w2vtrain_here, words, m
     assert len(said.strip().splitlines()) == 1 or "Usage" in said
 
 
+def test_a_text_without_phrases_is_said_to_have_none(folder, w2vtrain_here):
+    words = ["phrases", "text", "-o", "-", "--threshold", "1e6", "--min-count", "3"]
+    code, out, said = w2vtrain_here(words, folder)
+    assert (code, out) == (0, TEXT)
+    assert "no pair of words occurs 3 times and scores above 1e+06" in said
+
+
 def test_a_table_is_applied_to_other_text(folder, w2vtrain_here):
     (folder / "other").write_text("saw new york\n\nx\n")
     code, out, _ = w2vtrain_here(["phrases", "other", "--phrases", "t.tsv", "-o", "-", "-q"], folder)

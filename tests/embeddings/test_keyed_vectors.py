@@ -100,6 +100,9 @@ def test_an_unknown_key_is_a_key_error_that_suggests_similar_words():
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(KeyError, match=r"^'xyzzy' is not in the vocabulary$"):
         keyed.most_similar(["the", "xyzzy"])
+    written_by_r = KeyedVectors.of(['"the"', '"of"'], np.eye(2, dtype=np.float32))
+    with pytest.raises(KeyError, match="words of these vectors are in quotes"):
+        written_by_r["the"]
 
 
 def test_similar_words_are_searched_only_if_the_error_is_shown(keyed, monkeypatch):

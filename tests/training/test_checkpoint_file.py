@@ -170,13 +170,16 @@ def test_leftovers_of_killed_runs_are_deleted(tmp_path):
     assert left == [".tmp-mine", "ckpt-000004.safetensors", "config.json", "lock", "notes"]
 
 
-def test_a_second_process_is_refused_the_lock_and_the_error_names_the_first(tmp_path):
+def test_a_second_process_is_refused_the_lock_and_the_error_names_the_first(tmp_path, monkeypatch):
     hold = "import sys; from pathlib import Path; from w2vtrain.training.run_files import locked\n"
     hold += "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", hold, tmp_path], **pipes) as other:
         assert other.stdout.readline() == "held\n"
         with pytest.raises(OutputError, match=rf"in use by process {other.pid} on \S+ since 20\d\d-"), locked(tmp_path):
+            pass
+        monkeypatch.setenv("PMI_SIZE", "2")  # which mpiexec sets
+        with pytest.raises(OutputError, match="distributed"), locked(tmp_path):
             pass
         other.kill()
     with locked(tmp_path):

@@ -146,6 +146,9 @@ def phrases(
             for block in joined_text(lines):
                 file.write(block)
     after = f", joined {before - int(lines.counts.sum()):,} times" if text.phrases is None else ""
+    if not len(table) and text.phrases is None:
+        threshold = f"{scoring.threshold:g}"
+        console.note_warning(f"no pair of words occurs {scoring.min_count:,} times and scores above {threshold}")
     console.say(f"{before:,} words, {len(table):,} phrases{after}, in {duration(time.monotonic() - started)}")
 
 

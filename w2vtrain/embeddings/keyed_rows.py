@@ -168,6 +168,8 @@ class KeyedRows:
 
     def _unknown(self, key: Any) -> MissingKey:
         def similar() -> str:
+            if f'"{key}"' in self.key_to_index:
+                return "; the words of these vectors are in quotes: remove all quotes from the file"
             close = ", ".join(map(repr, close_words(self.index_to_key, key))) if isinstance(key, str) else ""
             return f"; similar words: {close}" if close else ""
 

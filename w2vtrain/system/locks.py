@@ -14,7 +14,7 @@ from pathlib import Path
 
 from w2vtrain.errors import OutputError, reason, spelled
 from w2vtrain.system.files import answering, check_writable, is_stream, open_regular, resolved
-from w2vtrain.system.machine import process_exists
+from w2vtrain.system.machine import launched_processes, process_exists
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 OWNER_PREFIX = "process "
@@ -104,7 +104,10 @@ class Lock:
 def in_use(protected: str, owner: str) -> OutputError:
     """Return the error for what another process has locked. owner: as `holder` returns it."""
     by = owner if owner == ANOTHER else f"{OWNER_PREFIX}{owner}"
-    return OutputError(f"{protected}: in use by {by}; wait for it, or choose another output or {spelled('run')} folder")
+    remedy = f"wait for it, or choose another output or {spelled('run')} folder"
+    if launched_processes() > 1:
+        remedy = f"for one run of several processes, add {spelled('distributed', 'mpi')}"
+    return OutputError(f"{protected}: in use by {by}; {remedy}")
 
 
 def lock_path(output: str | Path) -> Path:

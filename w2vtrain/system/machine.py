@@ -27,6 +27,8 @@ limit of a control group. Measured for rows of 3,000 dimensions: up to 100 MiB w
 UNKNOWN_BYTES = sys.maxsize
 """More memory than any machine has: nothing is refused for lack of memory if nothing is known about it."""
 CPUINFO = Path("/proc/cpuinfo")
+SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Environment variables in which launchers of MPI jobs tell the number of processes."""
 
 
 def cores_of_process() -> list[int]:
@@ -53,6 +55,11 @@ def automatic_threads(environment: Any = os.environ) -> tuple[int, str]:
 def threads_of(setting: int | str) -> tuple[int, str]:
     """Return the number of threads for a setting, a number or "auto", and the reason for it."""
     return automatic_threads() if setting == "auto" else (int(setting), "as requested")
+
+
+def launched_processes() -> int:
+    """Return the number of processes that a launcher of MPI jobs has started, of which this is one; 1 without any."""
+    return max([1, *(int(size) for name in SIZE_VARIABLES if (size := os.environ.get(name, "")).isdecimal())])
 
 
 def available_memory(proc: Path = PROC) -> int:

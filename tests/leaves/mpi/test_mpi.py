@@ -22,6 +22,7 @@ import w2vtrain
 from w2vtrain.errors import ConfigError, Disconnected
 from w2vtrain.leaves.mpi import mpi
 from w2vtrain.leaves.mpi.mpi import Mpi
+from w2vtrain.system import machine
 from w2vtrain.training.run import STOPPED_EARLY
 
 WORDS = [
@@ -368,7 +369,7 @@ def library(monkeypatch):
     )
     package = SimpleNamespace(MPI=found, rc=SimpleNamespace(), __spec__=ModuleSpec("mpi4py", None))
     monkeypatch.setitem(sys.modules, "mpi4py", package)
-    for name in mpi.SIZE_VARIABLES:
+    for name in machine.SIZE_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return found
 

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.errors import ConfigError, Disconnected
+from w2vtrain.system.machine import launched_processes
 
-SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Environment variables in which launchers of MPI jobs tell the number of processes."""
 EAGER_SECONDS, PATIENT_SECONDS = 0.001, 0.05
 """Seconds of waiting after which a rank offers its core to others between two questions to MPI, and after which it
 sleeps between them."""
@@ -55,8 +54,7 @@ class Mpi:
         self._mpi, self._world, self._timeout = MPI, MPI.COMM_WORLD, timeout
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
         # With the mpiexec of another MPI library, each process would train alone and write the same outputs.
-        started = max([1, *(int(size) for name in SIZE_VARIABLES if (size := os.environ.get(name, "")).isdecimal())])
-        if self.size == 1 < started:
+        if self.size == 1 < (started := launched_processes()):
             library = str(MPI.Get_library_version()).splitlines()[0].strip("\0 ")
             raise ConfigError(
                 f"distributed: the launcher started {started} processes, but {library} sees only one: use the"

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from reference import begun, hidden_vectors, problem_of
+from reference import DEMO, begun, hidden_vectors, problem_of
 from scipy.special import log_softmax
 
 import w2vtrain
@@ -116,29 +116,44 @@ def test_large_blocks_are_processed_in_parts(rng, monkeypatch):
     part_loss, part_dh = parts.step(H, targets, 0.0, begun())
     assert part_loss == pytest.approx(loss, rel=1e-14)
     np.testing.assert_array_equal(part_dh, dH)
-    parts.step(H, targets, 0.1, begun())
     again = built(limit=20)
+    for objective in (parts, again):  # long after the beginning, when a few examples do not rebuild the tables
+        objective.state["age"][...] = 1 << 40
+    parts.step(H, targets, 0.1, begun())
     for first in range(0, 9, 2):
         again.step(H[first : first + 2], targets[first : first + 2], 0.1, begun())
     np.testing.assert_array_equal(parts.output, again.output)
 
 
-def test_tables_are_rebuilt_after_the_given_number_of_examples(rng):
+def test_tables_are_rebuilt_after_the_given_number_of_examples_and_when_their_number_has_doubled(rng):
     objective = built(rebuild=27)
     first, rows = objective.tables, objective.tables.rows.copy()
     H, targets = block(rng)
-    for rate in (0.0, 0.0, 0.0, 0.5, 0.5):
+
+    def rebuilds(rate):
+        before = objective.tables
         objective.step(H, targets, rate, begun())
-        assert objective.tables is first, "steps at rate 0 must not count"
-    objective.step(H, targets, 0.5, begun())
-    assert objective.tables is not first
+        return objective.tables is not before
+
+    assert [rebuilds(0.0) for _ in range(3)] == [False] * 3, "steps at rate 0 must not count"
+    assert [rebuilds(0.5) for _ in range(7)] == [True, True, True, False, False, True, False]  # after 9, 18, 27, 54
     np.testing.assert_array_equal(first.rows, rows)
+
+
+def test_rebuilt_tables_have_every_row_in_its_bucket(rng):
+    objective = built(rebuild=9)
+    objective.step(*block(rng), 0.5, begun())
     for t, part in enumerate(objective.tables.columns):
         codes = [bucket(objective.output[r], part) for r in objective.tables.rows[t]]
         assert codes == sorted(codes)
-    newer = objective.tables
-    objective.step(H, targets, 0.5, begun())
-    assert objective.tables is newer, "the count must start over"
+
+
+def test_vectors_are_learned_from_fewer_examples_than_between_rebuilds():
+    """Rows start at zero, in one bucket, so that most examples would retrieve nothing but their target."""
+    sentences = [line.split() for line in DEMO.read_text(encoding="utf-8").splitlines()[:700]]
+    settings = {"architecture": "cbow", "vector_size": 20, "epochs": 2, "threads": 1}
+    vectors = w2vtrain.train(sentences, objective="lsh", **settings).vectors()
+    assert np.abs(vectors).max() > 3 * 0.5 / 20, "most vectors are as they began, uniform on +-0.5 / 20"
 
 
 def test_state_contains_the_tables_because_they_are_older_than_the_rows(rng):

@@ -278,23 +278,24 @@ class Lsh(RowObjective):
 
     Hashing pays off in scoring, where the tables already exist and a few hundred rows replace all V. In training, the
     tables become outdated and must be rebuilt repeatedly, and rows are fetched one at a time, so compare the speed with
-    that of the full softmax, which multiplies matrices. Biases are not hashed. Rows that start at zero all share one
-    bucket until the tables are rebuilt for the first time.
+    that of the full softmax, which multiplies matrices. Biases are not hashed. The loss is over the retrieved
+    rows, so it is not comparable with that of other objectives, and may rise while more rows are retrieved.
 
     tables: number of hash tables. hashes: hashes per table; 0 puts all rows into one bucket. window: the number of
     columns that each hash compares, less than the number of dimensions. rebuild: number of examples between rebuilds of
-    the tables. limit: maximum number of rows to retrieve, preferring those found in the most tables; 0 means no limit.
+    the tables, which are also rebuilt whenever the number of examples has doubled, since rows that start at zero share
+    one bucket. limit: maximum number of rows to retrieve, preferring those found in the most tables; 0 means no limit.
     """
 
     def __init__(self, output: np.ndarray, columns: np.ndarray, rebuild: int, limit: int) -> None:
         super().__init__(output)
-        self.rebuild, self.age, self.lock = rebuild, np.zeros(1, np.int64), threading.Lock()
+        self.rebuild, self.examples, self.lock = rebuild, np.zeros(1, np.int64), threading.Lock()
         self.tables = make_tables(output, columns, limit)
 
     @property
     def state(self) -> Arrays:
-        """Return the tables and their age in examples: a checkpoint needs them, as they lag behind the rows."""
-        return {"rows": self.tables.rows, "starts": self.tables.starts, "age": self.age}
+        """Return the tables and the number of examples: a checkpoint needs them, as the tables lag behind the rows."""
+        return {"rows": self.tables.rows, "starts": self.tables.starts, "age": self.examples}
 
     def optimum(self, P: np.ndarray) -> np.ndarray | None:
         """Return P if one bucket holds all rows; otherwise the optimum depends on what the tables retrieve."""
@@ -350,11 +351,12 @@ class Lsh(RowObjective):
         self.tables = make_tables(self.output, self.tables.columns, self.tables.limit)
 
     def _grow_old(self, examples: int) -> None:
-        """Age the tables, and rebuild them when due. One thread does so; the others continue with the old tables."""
-        self.age[0] += examples
-        if self.age[0] >= self.rebuild and self.lock.acquire(blocking=False):
+        """Count the examples, and rebuild the tables when due. One thread does so; the others use the old tables."""
+        before = int(self.examples[0])
+        self.examples[0] = before + examples
+        period = min(self.rebuild, 1 << before.bit_length())
+        if before // period < (before + examples) // period and self.lock.acquire(blocking=False):
             try:
-                self.age[0] = 0
                 self.refresh()
             finally:
                 self.lock.release()

@@ -133,9 +133,8 @@ class WalkCorpus(Generated):
         before = ends // nodes * sums[-1] + sums[ends % nodes]
         words = np.maximum(1, np.rint(np.diff(before))).astype(np.int64)
         sampled = np.unique(np.linspace(0, walker.chunks - 1, min(walker.chunks, SAMPLE_CHUNKS)).astype(np.int64))
-        tokens, starts = walker.walk(sampled, SAMPLE_EPOCH)
-        starts = np.append(starts[sampled], len(tokens))
-        return WalkChunks(tokens, starts, words, self.vocabulary.counts, walker.rounds.length, walker=walker)
+        tokens, _ = walker.walk(sampled, SAMPLE_EPOCH)
+        return WalkChunks(tokens, np.empty(0, np.int64), words, self.vocabulary.counts, walker.rounds.length, walker=walker)
 
 
 class Walks:

@@ -134,7 +134,9 @@ class WalkCorpus(Generated):
         words = np.maximum(1, np.rint(np.diff(before))).astype(np.int64)
         sampled = np.unique(np.linspace(0, walker.chunks - 1, min(walker.chunks, SAMPLE_CHUNKS)).astype(np.int64))
         tokens, _ = walker.walk(sampled, SAMPLE_EPOCH)
-        return WalkChunks(tokens, np.empty(0, np.int64), words, self.vocabulary.counts, walker.rounds.length, walker=walker)
+        return WalkChunks(
+            tokens, np.empty(0, np.int64), words, self.vocabulary.counts, walker.rounds.length, walker=walker
+        )
 
 
 class Walks:

@@ -368,7 +368,7 @@ def test_objects_that_are_no_graphs_are_refused():
             Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [weight]}))
     with pytest.raises(DataError, match="the edge of '0' and '1' has the weight -1: weights must be from"):
         Walks(csr_matrix([[0, -1], [1, 0]]))
-    with pytest.raises(DataError, match="has the weight nan"):
+    with pytest.raises(DataError, match="has the weight NaN or None: weights"):
         Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [None]}))
     for name, said in (("1", "'1' occurs twice"), ("a\nb", "a newline"), ("\ud800", "surrogate"), (None, "None")):
         with pytest.raises(DataError, match=said):

@@ -68,12 +68,12 @@ class Graph:
         """
         if not np.any(np.asarray(sources) != np.asarray(targets)):
             raise DataError(NO_EDGES)
-        encode_words(
-            names, "the names of the nodes, as text", spaces=True
-        )  # now, not after training, if one is invalid
+        encode_words(names, "names of nodes, as text", spaces=True)  # now, not after training, if one is invalid
         if weights is not None and len(bad := np.flatnonzero(~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)))):
             edge = " and ".join(shown(names[nodes[bad[0]]]) for nodes in (sources, targets))
-            raise DataError(f"the edge of {edge} has the weight {weights[bad[0]]:g}: {BAD_WEIGHT}")
+            weight = weights[bad[0]]
+            given = "NaN or None" if np.isnan(weight) else f"{weight:g}"
+            raise DataError(f"the edge of {edge} has the weight {given}: {BAD_WEIGHT}")
         sources, targets = np.ascontiguousarray(sources, np.int32), np.ascontiguousarray(targets, np.int32)
         sizes = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
         return cls(names, arcs_of(len(names), sources, targets, sizes, not directed))

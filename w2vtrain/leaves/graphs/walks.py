@@ -198,7 +198,8 @@ class Walks:
             except ValueError as error:
                 raise InvalidValue(f"{name}: {error}, got {shown(value)}") from None
 
-        self.walk_length, self.walks = checked("walk_length", walk_length), checked("walks", walks)
+        self.walk_length: int = checked("walk_length", walk_length)
+        self.walks: int = checked("walks", walks)
         self.p, self.q, self.seed = checked("p", p), checked("q", q), checked("seed", seed)
         self.directed, self.threads = directed, threads
         paths = [graph] if isinstance(graph, str | PathLike) else graph

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from w2vtrain.errors import Diverged
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.probability.subsampling import keep_thresholds
+from w2vtrain.text.encoded import Tags
 from w2vtrain.training.engine_parts import make_engine
 
 SIZE, DIM = 13, 6
@@ -169,15 +171,17 @@ def test_compile_tries_the_objective_even_if_subsampling_drops_every_word(rng):
             tried.append((lr, work.previous.tolist(), targets.tolist()))
             return super().step(H, targets, lr, work)
 
-    problem = problem_of(COUNTS, dim=DIM)
-    for model, expected in (("skipgram", [0, 1]), ("cbow", [0, 1])):
+    problem, tags = problem_of(COUNTS, dim=DIM), Tags(np.array([0, 1]), np.array([SIZE], np.int32), 1, 1)
+    for model, own in (("skipgram", None), ("cbow", None), ("pv-dm", tags)):
         objective = Trial(problem.initial_rows())
         schedule = schedule_of(sample=1e-12)
-        engine = BlockEngine(built_architecture(model, 2), objective, problem, text, Windows(2), schedule)
+        engine = BlockEngine(
+            built_architecture(model, 2), objective, problem, replace(text, tags=own), Windows(2), schedule
+        )
         before = engine.w_in.tobytes()
         engine.compile()
         rate, previous, targets = tried.pop()
-        assert (rate, targets, previous) == (0.0, expected, [-1, 0])
+        assert (rate, targets, previous) == (0.0, [0, 1], [-1, 0])
         assert engine.w_in.tobytes() == before
         assert not objective.output.any()
 

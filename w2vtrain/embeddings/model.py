@@ -173,6 +173,8 @@ class Model(ModelParts):
     def to_keyed_vectors(self, export: str = "auto") -> "KeyedVectors":
         """Return the vectors as `KeyedVectors`, which have all queries, and gensim's names and results.
 
+        A number is a row there, as in gensim, also if the words are nodes of a graph: pass their names as strings.
+
         Parameters
         ----------
         export : str, default "auto"

@@ -234,7 +234,8 @@ class BlockEngine(Engine):
 
     def compile(self) -> None:
         """Compile the kernels, or load them from disk, and try one step of the objective at a learning rate of 0."""
-        one, work, layer = read_only(np.array([0, 1, -1], np.int32)), Workspace(), self.layers[0]
+        end = -2 if self.text.tags else -1  # -2 for the first document
+        one, work, layer = read_only(np.array([0, 1, end], np.int32)), Workspace(), self.layers[0]
         everything = np.full_like(self.keep, 2**32 - 1)  # otherwise subsampling could drop both words
         examples = next(gather(one, 0, 3, everything, self.windows, self.architecture, (0, 0, 0), work))
         H = np.zeros((len(examples.targets), self.problem.width), np.float32)

@@ -25,7 +25,7 @@ class Chunks:
     (C + 1,) int64: the offsets of the chunks in tokens; words (C,) int64: the number of words per chunk; counts (V,)
     int64: the word counts, in descending order; longest_sentence: the most words in a sentence, or more; tags: those of
     the documents, if sentences belong to documents. Engines read what they train on by `read`, which a corpus that is
-    not stored overrides: its `tokens` and `starts` are a sample, for objectives that count pairs.
+    not stored overrides: its `tokens` are a sample, for objectives that count pairs, and `starts` is empty.
     """
 
     tokens: np.ndarray

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from w2vtrain.errors import DataError, shown
+from w2vtrain.errors import shown
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.classes import (
     Classes,
@@ -28,7 +28,7 @@ from w2vtrain.probability.dense import (
     log_softmax,
     log_sum_exp,
 )
-from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges
+from w2vtrain.probability.problem import Arrays, Options, Problem, bad_option, check_ranges, damaged
 from w2vtrain.probability.word_files import check_named, check_named_files, vectors_of
 
 GROUP = "structure"
@@ -160,7 +160,7 @@ class ClassSoftmax(ClassScorer):
     def scorer(cls, problem: Problem, options: Options, output: np.ndarray, arrays: Arrays) -> ClassScorer:
         rows = arrays["class.rows"]
         if rows.ndim != 2 or rows.shape[1] != output.shape[1] or rows.dtype != output.dtype:
-            raise DataError("the model's classes do not fit its output vectors: the file is damaged; train it again")
+            raise damaged("classes do not fit its words and output vectors")
         return ClassScorer(checked_classes(arrays["class.of"], len(output), len(rows)), rows, output)
 
 

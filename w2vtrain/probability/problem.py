@@ -30,8 +30,8 @@ class Problem:
     seed: seed of the initial values.
     dtype: type of all learned arrays (tests use float64).
     tokens: int32 ids of the text; -1 ends a sentence.
-    starts: (chunks + 1,) int64, the indices in `tokens` at which chunks begin. `tokens` and `starts` are empty if a
-    trained model is only scored.
+    starts: (chunks + 1,) int64, the indices in `tokens` at which chunks begin; empty if `tokens` are a sample of a text
+    that is not stored. `tokens` and `starts` are empty if a trained model is only scored.
     end: id of the word that ends every sentence, -1 if there is none.
     """
 

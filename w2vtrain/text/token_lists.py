@@ -227,6 +227,14 @@ def _not_a_word(words: list[str], index: int) -> TokenError:
     )
 
 
+def text_of(value: object) -> str:
+    """Return a value as text. A float that equals an integer is that integer, as it is as a key of a dict.
+
+    pandas makes a column of integers one of floats if a value is missing.
+    """
+    return str(int(value) if isinstance(value, float | np.floating) and value.is_integer() else value)
+
+
 def encoded(
     sentences: list[list[str]], lines: list[str] | None = None, escape: Callable[[str], str] = escaped
 ) -> bytes:

@@ -57,6 +57,8 @@ def test_each_contender_has_its_own_options_and_settings():
         ("nce(negative)", "'negative' is not KEY=VALUE, where KEY is an option of nce or a setting"),
         ("nce(color=3)", "'color=3' is not KEY=VALUE"),
         ("nce(options=3)", "'options=3' is not KEY=VALUE"),
+        ("nce(objective=neg)", "'objective=neg' is not KEY=VALUE"),
+        ("neg(seed=5), neg(seed=6)", "'seed=5' is not KEY=VALUE.*; --seeds N trains all with the same seeds"),
         ("nce(negative=x)", "whole number"),
         ("neg, neg", "neg is listed twice"),
         ("n eg", "is not NAME"),
@@ -267,6 +269,12 @@ def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypa
     monkeypatch.setattr(comparison, "_train_apart", train)
     results = comparison.train_all(small_comparison(tmp_path), lambda _: None)
     assert comparison_tables.plain(results).splitlines()[-1] == "neg (1 of 2 runs): training diverged"
+
+
+def test_the_seed_is_the_last_one_in_the_name_of_a_trial():
+    names = [f"hs(tree=my seed {tree}.txt)" for tree in "ab"]
+    results = [{"failed": "", "job": {"name": f"{name} seed {seed}"}} for name in names for seed in (1, 2)]
+    assert [contender.name for contender in comparison_tables.by_contender(results)] == names
 
 
 def test_options_of_the_settings_apply_to_their_objective(tmp_path):

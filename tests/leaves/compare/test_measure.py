@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from w2vtrain.errors import Relayed
+from w2vtrain.errors import ConfigError, Relayed
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.leaves.compare import measure
 from w2vtrain.leaves.compare.systems import Job
@@ -46,3 +46,9 @@ def test_vectors_are_scored_with_a_standard_error_of_analogies(tmp_path):
     assert list(found) == ["analogies", "analogies standard error"]
     assert found["analogies"] == pytest.approx(2 / 3)
     assert 0 < found["analogies standard error"] < 1
+
+
+@pytest.mark.parametrize(("questions", "pairs"), [(None, ["a/men.txt", "b/men.csv"]), ("words.txt", ["analogies.txt"])])
+def test_scores_of_the_same_name_are_refused(questions, pairs):
+    with pytest.raises(ConfigError, match=r"pairs: two scores would have the name '(men|analogies)'"):
+        measure.check_scored(questions, pairs)

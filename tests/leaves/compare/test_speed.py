@@ -162,10 +162,13 @@ def test_w2vtrain_trains_with_the_noise_words_of_the_job(corpus, tmp_path, monke
         (["--negative", "5,"], "negative: expected a whole number from 1 to 1,000,000,000, or several"),
         (["--negative", "genism=5"], "systems: 'genism' is not one of w2vtrain, gensim"),
         (["--alpha", "w2vtrain=nan"], "alpha: expected SYSTEM=NUMBER, with a positive number"),
+        (["--objectives", "neg, nope"], "objective 'nope': choose one of"),
+        (["--systems", "w2vtrain, gensim", "--architectures", "cbow,nope"], "architecture 'nope': choose one of"),
         (["--within", "30,nan"], "within: expected a number from 0.0 to 1,000,000,000.0, or several"),
     ],
 )
-def test_invalid_numbers_are_refused_by_name(corpus, words, message):
+def test_invalid_values_are_refused_by_name_before_anything_is_measured(corpus, words, message, monkeypatch):
+    monkeypatch.setattr(Bench, "measure", None)
     with pytest.raises(ConfigError, match=re.escape(message)):
         run(corpus, "--systems", "w2vtrain", *words)
 

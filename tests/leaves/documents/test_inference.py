@@ -125,6 +125,12 @@ def test_a_text_of_frequent_words_alone_is_learned_without_subsampling(model):
     np.testing.assert_array_equal(vectors[2], all_kept.vector(["c", "b"])[0])
 
 
+def test_an_alpha_below_the_last_rate_of_the_model_is_constant(model):
+    inference = Inference(model)
+    found, expected = (inference.vector(["a", "b"], 9, 1e-7, last)[0] for last in (None, 1e-7))
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_progress_is_reported(model):
     told = []
     Inference(model).vectors(Sentences([["a", "b"]] * 70), threads=2, on_learned=lambda *some: told.append(some))

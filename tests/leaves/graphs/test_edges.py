@@ -246,9 +246,9 @@ def test_what_is_no_graph_is_refused(tmp_path):
         Walks("none.txt")
     with pytest.raises(UsageError):
         Walks([])
-    mistakes = ({"walk_length": 0}, {"walks": -1}, {"walks": 2.5}, {"p": 0.0}, {"q": float("nan")}, {"p": "2"})
-    for mistake in (*mistakes, {"p": float("inf")}):
-        with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a positive (whole )?number"):
+    mistakes = ({"walk_length": 0}, {"walks": -1}, {"walks": 2.5}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")})
+    for mistake in (*mistakes, {"walk_length": 10**9}, {"walks": 10**25}, {"p": 1e-310}, {"seed": None}):
+        with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a (whole )?number from"):
             Walks(pandas.DataFrame({"a": [1], "b": [2]}), **mistake)
 
 
@@ -285,12 +285,16 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
     assert all(name.encode().split() == [name.encode()] for name in graph.names)
 
 
-def test_whole_numbers_that_a_frame_has_as_floats_are_the_nodes_that_integers_are():
+def test_whole_numbers_that_are_floats_are_the_nodes_that_integers_are(tmp_path):
     """pandas makes a column of numbers one of floats if a value was missing before."""
+    (tmp_path / "edges.jsonl").write_text('{"source": 1, "target": 2.0}\n{"source": 2, "target": 0.5}\n')
+    assert list(Walks(tmp_path / "edges.jsonl").graph.names) == ["1", "2", "0.5"]
     frame = pandas.DataFrame({"source": [1, 2, 3, None], "target": [2, 3, 1, 4]}).dropna()
     assert steps(Walks(frame).graph) == pytest.approx(expected([("1", "2", 1), ("2", "3", 1), ("3", "1", 1)]), abs=1e-6)
     halves = pandas.DataFrame({"source": [0.5], "target": [1.0]})
     assert sorted(Walks(halves).graph.names) == ["0.5", "1"]
+    mixed = pandas.DataFrame({"source": [3, 3.0, np.float32(3)], "target": ["a", 4.0, 4]}, dtype=object)
+    assert sorted(Walks(mixed).graph.names) == ["3", "4", "a"]
     huge = pandas.DataFrame({"source": [1e20, 2e20], "target": [2e20, 3.0]})
     assert len(Walks(huge).graph.names) == 3
 
@@ -364,10 +368,13 @@ def test_objects_that_are_no_graphs_are_refused():
             Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [weight]}))
     with pytest.raises(DataError, match="the edge of '0' and '1' has the weight -1: weights must be from"):
         Walks(csr_matrix([[0, -1], [1, 0]]))
-    with pytest.raises(DataError, match="has the weight nan"):
+    with pytest.raises(DataError, match="has the weight NaN or None: weights"):
         Walks(pandas.DataFrame({"source": ["a"], "target": ["b"], "weight": [None]}))
-    with pytest.raises(DataError, match="two nodes have the name '1'"):
-        Walks(csr_matrix(np.ones((2, 2))), names=["1", "1"])
+    for name, said in (("1", "'1' occurs twice"), ("a\nb", "a newline"), ("\ud800", "surrogate"), (None, "None")):
+        with pytest.raises(DataError, match=said):
+            Walks(csr_matrix(np.ones((2, 2))), names=["1", name])
+    with pytest.raises(DataError, match="a newline"):
+        Walks(pandas.DataFrame({"source": ["1"], "target": ["a\nb"]}))
     for columns in ({"a": [1]}, {"id": [1], "from": [2], "to": [3]}, {"source": [1], "Source": [2], "target": [3]}):
         with pytest.raises(DataError, match="an edge has the columns source and target"):
             Walks(pandas.DataFrame(columns))

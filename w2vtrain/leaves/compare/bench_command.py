@@ -83,9 +83,11 @@ def run(
 
     options: systems, alphas, threads, epochs and negative as on the command line, and settings of a Job.
     """
+    from w2vtrain.architectures import architecture_class
     from w2vtrain.leaves.compare import tradeoff
     from w2vtrain.leaves.compare.measure import check_scored
     from w2vtrain.leaves.figures import check_picture
+    from w2vtrain.objectives import objective_class
     from w2vtrain.system.json_text import json_text
 
     files = [file for file in (json_file, plot) if file]
@@ -100,10 +102,15 @@ def run(
         check_picture(plot, "plot")
     check_scored(questions, pairs)
     limits, jobs = _numbers("within", within, SECONDS), _jobs(bench, corpus, **options)
+    models, losses = _names(architectures), _names(objectives)
+    for name in models:
+        architecture_class(name)  # it raises ConfigError for an unknown one
+    for name in losses:
+        objective_class(name)
     machine, results = bench.describe_machine(), []  # type: dict[str, Any], list[Measurement]
     echo(json_text(machine), err=True)
     try:
-        for m in bench.side_by_side(jobs, architectures.split(","), objectives.split(","), seeds, questions, pairs):
+        for m in bench.side_by_side(jobs, models, losses, seeds, questions, pairs):
             results.append(m)
             echo(_line(m), err=True)
     finally:  # a job that fails does not lose the measurements before it
@@ -144,7 +151,7 @@ def _jobs(
     """
     from w2vtrain.leaves.compare.systems import Job
 
-    rates, wanted = _rates(alphas), systems.split(",")
+    rates, wanted = _rates(alphas), _names(systems)
     passes, noise = _by_system("epochs", ("1", *epochs)), _by_system("negative", ("5", *negative))
     if unknown := [name for name in [*wanted, *rates, *passes, *noise] if name not in {*bench.systems, ""}]:
         raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(bench.systems)}")
@@ -160,6 +167,11 @@ def _jobs(
         for k in noise.get(name, noise[""]) for n in passes.get(name, passes[""])
     ]  # fmt: skip
     return sorted(jobs, key=lambda job: (job.negative, job.epochs))  # systems with equal settings take turns
+
+
+def _names(text: str) -> list[str]:
+    """Return the names in a text such as `neg, hs`."""
+    return [name.strip() for name in text.split(",")]
 
 
 def _numbers(option: str, text: str, parser: Number) -> list[Any]:

@@ -131,7 +131,7 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
     def trained(numbered: tuple[int, Trial]) -> dict[str, Any]:
         number, trial = numbered
         kept = result(folder, trial, say, f"{number} of {total}, ")
-        for rate in rates.get(trial.name.partition(" seed ")[0], [])[1:]:
+        for rate in rates.get(comparison_tables.contender_of(trial.name), [])[1:]:
             if _perplexity(kept) < math.inf:
                 break
             low = rate * trial.settings["min_alpha"] / trial.settings["alpha"]

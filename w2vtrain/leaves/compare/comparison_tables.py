@@ -76,11 +76,16 @@ def ranged(
     return form(middle(values)) if len(values) < 2 or low == high else f"{form(middle(values))} ({low}{to}{high})"
 
 
+def contender_of(trial: str) -> str:
+    """Return the contender's name in that of a trial, as in `nce(alpha=0.1)` for `nce(alpha=0.1) seed 2`."""
+    return trial.rpartition(" seed ")[0]
+
+
 def by_contender(results: Results) -> list[ContenderResults]:
     """Return the results grouped by contender, in the order in which the contenders were named."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for r in results:
-        groups.setdefault(r["job"]["name"].partition(" seed ")[0], []).append(r)
+        groups.setdefault(contender_of(r["job"]["name"]), []).append(r)
     return [ContenderResults(name, group) for name, group in groups.items()]
 
 
@@ -286,7 +291,7 @@ def comma_separated(results: Results) -> str:
     writer.writerow(["objective", "seed", "alpha", *measured, "failed"])
     for r in results:
         settings = r["job"]["settings"]
-        first = [r["job"]["name"].partition(" seed ")[0], settings["seed"], settings["alpha"]]
+        first = [contender_of(r["job"]["name"]), settings["seed"], settings["alpha"]]
         if "failed" in r:
             writer.writerow([*first, *[""] * len(measured), r["failed"]])
             continue

@@ -8,6 +8,9 @@ from w2vtrain.config import ROWS, SYNONYMS
 from w2vtrain.errors import ConfigError
 from w2vtrain.objectives import checked_options, objectives, option_defaults
 
+SHARED = ("objective", "options", "seed")
+"""Settings that no contender sets."""
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -47,9 +50,11 @@ def _contender(objective: str, inside: str) -> Contender:
         key, equals, value = (part.strip() for part in pair.partition("="))
         key = key.replace("-", "_")
         key = key if key in known else SYNONYMS.get(key, key)
-        if not equals or (key not in known and key not in ROWS) or key == "options":
+        if not equals or (key not in known and (key not in ROWS or key in SHARED)):
+            hint = "; --seeds N trains all with the same seeds" if key == "seed" else ""
             raise ConfigError(
                 f"objectives: {pair.strip()!r} is not KEY=VALUE, where KEY is an option of {objective} or a setting"
+                f" of its own{hint}"
             )
         (options if key in known else settings)[key] = value
     checked_options(objective, options)

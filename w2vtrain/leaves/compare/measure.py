@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.datasets import read_pairs, read_questions
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.errors import Relayed
+from w2vtrain.errors import ConfigError, Relayed, shown
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.leaves.compare.systems import Job, child
 from w2vtrain.system.children import ChildEnded, run_child
@@ -105,7 +105,13 @@ def evaluate(vectors: Vectors, questions: str | None, pairs: Sequence[str]) -> d
 
 
 def check_scored(questions: str | None, pairs: Sequence[str]) -> None:
-    """Read the files that `evaluate` reads, before training. Raise InputMissing or DataError if one is invalid."""
+    """Read the files that `evaluate` reads, before training.
+
+    Raise InputMissing or DataError if one is invalid, and ConfigError if two scores would have the same name.
+    """
+    names = [*(["analogies"] if questions else []), *(Path(path).stem for path in pairs)]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigError(f"pairs: two scores would have the name {shown(twice)}: rename a file, or leave it out")
     for rows in [*map(read_questions, [questions] if questions else ()), *map(read_pairs, pairs)]:
         deque(rows, 0)
 

@@ -103,6 +103,8 @@ class Inference:
 
     def _with(self, epochs: int | None, alpha: float | None, min_alpha: float | None, threads: int) -> Settings:
         """Return the settings of the model, in which those that are given replace its own."""
+        if min_alpha is None and alpha is not None and self.settings.min_alpha is not None:  # rates never rise
+            min_alpha = min(alpha, self.settings.min_alpha)
         given: dict[str, Any] = {"epochs": epochs, "alpha": alpha, "min_alpha": min_alpha, "threads": threads}
         return replace(self.settings, **{name: value for name, value in given.items() if value is not None})
 

@@ -3,14 +3,13 @@
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from w2vtrain.commands.options import COUNT, Role, Within, argument
-from w2vtrain.parsers import Real
+from w2vtrain.commands.options import Role, Within, argument
+from w2vtrain.leaves.graphs import RANGES
 
 if TYPE_CHECKING:
     from w2vtrain.leaves.graphs.walks import Walks
 
 GRAPHS = "Graphs (with --graph)"
-BIAS = Within(Real(1e-9, 1e9))
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,19 @@ class Arguments:
         help="Follow edges only from the first node to the second.",
     )  # fmt: skip
     walk_length: int | None = argument(
-        GRAPHS, "--walk-length", type=COUNT, metavar="N", affects=Role.LEARNED,
+        GRAPHS, "--walk-length", type=Within(RANGES["walk_length"]), metavar="N", affects=Role.LEARNED,
         help="Nodes per walk; a walk ends early at a node without outgoing edges.  [default: 80]",
     )  # fmt: skip
     walks: int | None = argument(
-        GRAPHS, "--walks", type=COUNT, metavar="N", affects=Role.LEARNED,
+        GRAPHS, "--walks", type=Within(RANGES["walks"]), metavar="N", affects=Role.LEARNED,
         help="Walks from each node per epoch.  [default: 10]",
     )  # fmt: skip
     p: float | None = argument(
-        GRAPHS, "--p", type=BIAS, metavar="X", affects=Role.LEARNED,
+        GRAPHS, "--p", type=Within(RANGES["p"]), metavar="X", affects=Role.LEARNED,
         help="node2vec's p: divides the probability of a step back to the previous node.  [default: 1]",
     )  # fmt: skip
     q: float | None = argument(
-        GRAPHS, "--q", type=BIAS, metavar="X", affects=Role.LEARNED,
+        GRAPHS, "--q", type=Within(RANGES["q"]), metavar="X", affects=Role.LEARNED,
         help="node2vec's q: divides the probability of a step to a node that the previous node has no edge to."
         "  [default: 1]",
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, shown
+from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.leaves.graphs.graph_kernels import (
     MAX_WEIGHT,
     MIN_WEIGHT,
@@ -63,16 +64,16 @@ class Graph:
         sources, targets (E,): the numbers of the nodes of each edge; weights (E,): positive, 1 if None; directed:
         whether edges lead from the first node to the second only.
 
-        Raise DataError if no edge leads to another node, for two nodes of the same name, and for an invalid weight.
+        Raise DataError if no edge leads to another node, for an invalid weight, and those of `encode_words`.
         """
         if not np.any(np.asarray(sources) != np.asarray(targets)):
             raise DataError(NO_EDGES)
-        if len(set(names)) < len(names):
-            twice = next(name for name, after in zip(sorted(names), sorted(names)[1:], strict=False) if name == after)
-            raise DataError(f"two nodes have the name {shown(twice)}: names, as text, must differ")
+        encode_words(names, "names of nodes, as text", spaces=True)  # now, not after training, if one is invalid
         if weights is not None and len(bad := np.flatnonzero(~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)))):
             edge = " and ".join(shown(names[nodes[bad[0]]]) for nodes in (sources, targets))
-            raise DataError(f"the edge of {edge} has the weight {weights[bad[0]]:g}: {BAD_WEIGHT}")
+            weight = weights[bad[0]]
+            given = "NaN or None" if np.isnan(weight) else f"{weight:g}"
+            raise DataError(f"the edge of {edge} has the weight {given}: {BAD_WEIGHT}")
         sources, targets = np.ascontiguousarray(sources, np.int32), np.ascontiguousarray(targets, np.int32)
         sizes = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
         return cls(names, arcs_of(len(names), sources, targets, sizes, not directed))

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InvalidType, shown
 from w2vtrain.leaves.graphs.graph import Graph
+from w2vtrain.text.token_lists import text_of
 
 COLUMNS = ("source", "target", "weight")
-EXACT = 2.0**53
-"""Below this, floats have all whole numbers."""
 NULLS = ["None", "nan", "NaT", "<NA>"]
 """The texts of values that stand for none."""
 
@@ -67,10 +66,8 @@ def _of_matrix(matrix: Any, names: Sequence[str] | None) -> Graph:
         shape = " x ".join(f"{size:,}" for size in matrix.shape)
         raise DataError(f"a matrix of {shape}: a graph has as many rows as columns, and as many names")
     known = np.flatnonzero(matrix.data)
-    labels = map(str, range(rows) if names is None else names)
-    return Graph.of(
-        list(labels), matrix.row[known], matrix.col[known], _weights(matrix.data[known]), directed=True
-    )  # fmt: skip
+    labels = _names(range(rows) if names is None else names)
+    return Graph.of(labels, matrix.row[known], matrix.col[known], _weights(matrix.data[known]), directed=True)
 
 
 def _of_igraph(graph: Any) -> Graph:
@@ -97,25 +94,18 @@ def _of_frame(frame: Any, directed: bool) -> Graph:
 
 
 def _names(nodes: Collection[Any]) -> list[str]:
-    """Return the names of nodes that are objects of Python. Floats that equal an integer are the same node, as a key.
-
-    Raise DataError for a node without a name.
-    """
-    for node in nodes:
-        if node is None or node == "" or node != node:
+    """Return the names of nodes that are objects of Python. Raise DataError for a node without a name."""
+    names = list(map(text_of, nodes))
+    for node, name in zip(nodes, names, strict=True):
+        if not name or (name in NULLS and not isinstance(node, str)):
             raise DataError(f"a node has the name {node!r}: name all nodes, or none")
-    return [str(int(node) if isinstance(node, float) and node.is_integer() else node) for node in nodes]
+    return names
 
 
 def _nodes(frame: Any, column: str) -> NDArray[np.str_]:
-    """Return the names of the nodes in a column. Raise DataError if one is null.
-
-    Whole numbers that a frame has as floats, because a value was missing before, are the same nodes as integers.
-    """
+    """Return the names of the nodes in a column. Raise DataError if one is null."""
     values = np.asarray(frame[column])
-    if values.dtype.kind == "f" and (np.abs(values) < EXACT).all() and (values == np.rint(values)).all():
-        values = values.astype(np.int64)
-    texts = values.astype(str)
+    texts = np.array(list(map(text_of, values)), str) if values.dtype.kind in "fO" else values.astype(str)
     for row in np.flatnonzero(np.isin(texts, NULLS)):
         if not isinstance(values[row], str):
             raise DataError(f"the column {column}, row {row} (from 0): null, and there must be a node: drop such rows")

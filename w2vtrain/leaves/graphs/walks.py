@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +17,7 @@ import numpy as np
 from w2vtrain.config import FIELDS, ROWS, WORDS, Settings
 from w2vtrain.engines.chunks import Chunks, read_only
 from w2vtrain.errors import ConfigError, InvalidValue, label, shown
+from w2vtrain.leaves.graphs import RANGES
 from w2vtrain.leaves.graphs.edges import read_edges
 from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
 from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
@@ -38,6 +38,8 @@ SLICE_CHUNKS = 256
 """Chunks that a thread generates at once for counts and for text: about a megabyte of ids."""
 SAMPLE_CHUNKS = 1024
 """Chunks of the sample for objectives that count pairs of words."""
+SAMPLE_ENTRIES = 2 * CHUNK_WORDS * SAMPLE_CHUNKS
+"""The most words of that sample: long walks make long chunks."""
 SAMPLE_EPOCH = 2**32 - 1
 """The number of the epoch that the sample is from: that of no epoch of training."""
 CONVERGED = 1e-4
@@ -132,10 +134,12 @@ class WalkCorpus(Generated):
         ends = np.minimum(np.arange(walker.chunks + 1) * size, walker.rounds.walks)
         before = ends // nodes * sums[-1] + sums[ends % nodes]
         words = np.maximum(1, np.rint(np.diff(before))).astype(np.int64)
-        sampled = np.unique(np.linspace(0, walker.chunks - 1, min(walker.chunks, SAMPLE_CHUNKS)).astype(np.int64))
-        tokens, starts = walker.walk(sampled, SAMPLE_EPOCH)
-        starts = np.append(starts[sampled], len(tokens))
-        return WalkChunks(tokens, starts, words, self.vocabulary.counts, walker.rounds.length, walker=walker)
+        most = min(walker.chunks, SAMPLE_CHUNKS, SAMPLE_ENTRIES // (size * walker.rounds.length))
+        sampled = np.unique(np.linspace(0, walker.chunks - 1, most).astype(np.int64))
+        tokens, _ = walker.walk(sampled, SAMPLE_EPOCH)
+        return WalkChunks(
+            tokens, np.empty(0, np.int64), words, self.vocabulary.counts, walker.rounds.length, walker=walker
+        )
 
 
 class Walks:
@@ -188,12 +192,16 @@ class Walks:
         self, graph: Any, *, walk_length: int = 80, walks: int = 10, p: float = 1.0, q: float = 1.0,
         directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int = 1,
     ) -> None:  # fmt: skip
-        for name, value in (("walk_length", walk_length), ("walks", walks), ("p", p), ("q", q)):
-            whole = name.startswith("walk")
-            if not isinstance(value, Real) or not 0 < value < np.inf or (whole and value != int(value)):
-                raise InvalidValue(f"{name}: expected a positive {'whole ' * whole}number, got {shown(value)}")
-        self.walk_length, self.walks, self.p, self.q = int(walk_length), int(walks), float(p), float(q)
-        self.directed, self.seed, self.threads = directed, seed, threads
+        def checked(name: str, value: Any) -> Any:
+            try:
+                return (RANGES.get(name) or ROWS[name].parser).parse(value)
+            except ValueError as error:
+                raise InvalidValue(f"{name}: {error}, got {shown(value)}") from None
+
+        self.walk_length: int = checked("walk_length", walk_length)
+        self.walks: int = checked("walks", walks)
+        self.p, self.q, self.seed = checked("p", p), checked("q", q), checked("seed", seed)
+        self.directed, self.threads = directed, threads
         paths = [graph] if isinstance(graph, str | PathLike) else graph
         is_read = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
         self._corpus = Corpus([fspath(path) for path in paths], options=False) if is_read else None

@@ -21,7 +21,7 @@ from w2vtrain.leaves.tables.columns import (
 )
 from w2vtrain.system.reading import stream_of
 from w2vtrain.text.source import File
-from w2vtrain.text.token_lists import encoded
+from w2vtrain.text.token_lists import encoded, text_of
 
 MAX_RECORD_BYTES = 1 << 28  # of one line
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"
@@ -77,7 +77,7 @@ def _value(record: dict[str, Any], keys: list[str], place: str, numbers: bool) -
     column = f"{place}{at_column('.'.join(keys))}"
     words = value if isinstance(value, list) else [value]
     if numbers:
-        words = ["" if word is None else str(word) if type(word) in (int, float) else word for word in words]
+        words = ["" if word is None else text_of(word) if type(word) in (int, float) else word for word in words]
     if None in words:
         raise null_at(column)
     if not all(isinstance(word, str) for word in words):

@@ -279,3 +279,13 @@ def test_a_model_continues_with_more_words(corpus, model):
     settings = {"alpha": 0.01, "threads": 1, "seed": 3}
     grown = w2vtrain.continue_training(model, corpus, 1, grow_vocabulary=True, min_count=1, **settings)
     assert set(grown.words) == {*model.words, "rare"}
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_growing_vocabulary_counts_the_ends_of_sentences_as_training_anew_does(tmp_path, before):
+    text = tmp_path / "text"
+    text.write_text("a b c d e f\n\n" * 9 + "rare\n")
+    settings = {"max_sentence": 4, "threads": 1, "sample": 0}
+    model = w2vtrain.train(text, epochs=1, vector_size=8, sentence_end=before, **settings)
+    grown = w2vtrain.continue_training(model, text, 1, grow_vocabulary=True, sentence_end=True, **settings)
+    assert dict(zip(grown.words, grown.counts, strict=True))["</s>"] == 18 + 18 * before

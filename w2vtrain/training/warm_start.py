@@ -196,13 +196,14 @@ class WarmStart:
         """Return the words of the model with the sums of the counts in both, and the corpus's frequent new words.
 
         Words join that occur at least `settings.min_count` times in the corpus, the most frequent first, until there
-        are `settings.max_vocab` words. No word of the model is dropped.
+        are `settings.max_vocab` words. No word of the model is dropped. If the model lacks `</s>`, encoding adds it.
         """
         assert self.model
         counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
-        if settings.sentence_end:
-            counts.setdefault(SENTENCE_END, corpus.lines)
-        return union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
+        grown = union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
+        if settings.sentence_end and SENTENCE_END in grown.index and SENTENCE_END not in counts:
+            grown = union(grown, {SENTENCE_END: corpus.sentences(grown, settings.max_sentence)}, settings.min_count)
+        return grown
 
     def with_others(self, words: list[str], rows: Any) -> tuple[list[str], LazyRows]:
         """Return words and their vectors (V, d), followed by the words and vectors of this start that they lack."""

@@ -157,6 +157,14 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
         w2vtrain.continue_training("model.safetensors", corpus)
 
 
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+def test_frozen_vectors_include_that_of_the_end_of_sentences(objective):
+    vectors = w2vtrain.Vectors(["a", "</s>"], np.eye(2, 8, dtype=np.float32))
+    settings = {"objective": objective, "sample": 0, "threads": 1}
+    more = w2vtrain.continue_training(vectors, [["a", "b", "c"]] * 50, 1, freeze=True, sentence_end=True, **settings)
+    np.testing.assert_array_equal(more.input[[more.words.index(word) for word in vectors.words]], vectors.matrix)
+
+
 def test_a_text_of_unknown_words_is_answered_with_what_makes_them_known(model):
     known, other = model.words[0], [f"other{k}" for k in range(9)]
     for sentences in ([[known, *other]] * 3, [other] * 3):

@@ -98,7 +98,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
     check_origins(asked, origins, str(request.init_from))  # its errors are raised alone, not by each of these checks
     _, planned, _ = check_all(
-        partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
+        partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, inputs)
     )
     settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
@@ -201,10 +201,11 @@ def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
         raise ConfigError("; ".join(mistakes))
 
 
-def check_start(request: FitRequest, start: "WarmStart | None") -> None:
+def check_start(request: FitRequest, inputs: Inputs) -> None:
     """Raise UsageError for options without --distributed or --init-from, for --read-vocab with a model, for results
     that cannot have all words of vectors, and for --freeze if other vectors are written, or none would change.
     """
+    start, has_own_words = inputs.start, isinstance(inputs.sources, Generator)
     for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
         if getattr(request, name) != getattr(FitRequest, name):
             raise UsageError(f"{option(name)}: has no effect without --distributed mpi")
@@ -213,7 +214,7 @@ def check_start(request: FitRequest, start: "WarmStart | None") -> None:
             raise UsageError(f"{name}: has no effect without --init-from")
     if request.freeze and request.export not in ("auto", "in"):
         raise UsageError("export: --freeze keeps input vectors unchanged, and others change; use --export in")
-    if start and start.model and request.freeze and not request.grow_vocabulary:
+    if start and start.model and request.freeze and not request.grow_vocabulary and not has_own_words:
         raise UsageError("freeze: all words of a model keep their vectors, so none would change; add --grow-vocabulary")
     if start and not start.model and request.grow_vocabulary:
         if request.export not in ("auto", "in"):

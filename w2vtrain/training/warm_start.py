@@ -235,6 +235,7 @@ class WarmStart:
             )
         return {
             "name": self.name,
+            "kind": "model" if self.model else "vectors",
             "sha256": self.sha256,
             "words": known,
             "new_words": words - known,

@@ -155,6 +155,11 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
     assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-6, min_count=2, threads=1), more)
     with pytest.raises(TypeError, match=r"cannot start from 'model\.safetensors': pass .*load_model\(path\)"):
         w2vtrain.continue_training("model.safetensors", corpus)
+    for name in ("min_count", "max_vocab"):
+        with pytest.raises(
+            ConfigError, match=f"{name}: has no effect on the words of a model; leave it out, or add gr"
+        ):
+            w2vtrain.continue_training(model, corpus, **{name: 3})
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])

@@ -229,6 +229,8 @@ def continue_training(
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
+    if unused := [why for name, why in inputs.without_effect().items() if name in settings]:
+        raise ConfigError(unused[0])
     return _fit(inputs, checked, events, progress)
 
 

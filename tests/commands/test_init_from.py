@@ -222,6 +222,7 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
     [
         (["--init-from", "first.model", "--vector-size", "9"], 78, "vectors of 8 dimensions, not 9"),
         (["--init-from", "first.model", "--read-vocab", "v"], 2, "the model has the vocabulary; leave out --read-v"),
+        (["--init-from", "first.model", "--min-count", "9"], 78, "min-count: has no effect on the words of a model"),
         (["--init-from", "first.vec", "--grow-vocabulary", "--export", "out"], 2, "the other words of first.vec have"),
         (["--init-from", "first.vec", "--grow-vocabulary", "--format", "model"], 2, "only words that were trained"),
         (["--init-from", "first.vec", "--freeze", "--weight-decay", "0.1"], 78, "freeze: needs an architecture"),

@@ -98,7 +98,9 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
     check_origins(asked, origins, str(request.init_from))  # its errors are raised alone, not by each of these checks
     _, planned, _ = check_all(
-        partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, inputs)
+        partial(check_effect, asked, known, inputs),
+        partial(Plan.of, inputs, asked),
+        partial(check_start, request, inputs),
     )
     settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
@@ -112,7 +114,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in STATED}
         settings, threads_reason = ranks.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)
-    command = request.command or repeated(request, settings, stated)
+    command = request.command or repeated(request, settings, stated, inputs)
     plan = FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
     return plan if request.print_config else replace(plan, request=replace(plan.request, export=plan.export))
 
@@ -151,7 +153,7 @@ def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, st
     return {**stated, "options": options}
 
 
-def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]) -> str:
+def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any], inputs: Inputs) -> str:
     """Return the `fit` command that repeats a run, whatever the environment and --config say then.
 
     It names the settings that are not defaults, and the files that decide what is learned and written.
@@ -164,7 +166,7 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
         for each in value if isinstance(value, (list, tuple)) else [value]:
             if each not in (None, False, "auto"):
                 words += [flag] if each is True else [flag, str(each)]
-    unsaid = {"options", *without_effect(settings)}
+    unsaid = {"options", *without_effect(settings, inputs)}
     for name, value in asdict(settings).items():
         if name not in unsaid and value is not None and origins[name] != "default":
             flag = option(name)
@@ -178,9 +180,9 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
     return shlex.join(words)
 
 
-def without_effect(settings: Settings) -> dict[str, str]:
-    """Return the settings that have no effect with this objective, each with the error message for its use."""
-    reasons = {}
+def without_effect(settings: Settings, inputs: Inputs) -> dict[str, str]:
+    """Return the settings that have no effect with these others and inputs, each with the error message for its use."""
+    reasons = inputs.without_effect()
     if engine_of(settings.objective) == "windows":
         reasons["block"] = (
             f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
@@ -195,9 +197,9 @@ def without_effect(settings: Settings) -> dict[str, str]:
     return reasons
 
 
-def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
+def check_effect(settings: Settings, origins: Mapping[str, str], inputs: Inputs) -> None:
     """Raise ConfigError for settings of the command line that have no effect."""
-    if mistakes := [why for name, why in without_effect(settings).items() if origins[name] == "command line"]:
+    if mistakes := [why for name, why in without_effect(settings, inputs).items() if origins[name] == "command line"]:
         raise ConfigError("; ".join(mistakes))
 
 
@@ -205,7 +207,7 @@ def check_start(request: FitRequest, inputs: Inputs) -> None:
     """Raise UsageError for options without --distributed or --init-from, for --read-vocab with a model, for results
     that cannot have all words of vectors, and for --freeze if other vectors are written, or none would change.
     """
-    start, has_own_words = inputs.start, isinstance(inputs.sources, Generator)
+    start = inputs.start
     for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
         if getattr(request, name) != getattr(FitRequest, name):
             raise UsageError(f"{option(name)}: has no effect without --distributed mpi")
@@ -214,7 +216,7 @@ def check_start(request: FitRequest, inputs: Inputs) -> None:
             raise UsageError(f"{name}: has no effect without --init-from")
     if request.freeze and request.export not in ("auto", "in"):
         raise UsageError("export: --freeze keeps input vectors unchanged, and others change; use --export in")
-    if start and start.model and request.freeze and not request.grow_vocabulary and not has_own_words:
+    if inputs.has_words_of_model and request.freeze:
         raise UsageError("freeze: all words of a model keep their vectors, so none would change; add --grow-vocabulary")
     if start and not start.model and request.grow_vocabulary:
         if request.export not in ("auto", "in"):

@@ -98,3 +98,14 @@ def test_code_that_is_refused_has_run_once(fresh, folder):
     assert code == 78
     assert said.count("the module has no OBJECTIVE") == 1
     assert (folder / "runs").read_text() == "x\n"
+
+
+def test_a_run_takes_over_what_code_has_learned_whichever_path_leads_to_it(fresh, folder):
+    (folder / "mine.py").write_text(RANKING)
+    code, said = fresh(*TRAIN, "--objective", "mine.py", "--alpha", "0.02", "--save-model", "m.safetensors")
+    assert code == 0, said
+    more = ["fit", "text.txt", "-o", "more.txt", "--init-from", "m.safetensors", "--objective", "./mine.py"]
+    code, said = fresh(*more)
+    assert code == 0, said
+    assert "alpha 0.02" in said
+    assert "took input, output" in said

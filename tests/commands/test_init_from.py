@@ -41,7 +41,9 @@ def test_a_model_gives_its_words_settings_and_weights(folder, w2vtrain_here):
     np.testing.assert_allclose(after.input, before.input, atol=1e-5)
     np.testing.assert_allclose(after.output, before.output, atol=1e-5)
     assert (after.settings["vector_size"], after.settings["alpha"]) == (8, 1e-9)
-    facts = json.loads((folder / "more.vec.json").read_text())["record"]["init_from"]
+    written = json.loads((folder / "more.vec.json").read_text())
+    assert "--min-count" not in written["command"]  # which is refused
+    facts = written["record"]["init_from"]
     assert (facts["name"], facts["words"], facts["new_words"]) == ("first.model", 12, 0)
     assert len(facts["sha256"]) == 64
 

@@ -16,7 +16,7 @@ from w2vtrain.commands.fit_outputs import results_bytes
 from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder
 from w2vtrain.commands.input_files import check_different, check_outside, refuse_stdin_twice, warn_repeated
 from w2vtrain.commands.options import Export
-from w2vtrain.config import Settings, option, resolve
+from w2vtrain.config import INIT_FROM, Settings, option, resolve
 from w2vtrain.doors import corpora
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
@@ -114,7 +114,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in STATED}
         settings, threads_reason = ranks.agree(settings, threads_reason, shared, asked.threads == "auto")
     stated = request.origins or stated_origins(asked, settings, origins)
-    command = request.command or repeated(request, settings, stated, inputs)
+    command = request.command or repeated(request, settings, stated)
     plan = FitPlan(inputs, settings, replace(request, origins=stated, command=command), threads_reason)
     return plan if request.print_config else replace(plan, request=replace(plan.request, export=plan.export))
 
@@ -153,7 +153,7 @@ def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, st
     return {**stated, "options": options}
 
 
-def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any], inputs: Inputs) -> str:
+def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]) -> str:
     """Return the `fit` command that repeats a run, whatever the environment and --config say then.
 
     It names the settings that are not defaults, and the files that decide what is learned and written.
@@ -166,7 +166,9 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
         for each in value if isinstance(value, (list, tuple)) else [value]:
             if each not in (None, False, "auto"):
                 words += [flag] if each is True else [flag, str(each)]
-    unsaid = {"options", *without_effect(settings, inputs)}
+    unsaid = {"options", *without_effect(settings)}
+    if origins["min_count"] == INIT_FROM and not request.grow_vocabulary:
+        unsaid.add("min_count")  # it has no effect on the words of the model
     for name, value in asdict(settings).items():
         if name not in unsaid and value is not None and origins[name] != "default":
             flag = option(name)
@@ -180,9 +182,9 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
     return shlex.join(words)
 
 
-def without_effect(settings: Settings, inputs: Inputs) -> dict[str, str]:
-    """Return the settings that have no effect with these others and inputs, each with the error message for its use."""
-    reasons = inputs.without_effect()
+def without_effect(settings: Settings) -> dict[str, str]:
+    """Return the settings that have no effect with this objective, each with the error message for its use."""
+    reasons = {}
     if engine_of(settings.objective) == "windows":
         reasons["block"] = (
             f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
@@ -199,7 +201,8 @@ def without_effect(settings: Settings, inputs: Inputs) -> dict[str, str]:
 
 def check_effect(settings: Settings, origins: Mapping[str, str], inputs: Inputs) -> None:
     """Raise ConfigError for settings of the command line that have no effect."""
-    if mistakes := [why for name, why in without_effect(settings, inputs).items() if origins[name] == "command line"]:
+    reasons = without_effect(settings) | inputs.without_effect()
+    if mistakes := [why for name, why in reasons.items() if origins[name] == "command line"]:
         raise ConfigError("; ".join(mistakes))
 
 

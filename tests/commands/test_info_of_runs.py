@@ -135,6 +135,12 @@ def test_a_folder_of_compare_is_described(tmp_path, w2vtrain_here):
 
 
 def test_the_command_of_a_record_says_what_it_does(tmp_path, w2vtrain_here):
-    (tmp_path / "v.txt.json").write_text('{"settings": {"epochs": 1}, "record": {}}')
-    out = w2vtrain_here(["info", "v.txt.json"], tmp_path)[1]
-    assert "train further        w2vtrain fit CORPUS -o FILE --init-from v.txt" in out
+    further = "train further        w2vtrain fit CORPUS{} -o FILE --init-from v.txt\n"
+    for command, line in (
+        (None, further.format("")), ("w2vtrain fit a -o v.txt", further.format("")),
+        ("w2vtrain fit a -o v.txt --graph", further.format(" --graph")), ("w2vtrain fit a -o v.txt --documents", ""),
+    ):  # fmt: skip
+        (tmp_path / "v.txt.json").write_text(json.dumps({"settings": {"epochs": 1}, "record": {}, "command": command}))
+        out = w2vtrain_here(["info", "v.txt.json"], tmp_path)[1]
+        assert line in out
+        assert ("train further" in out) == bool(line)

@@ -98,9 +98,9 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
     The config.json of a run folder is described as the folder.
 
     Keys: path, kind, vectors (the file beside it), epochs, command, repeat (the command that began the run, if the
-    record has it), settings and record. If the run folder beside it
-    has a run that is not finished, run is that folder, and command continues it; otherwise, command trains the vectors
-    further. Raise InputMissing if the file cannot be read.
+    record has it), settings and record. If the run folder beside it has a run that is not finished, run is that folder,
+    and command continues it; otherwise, command trains the vectors further: there is none for vectors of documents.
+    Raise InputMissing if the file cannot be read.
     """
     with open_input(path) as (file, _):
         data = file.read(4).removeprefix(BOM_UTF8)
@@ -118,11 +118,13 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
         return None
     vectors = str(path).removesuffix(".json")
     described = {"path": str(path), "kind": "record of a run", "vectors": vectors, "epochs": settings.get("epochs")}
-    folder = f"{vectors}.run"
+    folder, command = f"{vectors}.run", values.get("command")
+    began = command.split() if isinstance(command, str) else []
     if is_run_folder(folder):
         described |= {"run": folder, "command": f"w2vtrain resume {shlex.quote(folder)}"}
-    else:
-        described["command"] = f"w2vtrain fit CORPUS -o FILE --init-from {shlex.quote(vectors)}"
-    if isinstance(command := values.get("command"), str):
+    elif "--documents" not in began:  # which cannot be trained further
+        graph = " --graph" * ("--graph" in began)
+        described["command"] = f"w2vtrain fit CORPUS{graph} -o FILE --init-from {shlex.quote(vectors)}"
+    if began:
         described["repeat"] = command
     return described | {"settings": settings, "record": record}

@@ -159,7 +159,9 @@ def test_a_copy_of_a_run_is_refused_with_the_command_that_continues_it(w2vtrain,
     assert w2vtrain("resume", "v.bin.run")[0] == 0
 
 
-def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_continues_it(w2vtrain, w2vtrain_here, stop):
+def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_continues_it(
+    w2vtrain, w2vtrain_here, stop
+):
     home = stop("--log-json", "q.log").parent
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir("/")

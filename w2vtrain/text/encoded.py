@@ -220,7 +220,7 @@ class Counted:
         return EncodedCorpus(array, vocabulary, written.words, stats, self.sample)
 
     def sentences(self, vocabulary: Vocabulary, max_sentence: int) -> int:
-        """Return the number of sentences that `encode` makes, or that of lines if the numbers of tokens are not kept."""
+        """Return how many sentences `encode` makes; if the numbers of tokens are not kept, the number of lines."""
         if self._counting.folder is None:
             return self.lines
         return self.encode(vocabulary, max_sentence=max_sentence).stats.sentences

@@ -345,8 +345,9 @@ class Trainer:
     def snapshot(self) -> tuple[Saved, dict[str, np.ndarray]]:
         """Return the facts and the arrays to save in a checkpoint."""
         assert self.fingerprint, "the run saves checkpoints"
-        facts = {**self.early_stopping.facts(), "settings": settings_digest(self.settings), "chunks": len(self.text.words)}
-        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **facts)
+        facts = {**self.early_stopping.facts(), "settings": settings_digest(self.settings)}
+        chunks = len(self.text.words)
+        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **facts, chunks=chunks)
         return saved, self.engine.state() | self.early_stopping.arrays()
 
     def check(self, largest: float) -> None:

@@ -155,6 +155,19 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
     assert same_model(w2vtrain.continue_training(keyed, corpus, 1, alpha=1e-6, min_count=2, threads=1), more)
     with pytest.raises(TypeError, match=r"cannot start from 'model\.safetensors': pass .*load_model\(path\)"):
         w2vtrain.continue_training("model.safetensors", corpus)
+    for name in ("min_count", "max_vocab"):
+        with pytest.raises(
+            ConfigError, match=f"{name}: has no effect on the words of a model; leave it out, or add gr"
+        ):
+            w2vtrain.continue_training(model, corpus, **{name: 3})
+
+
+@pytest.mark.parametrize("objective", ["neg", "softmax"])
+def test_frozen_vectors_include_that_of_the_end_of_sentences(objective):
+    vectors = w2vtrain.Vectors(["a", "</s>"], np.eye(2, 8, dtype=np.float32))
+    settings = {"objective": objective, "sample": 0, "threads": 1}
+    more = w2vtrain.continue_training(vectors, [["a", "b", "c"]] * 50, 1, freeze=True, sentence_end=True, **settings)
+    np.testing.assert_array_equal(more.input[[more.words.index(word) for word in vectors.words]], vectors.matrix)
 
 
 def test_a_text_of_unknown_words_is_answered_with_what_makes_them_known(model):
@@ -279,3 +292,13 @@ def test_a_model_continues_with_more_words(corpus, model):
     settings = {"alpha": 0.01, "threads": 1, "seed": 3}
     grown = w2vtrain.continue_training(model, corpus, 1, grow_vocabulary=True, min_count=1, **settings)
     assert set(grown.words) == {*model.words, "rare"}
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_growing_vocabulary_counts_the_ends_of_sentences_as_training_anew_does(tmp_path, before):
+    text = tmp_path / "text"
+    text.write_text("a b c d e f\n\n" * 9 + "rare\n")
+    settings = {"max_sentence": 4, "threads": 1, "sample": 0}
+    model = w2vtrain.train(text, epochs=1, vector_size=8, sentence_end=before, **settings)
+    grown = w2vtrain.continue_training(model, text, 1, grow_vocabulary=True, sentence_end=True, **settings)
+    assert dict(zip(grown.words, grown.counts, strict=True))["</s>"] == 18 + 18 * before

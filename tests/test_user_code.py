@@ -4,7 +4,9 @@ import pytest
 from pages import RANKING, SIDED
 from reference import stopping
 
+import w2vtrain
 from w2vtrain import architectures, objectives
+from w2vtrain.errors import ConfigError
 
 TRAIN = ["fit", "text.txt", "-o", "out.txt", "--vector-size", "8", "--min-count", "1", "--epochs", "3"]
 MARK = "\nfrom pathlib import Path\n\nPath('ran').touch()\n"
@@ -98,3 +100,28 @@ def test_code_that_is_refused_has_run_once(fresh, folder):
     assert code == 78
     assert said.count("the module has no OBJECTIVE") == 1
     assert (folder / "runs").read_text() == "x\n"
+
+
+def test_code_that_has_changed_since_it_was_loaded_is_refused_when_it_is_named(tmp_path):
+    settings = {"objective": str(tmp_path / "mine.py"), "vector_size": 8, "epochs": 1, "sample": 0}
+    sentences = [["a", "b", "c"]] * 50
+    (tmp_path / "mine.py").write_text("an error")
+    with pytest.raises(ConfigError, match="SyntaxError"):
+        w2vtrain.train(sentences, **settings)
+    (tmp_path / "mine.py").write_text(RANKING)  # nothing of the file was loaded yet
+    model = w2vtrain.train(sentences, **settings)
+    (tmp_path / "mine.py").write_text(f"{RANKING}\n")
+    with pytest.raises(ConfigError, match=r"mine\.py: the file has changed since it was loaded: start Python again"):
+        w2vtrain.train(sentences, **settings)
+    w2vtrain.continue_training(model, sentences, 1)  # names no code
+
+
+def test_a_run_takes_over_what_code_has_learned_whichever_path_leads_to_it(fresh, folder):
+    (folder / "mine.py").write_text(RANKING)
+    code, said = fresh(*TRAIN, "--objective", "mine.py", "--alpha", "0.02", "--save-model", "m.safetensors")
+    assert code == 0, said
+    more = ["fit", "text.txt", "-o", "more.txt", "--init-from", "m.safetensors", "--objective", "./mine.py"]
+    code, said = fresh(*more)
+    assert code == 0, said
+    assert "alpha 0.02" in said
+    assert "took input, output" in said

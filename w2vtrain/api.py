@@ -190,7 +190,7 @@ def continue_training(
         If False, the model's words and counts do not change, nor do its tree, noise and subsampling; other words of the
         corpus are ignored. If True, the counts of the corpus are added to those of the model, and words that occur at
         least `min_count` times in the corpus are added, up to `max_vocab` words in all. They start like the words of a
-        new model.
+        new model. `Walks` have words of their own: in any case, the new model has the nodes of their graph.
     freeze : bool, default False
         Keep the vectors of the model's words unchanged, and train only new words.
     heldout, events, progress, **settings
@@ -229,6 +229,8 @@ def continue_training(
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
+    if unused := [why for name, why in inputs.without_effect().items() if name in settings]:
+        raise ConfigError(unused[0])
     return _fit(inputs, checked, events, progress)
 
 

@@ -11,7 +11,7 @@ import pkgutil
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import chdir
+from contextlib import chdir, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -257,10 +257,14 @@ class Registry:
         """Permit the code of a member in a file or module to run.
 
         Pass only a name that the user gave, on the command line or as an argument in Python. Settings, models and run
-        folders may come from anyone, and loading such a member runs its code.
+        folders may come from anyone, and loading such a member runs its code. Raise ConfigError for a file that has
+        changed since it was loaded: its old code would run.
         """
         if name and name not in self.loaders:
-            self._allowed.add(placed(name))
+            place = placed(name)
+            if place in _stamps and _stamp(place) != _stamps[place]:
+                raise ConfigError(f"{self.kind} {name}: the file has changed since it was loaded: start Python again")
+            self._allowed.add(place)
 
     def require_allowed(self, name: str, folder: str | Path = ".") -> None:
         """Raise CodeNotAllowed for a file (relative to `folder`) or module that was not passed to `allow_code`."""
@@ -281,11 +285,23 @@ def placed(name: str, folder: str | Path = ".") -> str:
     return str(resolved(Path(folder, name))) if name.endswith(".py") and "\0" not in name else name
 
 
+_stamps: dict[str, tuple[int, int] | None] = {}
+"""The files of code that were loaded, each as it was then: see `_stamp`."""
+
+
+def _stamp(place: str) -> tuple[int, int] | None:
+    """Return the size of a file and the time of its modification, which change with it; None if it is missing."""
+    with suppress(OSError):
+        status = Path(place).stat()
+        return status.st_size, status.st_mtime_ns
+    return None
+
+
 @cache
 def _outside(name: str, kind: str) -> Any:
     if not name.endswith(".py"):
         return importlib.import_module(name)
-    path = Path(name)
+    path, stamp = Path(name), _stamp(name)
     module_name = f"{kind}_{zlib.crc32(str(path).encode())}"  # unique, and the same in every process
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
@@ -294,4 +310,5 @@ def _outside(name: str, kind: str) -> Any:
     sys.modules[module_name] = module  # kernels look up their source code here
     with chdir(resolved(".")):  # if the user's code changes the folder, relative names on the command line stay valid
         spec.loader.exec_module(module)
+    _stamps[name] = stamp
     return module

@@ -1,5 +1,6 @@
 """`info` on a run folder and on the record beside vectors: what they are, how far, and what continues them."""
 
+import itertools
 import json
 import os
 import shlex
@@ -8,6 +9,7 @@ import pytest
 from reference import first_lines, stopping_after
 
 from w2vtrain.system.locks import Lock, holder
+from w2vtrain.training.checkpointing import CheckpointedRun
 
 FIT = ["fit", "text.txt", "-o", "v.txt", "--epochs", 4, "--threads", 1, "--vector-size", 5, "--min-count", 2, "-q"]
 
@@ -47,6 +49,16 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
     assert w2vtrain_here(words[1:], stopped)[0] == 0
     assert (stopped / "v.txt").exists()
     assert not (stopped / "v.txt.run").exists()
+
+
+def test_progress_does_not_depend_on_the_counts_of_a_given_vocabulary(tmp_path, w2vtrain_here, monkeypatch):
+    (tmp_path / "text.txt").write_text("a b c d e\n" * 1000)  # six chunks
+    (tmp_path / "words.txt").write_text("".join(f"{word} 1000000\n" for word in "abcde"))
+    calls = itertools.count(1)
+    monkeypatch.setattr(CheckpointedRun, "due", lambda run: setattr(run, "stop_requested", next(calls) == 3) or True)
+    assert w2vtrain_here([*FIT, "--read-vocab", "words.txt", "--sample", 0], tmp_path)[0] == 75
+    about = json.loads(w2vtrain_here(["info", "v.txt.run", "--json"], tmp_path)[1])
+    assert about["progress"] == 3 / 6 / 4
 
 
 def test_info_says_that_a_run_is_running_and_does_not_disturb_it(stopped, w2vtrain_here):
@@ -123,6 +135,12 @@ def test_a_folder_of_compare_is_described(tmp_path, w2vtrain_here):
 
 
 def test_the_command_of_a_record_says_what_it_does(tmp_path, w2vtrain_here):
-    (tmp_path / "v.txt.json").write_text('{"settings": {"epochs": 1}, "record": {}}')
-    out = w2vtrain_here(["info", "v.txt.json"], tmp_path)[1]
-    assert "train further        w2vtrain fit CORPUS -o FILE --init-from v.txt" in out
+    further = "train further        w2vtrain fit CORPUS{} -o FILE --init-from v.txt\n"
+    for command, line in (
+        (None, further.format("")), ("w2vtrain fit a -o v.txt", further.format("")),
+        ("w2vtrain fit a -o v.txt --graph", further.format(" --graph")), ("w2vtrain fit a -o v.txt --documents", ""),
+    ):  # fmt: skip
+        (tmp_path / "v.txt.json").write_text(json.dumps({"settings": {"epochs": 1}, "record": {}, "command": command}))
+        out = w2vtrain_here(["info", "v.txt.json"], tmp_path)[1]
+        assert line in out
+        assert ("train further" in out) == bool(line)

@@ -41,7 +41,9 @@ def test_a_model_gives_its_words_settings_and_weights(folder, w2vtrain_here):
     np.testing.assert_allclose(after.input, before.input, atol=1e-5)
     np.testing.assert_allclose(after.output, before.output, atol=1e-5)
     assert (after.settings["vector_size"], after.settings["alpha"]) == (8, 1e-9)
-    facts = json.loads((folder / "more.vec.json").read_text())["record"]["init_from"]
+    written = json.loads((folder / "more.vec.json").read_text())
+    assert "--min-count" not in written["command"]  # which is refused
+    facts = written["record"]["init_from"]
     assert (facts["name"], facts["words"], facts["new_words"]) == ("first.model", 12, 0)
     assert len(facts["sha256"]) == 64
 
@@ -222,6 +224,7 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
     [
         (["--init-from", "first.model", "--vector-size", "9"], 78, "vectors of 8 dimensions, not 9"),
         (["--init-from", "first.model", "--read-vocab", "v"], 2, "the model has the vocabulary; leave out --read-v"),
+        (["--init-from", "first.model", "--min-count", "9"], 78, "min-count: has no effect on the words of a model"),
         (["--init-from", "first.vec", "--grow-vocabulary", "--export", "out"], 2, "the other words of first.vec have"),
         (["--init-from", "first.vec", "--grow-vocabulary", "--format", "model"], 2, "only words that were trained"),
         (["--init-from", "first.vec", "--freeze", "--weight-decay", "0.1"], 78, "freeze: needs an architecture"),

@@ -24,6 +24,14 @@ def test_a_pair_is_compiled_once_in_one_process_or_in_several(tmp_path, w2vtrain
     assert "kernels compiled into " in summary
 
 
+def test_all_includes_architectures_of_documents(tmp_path, w2vtrain_here, monkeypatch):
+    monkeypatch.setattr("w2vtrain.architectures.architectures", lambda: ["skipgram", "pv-dbow", "pv-dm"])
+    monkeypatch.setattr("w2vtrain.objectives.objectives", lambda: ["neg"])
+    code, out, said = w2vtrain_here(["warmup", "--all"], tmp_path)
+    assert (code, said) == (0, "")
+    assert [line.split(" with ")[0] for line in out.splitlines()[:-1]] == ["skipgram", "pv-dbow", "pv-dm"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

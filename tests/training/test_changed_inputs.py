@@ -33,6 +33,7 @@ def w2vtrain(w2vtrain_here, tmp_path, monkeypatch):
     (tmp_path / "held.txt").write_text(text[:3000])
 
     def run(*words):
+        monkeypatch.setattr("w2vtrain.registry._stamps", {})  # as in a new process
         code, _, err = w2vtrain_here(words, tmp_path)
         return code, err
 

@@ -159,8 +159,10 @@ def test_a_copy_of_a_run_is_refused_with_the_command_that_continues_it(w2vtrain,
     assert w2vtrain("resume", "v.bin.run")[0] == 0
 
 
-def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_continues_it(w2vtrain, stop, tmp_path):
-    home = stop().parent
+def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_continues_it(
+    w2vtrain, w2vtrain_here, stop
+):
+    home = stop("--log-json", "q.log").parent
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir("/")
         moved = home.rename(home.with_name("moved"))
@@ -168,6 +170,10 @@ def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_con
     rewrite(moved / "v.bin.run", cwd=str(home / "gone"))
     code, said = w2vtrain("resume", moved / "v.bin.run")
     assert (code, f"if it was moved: cd {moved} && w2vtrain fit text.txt -o v.bin " in said) == (66, True), said
+    rewrite(moved / "v.bin.run", cwd=str(home))
+    code, _, said = w2vtrain_here(["fit", "text.txt", "-o", "v.bin", *SMALL, "--log-json", "q.log"], moved)
+    assert (code, "resumed     from" in said) == (0, True), said
+    assert (moved / "q.log").read_text().count('"event":"start"') == 2
 
 
 def test_an_output_that_is_a_link_from_elsewhere_is_not_followed(w2vtrain, stopped, tmp_path):

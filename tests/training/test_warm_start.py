@@ -237,10 +237,8 @@ def test_a_growing_vocabulary_counts_the_corpus_and_keeps_every_word(tmp_path):
     start = WarmStart.of(trained(settings_of()))
     with read(Corpus([str(tmp_path / "text")])) as counted:
         grown = start.grown(counted, settings_of(min_count=3))
-        ending = start.grown(counted, settings_of(min_count=2, sentence_end=True))
     assert set(grown.words) == {*WORDS, "new"}
     assert grown.counts[grown.index["ab"]] == COUNTS[0] + 2
-    assert ending.counts[ending.index["</s>"]] == 2
     same = start.vocabulary()
     assert same.words == WORDS
     np.testing.assert_array_equal(same.counts, COUNTS)

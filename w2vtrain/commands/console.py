@@ -185,7 +185,7 @@ class Console:
         line = f"started     from {facts['name']}: {facts['words']:,} words known, {new:,} new; took {parts}"
         if kept := facts.get("kept_words"):
             line += f"; {kept:,} other words stay as they are"
-        if left_out := facts.get("left_out_words"):
+        if (left_out := facts.get("left_out_words")) and facts["kind"] == "vectors":
             line += f"; {left_out:,} other words are left out (--grow-vocabulary keeps them)"
         self.say(line)
 

@@ -16,7 +16,7 @@ from w2vtrain.commands.fit_outputs import results_bytes
 from w2vtrain.commands.fit_request import STATED, FitRequest, encoding_folder
 from w2vtrain.commands.input_files import check_different, check_outside, refuse_stdin_twice, warn_repeated
 from w2vtrain.commands.options import Export
-from w2vtrain.config import Settings, option, resolve
+from w2vtrain.config import INIT_FROM, Settings, option, resolve
 from w2vtrain.doors import corpora
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
@@ -98,7 +98,9 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
     check_origins(asked, origins, str(request.init_from))  # its errors are raised alone, not by each of these checks
     _, planned, _ = check_all(
-        partial(check_effect, asked, known), partial(Plan.of, inputs, asked), partial(check_start, request, start)
+        partial(check_effect, asked, known, inputs),
+        partial(Plan.of, inputs, asked),
+        partial(check_start, request, inputs),
     )
     settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
@@ -165,6 +167,8 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
             if each not in (None, False, "auto"):
                 words += [flag] if each is True else [flag, str(each)]
     unsaid = {"options", *without_effect(settings)}
+    if origins["min_count"] == INIT_FROM and not request.grow_vocabulary:
+        unsaid.add("min_count")  # it has no effect on the words of the model
     for name, value in asdict(settings).items():
         if name not in unsaid and value is not None and origins[name] != "default":
             flag = option(name)
@@ -195,16 +199,18 @@ def without_effect(settings: Settings) -> dict[str, str]:
     return reasons
 
 
-def check_effect(settings: Settings, origins: Mapping[str, str]) -> None:
+def check_effect(settings: Settings, origins: Mapping[str, str], inputs: Inputs) -> None:
     """Raise ConfigError for settings of the command line that have no effect."""
-    if mistakes := [why for name, why in without_effect(settings).items() if origins[name] == "command line"]:
+    reasons = without_effect(settings) | inputs.without_effect()
+    if mistakes := [why for name, why in reasons.items() if origins[name] == "command line"]:
         raise ConfigError("; ".join(mistakes))
 
 
-def check_start(request: FitRequest, start: "WarmStart | None") -> None:
+def check_start(request: FitRequest, inputs: Inputs) -> None:
     """Raise UsageError for options without --distributed or --init-from, for --read-vocab with a model, for results
     that cannot have all words of vectors, and for --freeze if other vectors are written, or none would change.
     """
+    start = inputs.start
     for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
         if getattr(request, name) != getattr(FitRequest, name):
             raise UsageError(f"{option(name)}: has no effect without --distributed mpi")
@@ -213,7 +219,7 @@ def check_start(request: FitRequest, start: "WarmStart | None") -> None:
             raise UsageError(f"{name}: has no effect without --init-from")
     if request.freeze and request.export not in ("auto", "in"):
         raise UsageError("export: --freeze keeps input vectors unchanged, and others change; use --export in")
-    if start and start.model and request.freeze and not request.grow_vocabulary:
+    if inputs.has_words_of_model and request.freeze:
         raise UsageError("freeze: all words of a model keep their vectors, so none would change; add --grow-vocabulary")
     if start and not start.model and request.grow_vocabulary:
         if request.export not in ("auto", "in"):

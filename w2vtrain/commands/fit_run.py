@@ -27,6 +27,8 @@ from w2vtrain.system.files import resolved
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.system.stopping import NAME, ignore_signals
 from w2vtrain.system.terminal import echo, one_line
+from w2vtrain.text.encoded import EncodedCorpus
+from w2vtrain.training.events import Events
 from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.run import Phase, Run
@@ -58,12 +60,18 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
                 if not ranks.begin(None if complete else run):
                     console.complete(request.results)
                     return
-                model = train(planned, run, events=console.events(), ranks=ranks)
+                events = console.events() if run.folder else console.events().followed_by(Events(read=check_words))
+                model = train(planned, run, events=events, ranks=ranks)
                 started = time.monotonic()
                 run.enter(Phase.WRITING)
                 with run.rescued():  # if they cannot be written, what was learned is saved
                     written = write_results(request, model, run, console.warnings, planned.kept)
                 console.summary(model, written, request.results, time.monotonic() - started)
+
+
+def check_words(ids: EncodedCorpus, _: float) -> None:
+    """Raise DataError for words that no output can have, before a run trains that has no folder to keep them in."""
+    ids.vocabulary.text()
 
 
 @contextmanager

@@ -96,7 +96,7 @@ class Engine:
             return
         places, values = self.locked
         for chunk in order.tolist():
-            words = np.unique(tokens[starts[chunk] : starts[chunk + 1]])
+            words = np.unique(np.append(tokens[starts[chunk] : starts[chunk + 1]], self.windows.end))
             words = words[words >= 0]
             words = words[places[words] >= 0]
             self.matrices()[0][words] = values[places[words]]

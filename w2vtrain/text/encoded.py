@@ -219,6 +219,12 @@ class Counted:
             array = np.memmap(file, np.int32, "r", shape=(written.entries,))
         return EncodedCorpus(array, vocabulary, written.words, stats, self.sample)
 
+    def sentences(self, vocabulary: Vocabulary, max_sentence: int) -> int:
+        """Return how many sentences `encode` makes; if the numbers of tokens are not kept, the number of lines."""
+        if self._counting.folder is None:
+            return self.lines
+        return self.encode(vocabulary, max_sentence=max_sentence).stats.sentences
+
     def append_to(
         self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] = lambda: None,
         numbered: bool = False,

@@ -5,6 +5,7 @@ that identify a run, and checkpoint_file.py its checkpoints.
 """
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -140,7 +141,9 @@ class CheckpointedRun(Run):
                     f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
                     f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
                 )
-            self.config.written = before.written
+            old, new = before.cwd + os.sep, self.config.cwd + os.sep  # the files may have moved with the folder
+            moved = {new + path.removeprefix(old): of for path, of in before.written.items() if path.startswith(old)}
+            self.config.written = before.written | moved
             if not changed:
                 self.config.run, self.config.complete = before.run, before.complete
         self.id = self.config.run

@@ -7,8 +7,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
+from w2vtrain.architectures import architecture_class
 from w2vtrain.config import Settings, validated
+from w2vtrain.doors import leaf
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
@@ -66,5 +69,12 @@ def warmup(architecture: str = Settings.architecture, objective: str = Settings.
         for threads in (1, 2):  # architectures with arrays of their own have replicas of these with several threads
             pair = {"architecture": architecture, "objective": objective, "threads": threads}
             settings = validated({**pair, "epochs": 1, "min_count": 2, "sample": 0})
-            train(Plan.of(Inputs([str(text)], [str(text)]), settings))
+            train(Plan.of(_inputs(str(text), architecture), settings))
     return Warmed(architecture, objective, len(kernels), time.monotonic() - started)
+
+
+def _inputs(text: str, architecture: str) -> Inputs:
+    """Return a text as what an architecture trains on: documents, or text that it is also scored on."""
+    if not architecture_class(architecture).uses_tags():
+        return Inputs([text], [text])
+    return Inputs(leaf("documents").source_of(SimpleNamespace(sources=[text], tag=None)))

@@ -69,6 +69,7 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
     else:
         ids, counts = _counted(plan, corpus, progress)
     vocabulary, learned, stats = ids.vocabulary, ids.words, ids.stats
+    vocabulary.text()  # raises DataError
     result = Estimate(
         len(vocabulary), learned / stats.token_count, stats.token_count, stats.types, learned,
         time.monotonic() - started, {name: getattr(stats, name) for name in ODDITIES}, available_memory(),

@@ -91,9 +91,22 @@ class Inputs:
         """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""
         return self.vocabulary or (self.start.vocabulary() if self.start else None)
 
+    @property
+    def has_words_of_model(self) -> bool:
+        """Whether the words are those of the model that the run starts from, whatever the corpus has."""
+        is_chosen = self.grow or isinstance(self.sources, Generator)
+        return self.start is not None and self.start.model is not None and not is_chosen
+
+    def without_effect(self) -> dict[str, str]:
+        """Return the settings that have no effect on these words, each with the error message for its use."""
+        if not self.has_words_of_model:
+            return {}
+        more = f"has no effect on the words of a model; leave it out, or add {spelled('grow_vocabulary', True)}"
+        return {name: f"{label(name)}: {more}" for name in ("min_count", "max_vocab")}
+
     def more_words(self) -> str:
         """Return, for messages about a text with too few known words, what makes more of its words known."""
-        if self.start and self.start.model and not self.grow:
+        if self.start and self.has_words_of_model:
             return f"{spelled('grow_vocabulary', True)} adds the words that {self.start.name} lacks"
         if self.vocabulary:
             return f"without {spelled('read_vocab')}, the words are those of the text"

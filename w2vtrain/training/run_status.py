@@ -18,9 +18,8 @@ from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
 from w2vtrain.training import checkpoint_file
-from w2vtrain.training.inputs import CHUNK_WORDS
-from w2vtrain.training.run_files import CONFIG, LOCK, MAX_CONFIG_BYTES, Config, kept_vocabulary, run_config
-from w2vtrain.training.state import State
+from w2vtrain.training.run_files import CONFIG, LOCK, MAX_CONFIG_BYTES, Config, run_config
+from w2vtrain.training.state import Saved
 
 
 def is_run_folder(path: str | Path) -> bool:
@@ -75,15 +74,14 @@ def _progress(folder: Path, config: Config) -> dict[str, Any]:
         if newest:
             number, saved, seconds = newest
             progress |= {"checkpoint": number, "saved": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))}
-            with suppress(W2VError):
-                progress |= _so_far(folder, saved.state, settings)
+            progress |= _so_far(saved, settings)
     return progress
 
 
-def _so_far(folder: Path, state: State, settings: Settings) -> dict[str, Any]:
-    """Return the epoch that a run is in, and its progress, from the words that it has trained on."""
-    words = max(1, int(kept_vocabulary(folder).counts.sum()))  # of an epoch
-    done = (state.epoch + min(1.0, state.chunks * CHUNK_WORDS / words)) / settings.epochs
+def _so_far(saved: Saved, settings: Settings) -> dict[str, Any]:
+    """Return the epoch that a run is in, and its progress, from the chunks that it has trained on."""
+    state = saved.state
+    done = (state.epoch + min(1.0, state.chunks / max(1, saved.chunks))) / settings.epochs
     spent = state.spent + state.seconds
     if settings.seconds:
         done = max(done, spent / settings.seconds)
@@ -100,9 +98,9 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
     The config.json of a run folder is described as the folder.
 
     Keys: path, kind, vectors (the file beside it), epochs, command, repeat (the command that began the run, if the
-    record has it), settings and record. If the run folder beside it
-    has a run that is not finished, run is that folder, and command continues it; otherwise, command trains the vectors
-    further. Raise InputMissing if the file cannot be read.
+    record has it), settings and record. If the run folder beside it has a run that is not finished, run is that folder,
+    and command continues it; otherwise, command trains the vectors further: there is none for vectors of documents.
+    Raise InputMissing if the file cannot be read.
     """
     with open_input(path) as (file, _):
         data = file.read(4).removeprefix(BOM_UTF8)
@@ -120,11 +118,13 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
         return None
     vectors = str(path).removesuffix(".json")
     described = {"path": str(path), "kind": "record of a run", "vectors": vectors, "epochs": settings.get("epochs")}
-    folder = f"{vectors}.run"
+    folder, command = f"{vectors}.run", values.get("command")
+    began = command.split() if isinstance(command, str) else []
     if is_run_folder(folder):
         described |= {"run": folder, "command": f"w2vtrain resume {shlex.quote(folder)}"}
-    else:
-        described["command"] = f"w2vtrain fit CORPUS -o FILE --init-from {shlex.quote(vectors)}"
-    if isinstance(command := values.get("command"), str):
+    elif "--documents" not in began:  # which cannot be trained further
+        graph = " --graph" * ("--graph" in began)
+        described["command"] = f"w2vtrain fit CORPUS{graph} -o FILE --init-from {shlex.quote(vectors)}"
+    if began:
         described["repeat"] = command
     return described | {"settings": settings, "record": record}

@@ -128,7 +128,7 @@ class Saved:
 
     corpus: what was read; epochs: the entries of the model's record; finished, lowest, waited: see EarlyStopping;
     scoring: its `seconds`; best: whether its best weights are stored; settings: the digest of the run's settings, see
-    `run_files.settings_digest`.
+    `run_files.settings_digest`; chunks: of an epoch, of which the state has completed some.
     """
 
     state: State
@@ -140,3 +140,4 @@ class Saved:
     waited: Count
     best: bool
     settings: str
+    chunks: Count = 0

@@ -155,6 +155,8 @@ class Trainer:
             index = self.ids.vocabulary.index
             self.engine.lock_rows(np.array([index[word] for word in start.words if word in index], np.int64))
         self.events.started(self.record.init_from)
+        if start.model and others:  # the corpus has words of its own, as a graph has
+            self.events.warning(f"{others:,} words of {start.name} are left out: the corpus does not have them")
 
     def resume(self, corpus: Source, start: "WarmStart | None") -> None:
         """Restore the run's checkpoint, if it has one. If the corpus has changed, raise CorpusChanged or start over.
@@ -344,7 +346,8 @@ class Trainer:
         """Return the facts and the arrays to save in a checkpoint."""
         assert self.fingerprint, "the run saves checkpoints"
         facts = {**self.early_stopping.facts(), "settings": settings_digest(self.settings)}
-        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **facts)
+        chunks = len(self.text.words)
+        saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **facts, chunks=chunks)
         return saved, self.engine.state() | self.early_stopping.arrays()
 
     def check(self, largest: float) -> None:

@@ -31,6 +31,7 @@ from w2vtrain.text.encoded import Counted
 from w2vtrain.text.vocabulary import SENTENCE_END, Vocabulary, by_count, check_counts
 from w2vtrain.training.checkpoint_file import checksum
 from w2vtrain.training.engine_parts import shrinks
+from w2vtrain.user_code import Named
 
 RUN_SETTINGS = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads")
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""
@@ -119,7 +120,7 @@ class WarmStart:
                 f"{label('init_from')}: {self.name} is a model of documents, which cannot be trained further; train on"
                 " all documents, or infer the vectors of new ones"
             )
-        if any(getattr(settings, name) != mine.get(name) for name in ("objective", "architecture") if name in mine):
+        if not all(self._same(name, settings) for name in ("objective", "architecture") if name in mine):
             rest = {name: value for name, value in mine.items() if name not in METHOD_SETTINGS}
             settings, origins = resolve(flags, environment, config, rest)
         return settings, origins
@@ -175,7 +176,8 @@ class WarmStart:
 
     def _same(self, name: str, settings: Settings) -> bool:
         """Return whether the model has this setting in common with a run; False for vectors."""
-        return self.model is not None and self.settings.get(name) == getattr(settings, name)
+        mine = Named(settings.objective, settings.architecture).in_place_of(self.settings)
+        return self.model is not None and mine.get(name) == getattr(settings, name)
 
     def _can_grow(self, settings: Settings) -> bool:
         """Return whether the learned arrays stay valid if words get other ids; True if only vectors are taken over."""
@@ -196,13 +198,14 @@ class WarmStart:
         """Return the words of the model with the sums of the counts in both, and the corpus's frequent new words.
 
         Words join that occur at least `settings.min_count` times in the corpus, the most frequent first, until there
-        are `settings.max_vocab` words. No word of the model is dropped.
+        are `settings.max_vocab` words. No word of the model is dropped. If the model lacks `</s>`, encoding adds it.
         """
         assert self.model
         counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
-        if settings.sentence_end:
-            counts.setdefault(SENTENCE_END, corpus.lines)
-        return union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
+        grown = union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
+        if settings.sentence_end and SENTENCE_END in grown.index and SENTENCE_END not in counts:
+            grown = union(grown, {SENTENCE_END: corpus.sentences(grown, settings.max_sentence)}, settings.min_count)
+        return grown
 
     def with_others(self, words: list[str], rows: Any) -> tuple[list[str], LazyRows]:
         """Return words and their vectors (V, d), followed by the words and vectors of this start that they lack."""
@@ -234,6 +237,7 @@ class WarmStart:
             )
         return {
             "name": self.name,
+            "kind": "model" if self.model else "vectors",
             "sha256": self.sha256,
             "words": known,
             "new_words": words - known,

@@ -63,6 +63,20 @@ def test_a_stopped_run_resumes_to_the_same_bytes(folder):
     assert (folder / "a.bin").read_bytes() == whole
 
 
+def test_a_model_of_another_graph_keeps_the_vectors_of_common_nodes_and_loses_other_nodes(folder, w2vtrain_here):
+    (folder / "more.tsv").write_text("".join(f"{a}\t{a + 1}\n" for a in range(20, 210)))
+    words = ["fit", "--graph", "edges.tsv", "-o", "nodes.txt", "--save-model", "nodes.model", *SMALL]
+    assert w2vtrain_here(words, folder)[0] == 0
+    words = ["fit", "--graph", "more.tsv", "-o", "more.txt", "--init-from", "nodes.model", "--freeze", *SMALL[-4:]]
+    code, _, said = w2vtrain_here(words, folder)
+    assert code == 0, said
+    assert "started     from nodes.model: 180 words known, 11 new; took input, output\n" in said
+    assert "warning     20 words of nodes.model are left out: the corpus does not have them\n" in said
+    model, found = w2vtrain.load_model(folder / "nodes.model"), w2vtrain.read_vectors(folder / "more.txt")
+    assert len(found.words) == 191
+    np.testing.assert_allclose(found.matrix[found.words.index("20")], model["20"], atol=1e-5)
+
+
 def test_two_ranks_train_on_a_graph(folder):
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if not mpiexec:

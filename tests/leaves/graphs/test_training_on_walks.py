@@ -135,6 +135,8 @@ def test_settings_without_effect_are_refused():
     more = w2vtrain.continue_training(model, Walks(groups(5), walk_length=5), epochs=1, threads=1)
     assert set(model.words) < set(more.words)
     assert more.record["init_from"]["words"] == 32
+    with pytest.warns(UserWarning, match="8 words of the model are left out: the corpus does not have them"):
+        w2vtrain.continue_training(more, walks, epochs=1, threads=1)
 
 
 def test_walks_may_be_held_out_text():

@@ -504,10 +504,12 @@ def test_the_suffixes_of_tables_are_those_of_their_formats():
 
 def test_words_with_spaces_are_refused_by_fit_with_what_to_do(tmp_path, w2vtrain_here):
     (tmp_path / "t.jsonl").write_text('{"words": ["new york", "a", "b"]}\n' * 9)
-    code, _, said = w2vtrain_here(["fit", "t.jsonl", "--column", "words", *FIT[2:], "--sample", "0"], tmp_path)
-    assert (code, "'new york' contains white space" in said, "as in new_york, or train in Python" in said) == (
-        65, True, True
-    ), said  # fmt: skip
+    for more in ([], ["-o", "-"], ["--dry-run"]):
+        words = ["fit", "t.jsonl", "--column", "words", *FIT[2:], "--sample", "0", *more]
+        code, out, said = w2vtrain_here(words, tmp_path)
+        assert (code, out, "training" in said) == (65, "", False), said
+        assert "'new york' contains white space" in said
+        assert "as in new_york, or train in Python" in said
 
 
 class StopsSoon(CheckpointedRun):

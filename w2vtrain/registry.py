@@ -126,6 +126,11 @@ def _fits(own: Any, member: Any, by_name: bool) -> bool:
     return True
 
 
+def is_ours(cls: type) -> bool:
+    """Return whether a class is part of this package."""
+    return cls.__module__.startswith(f"{__package__}.")
+
+
 def class_description(cls: type, subject: str) -> str:
     """Return a class's description for messages: its purpose, name, file and line."""
     return f"{subject}: class {cls.__qualname__} ({_place_of(cls)})"

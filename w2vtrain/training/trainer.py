@@ -353,7 +353,7 @@ class Trainer:
         weights = self.early_stopping.chosen(self.engine.weights)
         check_weights(weights, self.schedule.alpha, self.state.epoch, largest)
         untrained = self.engine.objective.untrained_loss()
-        if warning := loss_warning(self.state.last, untrained, self.schedule.alpha):
+        if warning := loss_warning(self.state.last, untrained, self.settings):
             self.events.warning(warning)
         try:
             self.losses.check(self.state, self.settings, self.more_words)

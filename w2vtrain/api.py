@@ -49,8 +49,8 @@ def train(
         words are used unchanged: the settings `tokenizer`, `encoding_errors` and `allow_nul` apply only to files. Or a
         data frame, table or dataset of pandas, Polars, PyArrow or Hugging Face's datasets, with `column`; or one column
         of it, or a NumPy array. Its strings are lines of text, as in files, and its lists of strings are sentences.
-        Parquet and Arrow files, tables and datasets need the package pyarrow: ``pip install 'w2vtrain[table]'``. A list of
-        strings is a list of file names; ``numpy.array(texts)`` holds texts. Words that are empty or have newlines
+        Parquet and Arrow files, tables and datasets need the package pyarrow: ``pip install 'w2vtrain[table]'``. A list
+        of strings is a list of file names; ``numpy.array(texts)`` holds texts. Words that are empty or have newlines
         cannot be saved in a model.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
@@ -95,7 +95,8 @@ def train(
     'new york'
 
     """
-    sources, usual = sources_of(corpus), {} if vocabulary is None else {"min_count": 1}
+    sources = sources_of(corpus)
+    usual: dict[str, Any] = {} if vocabulary is None else {"min_count": 1}
     if isinstance(sources, Generator) and sources.architecture and "architecture" not in canonical(settings)[0]:
         usual["architecture"] = sources.architecture
     checked = validated({**usual, **settings})

@@ -125,7 +125,7 @@ def test_a_symbolic_link_is_followed(tmp_path):
     assert (tmp_path / "real").read_bytes() == b"new"
     (tmp_path / "real").unlink()
     for attempt in (check_writable, lambda path: atomic_write(path).__enter__()):
-        with pytest.raises(OutputError, match="link is a symbolic link to .*real, which does not exist: use force=True"):
+        with pytest.raises(OutputError, match=r"is a symbolic link to .*real, which does not exist: use force=True"):
             attempt(tmp_path / "link")
     with atomic_write(tmp_path / "link", force=True) as file:
         file.write(b"newer")

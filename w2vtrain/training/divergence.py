@@ -21,8 +21,7 @@ MAX_WEIGHT = 1000.0
 """Training has diverged if a weight is larger. No objective has weights above 3 after a short training at its default
 rate; char-softmax and lsh, whose losses stay finite, have 1e7 at a rate of 10."""
 NEGLIGIBLE = 1e-6
-"""Weight decay has destroyed a vector if its largest weight is smaller, relative to that of most vectors. In training, a
-few updates make a weight larger."""
+"""Weight decay has destroyed a vector whose largest weight is at most this fraction of the median of all vectors."""
 MIN_REPORTS, SAME_LOSS = 3, 1e-8
 """Nothing was learned if at least so many slices of the text had the same mean loss, up to this relative error: it is
 larger than that of the sums, and smaller than any change worth an epoch."""

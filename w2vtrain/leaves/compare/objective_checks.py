@@ -21,7 +21,7 @@ from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.leaves.compare.known_language import WORDS, distance, language, trained_on_language
-from w2vtrain.leaves.compare.objective_steps import ARE_ROWS, COUNTS, TOKENS, Finding, all_hold, computes, sample_problem
+from w2vtrain.leaves.compare.objective_steps import COUNTS, ROWS, TOKENS, Finding, all_hold, computes, sample_problem
 from w2vtrain.objectives import allow_code, build, checked_options, option_defaults
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.engine_parts import make_engine, schedule_of
@@ -84,7 +84,7 @@ def findings(name: str, options: dict[str, Any] | None = None, bias: bool = Fals
         yield compiles(architecture, name, bias, given)
     for finding in computes(name, given, bias):
         yield finding
-        if finding.claim == ARE_ROWS and not finding.holds:
+        if finding.claim == ROWS and not finding.holds:
             return  # training would write to memory outside of the matrix
     yield from learns(name, "cbow" if bias else "skipgram", given, bias)
 

@@ -29,7 +29,7 @@ LEARNING_RATE = 0.05
 """The learning rate of a step, at which examples of a block that learned from each other's changes would show."""
 DRAWN_TARGETS = 1500
 """Targets whose candidates are drawn."""
-ARE_ROWS = "candidates are rows of the output matrix"
+ROWS = "candidates are rows of the output matrix"
 """The claim without which an objective must not train."""
 
 
@@ -140,8 +140,8 @@ def _check_rows(objective: Any) -> Finding:
     try:
         most = check_candidates(objective, len(COUNTS))
     except ConfigError as error:
-        return Finding(ARE_ROWS, False, str(error))
-    return Finding(ARE_ROWS, most > 0, f"{most} of at most {objective.candidate_limit}")
+        return Finding(ROWS, False, str(error))
+    return Finding(ROWS, most > 0, f"{most} of at most {objective.candidate_limit}")
 
 
 def _check_draws(objective: Any) -> Finding:

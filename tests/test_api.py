@@ -1,6 +1,7 @@
 """The Python API: training, saving and reading without the command line."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -199,6 +200,27 @@ def test_settings_have_the_same_names_as_on_the_command_line(corpus, given, expe
     found = w2vtrain.train(corpus, **{"epochs": 1, **given} if "iter" not in given else given).settings
     assert {name: found[name] for name in expected} == expected
     assert found["options"]["negative"] == given.get("negative", 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"minn": 2, "maxn": 5}, "minn: has no effect without subwords=True; maxn: has no effect .*"),
+        ({"block": 16}, "block: objective neg trains window by window and has no blocks; leave it out"),
+    ],
+)
+def test_settings_without_effect_are_refused_unless_all_are_given_as_a_model_has_them(model, corpus, given, why):
+    for train in (partial(w2vtrain.train, corpus), partial(w2vtrain.continue_training, model, corpus)):
+        with pytest.raises(ConfigError, match=f"^{why}$"):
+            train(**given)
+    assert same_model(w2vtrain.train(corpus, **model.settings), model)
+
+
+def test_large_results_are_shown_in_one_line(model):
+    vectors = w2vtrain.Vectors(model.words, model.input)
+    assert repr(vectors) == f"Vectors({len(model.words)} words x {model.input.shape[1]}, text)"
+    table = w2vtrain.find_phrases([["new", "york"]] * 9, threshold=0.1)
+    assert repr(table) == "PhraseTable(1 phrases, original scores above 0.1)"
 
 
 def test_the_package_lists_its_public_names():

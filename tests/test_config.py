@@ -92,6 +92,7 @@ def test_all_problems_are_reported_at_once():
     [
         ("windw = 3", "did you mean 'window'"),
         ("window = ", "not TOML"),
+        (f"window = {'9' * 5000}", "not TOML: .*: value has 5000 digits$"),
         ("[objective]\nnaem = 'hs'", "did you mean 'name'"),
         ("window = 'x'", "whole number"),
         ("windw = 3\nwindow = 'x'\nepochs = 0", "did you mean 'window'.*window: expected.*epochs: expected"),

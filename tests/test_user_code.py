@@ -1,7 +1,7 @@
 """User code runs only if the command line names it, in every command that reads names from files."""
 
 import pytest
-from pages import RANKING, SIDED
+from pages import RANKING, SIDED, SMOOTHED, changed
 from reference import stopping
 
 import w2vtrain
@@ -52,6 +52,14 @@ def test_code_that_changes_the_working_folder_does_not_change_which_files_the_co
     code, said = fresh(*TRAIN, "--objective", "./mine.py")
     assert code == 0, said
     assert (folder / "out.txt").exists()
+
+
+def test_an_error_in_user_code_names_its_line(fresh, folder):
+    (folder / "mine.py").write_text(changed(SMOOTHED, ("logits, lines, share = ", "logits, lines, share = nothing")))
+    number = SMOOTHED[: SMOOTHED.index("logits, lines, share = ")].count("\n") + 1
+    code, said = fresh(*TRAIN, "--objective", "./mine.py")
+    line = f"w2vtrain: error: {folder.resolve() / 'mine.py'}, line {number}: error in user code: NameError: "
+    assert (code, line in said) == (70, True), said
 
 
 def test_architecture_code_of_models_and_runs_must_be_named_again(fresh, folder, monkeypatch):

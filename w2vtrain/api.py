@@ -5,12 +5,12 @@ It writes no output file and prints nothing but the progress bar, if it is reque
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Unpack
+from typing import Any, Unpack
 
-from w2vtrain.config import Settings, validated
+from w2vtrain.config import FIELDS, Settings, canonical, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import ConfigError
@@ -22,8 +22,8 @@ from w2vtrain.text.phrase_finding import find_in, read_text
 from w2vtrain.text.phrase_table import PhraseTable, Scoring
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
-from w2vtrain.training.inputs import Inputs, Texts, corpus_of, sources_of
-from w2vtrain.training.plan import Plan, effective
+from w2vtrain.training.inputs import Generator, Inputs, Texts, corpus_of, sources_of
+from w2vtrain.training.plan import Plan, effective, without_effect
 from w2vtrain.training.trainer import train as train_as_planned
 from w2vtrain.training.warm_start import WarmStart
 from w2vtrain.user_code import Named
@@ -49,8 +49,8 @@ def train(
         words are used unchanged: the settings `tokenizer`, `encoding_errors` and `allow_nul` apply only to files. Or a
         data frame, table or dataset of pandas, Polars, PyArrow or Hugging Face's datasets, with `column`; or one column
         of it, or a NumPy array. Its strings are lines of text, as in files, and its lists of strings are sentences.
-        Tables, datasets and files of tables need the package pyarrow: ``pip install 'w2vtrain[table]'``. A list of
-        strings is a list of file names; ``numpy.array(texts)`` holds texts. Words that are empty or have newlines
+        Parquet and Arrow files, tables and datasets need the package pyarrow: ``pip install 'w2vtrain[table]'``. A list
+        of strings is a list of file names; ``numpy.array(texts)`` holds texts. Words that are empty or have newlines
         cannot be saved in a model.
     vocabulary : Vocabulary, optional
         Words to use instead of those counted in the corpus. `min_count` and `max_vocab` apply to them only if given.
@@ -95,10 +95,15 @@ def train(
     'new york'
 
     """
-    checked = validated(settings if vocabulary is None else {"min_count": 1, **settings})
+    sources = sources_of(corpus)
+    usual: dict[str, Any] = {} if vocabulary is None else {"min_count": 1}
+    if isinstance(sources, Generator) and sources.architecture and "architecture" not in canonical(settings)[0]:
+        usual["architecture"] = sources.architecture
+    checked = validated({**usual, **settings})
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
+    _check_effect(checked, settings)
     known = None if vocabulary is None else Vocabulary.of(vocabulary.words, vocabulary.counts, "the vocabulary")
-    return _fit(Inputs(sources_of(corpus), sources_of(heldout), known), checked, events, progress)
+    return _fit(Inputs(sources, sources_of(heldout), known), checked, events, progress)
 
 
 def find_phrases(
@@ -228,10 +233,21 @@ def continue_training(
         )
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
+    _check_effect(checked, settings)
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
     if unused := [why for name, why in inputs.without_effect().items() if name in settings]:
         raise ConfigError(unused[0])
     return _fit(inputs, checked, events, progress)
+
+
+def _check_effect(settings: Settings, given: Mapping[str, Any]) -> None:
+    """Raise ConfigError for settings among the arguments that have no effect.
+
+    If the arguments are all settings, such as those of a model, nobody has chosen each of them.
+    """
+    names = canonical(given)[0].keys()
+    if names < FIELDS.keys() and (unused := [why for name, why in without_effect(settings).items() if name in names]):
+        raise ConfigError("; ".join(unused))
 
 
 def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:

@@ -258,7 +258,8 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         _check_keys(text, path)
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+        why = str(error).partition("; use sys.")[0]  # advice on numbers of thousands of digits, for programmers
+        raise ConfigError(f"{path}: not TOML: {why}") from None
     data = _merged(path, *({name.replace("-", "_"): value} for name, value in data.items()))
     if isinstance(objective := data.get("objective"), dict):
         if unknown := [name for name in objective if name not in ("name", "options")]:

@@ -15,12 +15,15 @@ from contextlib import chdir, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from w2vtrain.errors import ConfigError, W2VError, shown, spelled
 from w2vtrain.other_programs import OTHER_NAMES
 from w2vtrain.system.files import resolved
 
+_user_modules: set[str] = set()
+"""The names of the modules of users' members that were loaded."""
 RESERVED = ("contract",)
 """Modules in a registry's folder that are not members."""
 
@@ -124,6 +127,17 @@ def _fits(own: Any, member: Any, by_name: bool) -> bool:
     except TypeError:
         return False
     return True
+
+
+def user_line(error: BaseException) -> str | None:
+    """Return the file and the innermost line of user code that an exception has passed through, or None."""
+    frames = [place for place in walk_tb(error.__traceback__) if place[0].f_globals.get("__name__") in _user_modules]
+    return f"{frames[-1][0].f_code.co_filename}, line {frames[-1][1]}" if frames else None
+
+
+def is_ours(cls: type) -> bool:
+    """Return whether a class is part of this package."""
+    return cls.__module__.startswith(f"{__package__}.")
 
 
 def class_description(cls: type, subject: str) -> str:
@@ -245,7 +259,10 @@ class Registry:
         if missing := [member for member in self.attributes if not hasattr(module, member)]:
             raise ConfigError(f"{self.kind} {name}: the module has no {missing[0]}")
         self._verify(module, f"{self.kind} {name}")
-        self._rename(getattr(module, self.attributes[0]))
+        cls = getattr(module, self.attributes[0])
+        self._rename(cls)
+        if not is_ours(cls):
+            _user_modules.add(cls.__module__)
         return module
 
     def _rename(self, cls: type) -> None:

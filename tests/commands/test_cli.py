@@ -669,6 +669,20 @@ def test_an_output_that_links_to_a_missing_folder_names_that_folder(fails, corpu
     assert said == f"w2vtrain: error: {path} cannot be created: there is no folder {tmp_path.resolve() / 'nowhere'}"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("v.txt.json", "{} is a symbolic link to {}, which does not exist: use --force to create it"),
+        ("v.txt.run", "{}: the run folder is a symbolic link: name {} itself"),
+    ],
+)
+def test_links_that_others_planted_beside_an_output_are_not_followed(fails, corpus, tmp_path, name, said):
+    planted, elsewhere = tmp_path / name, tmp_path.resolve() / "elsewhere"
+    planted.symlink_to(elsewhere)
+    assert fails(73, "fit", corpus, "-o", tmp_path / "v.txt") == f"w2vtrain: error: {said.format(planted, elsewhere)}"
+    assert not elsewhere.exists()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_exits_with_74(corpus):
     _, err = w2vtrain("fit", corpus, "-o", "/dev/full", "--format", "text", "-q", *SMALL, code=74)

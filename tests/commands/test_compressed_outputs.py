@@ -56,6 +56,12 @@ def test_a_suffix_that_is_not_honored_is_refused(tmp_path, name):
         assert format_of(name, "text") == "text"
 
 
+def test_a_folder_is_not_named_by_its_suffix(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"^\.: is a folder: name a file$"):
+        format_of(".")
+
+
 def test_an_error_leaves_no_file_and_an_existing_file_is_kept(tmp_path):
     path = tmp_path / "x.gz"
     with pytest.raises(TypeError), packed_write(path) as file:

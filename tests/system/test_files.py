@@ -123,6 +123,13 @@ def test_a_symbolic_link_is_followed(tmp_path):
         file.write(b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"new"
+    (tmp_path / "real").unlink()
+    for attempt in (check_writable, lambda path: atomic_write(path).__enter__()):
+        with pytest.raises(OutputError, match=r"is a symbolic link to .*real, which does not exist: use force=True"):
+            attempt(tmp_path / "link")
+    with atomic_write(tmp_path / "link", force=True) as file:
+        file.write(b"newer")
+    assert (tmp_path / "real").read_bytes() == b"newer"
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path):

@@ -198,6 +198,11 @@ def test_weight_decay_that_leaves_nothing_is_an_error(w2vtrain):
     assert "lower --weight-decay (1)" in said or "diverged" in said
 
 
+def test_weight_decay_that_leaves_almost_nothing_of_rare_words_is_an_error(w2vtrain):
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.txt", "--epochs", "1", "--threads", "1", "--weight-decay", "0.05")
+    assert (code, "input vectors to almost 0: lower --weight-decay (0.05)" in said) == (65, True), said
+
+
 def test_a_run_with_held_out_text_whose_best_epoch_diverged_is_an_error(w2vtrain, tmp_path):
     (tmp_path / "text.txt").write_text("".join("the " * 100 + f"x{i}\n" for i in range(10)))
     (tmp_path / "held.txt").write_text("the the the x1\n")

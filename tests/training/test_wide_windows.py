@@ -115,7 +115,7 @@ def test_a_run_whose_loss_is_above_that_of_an_untrained_model_is_reported(sessio
     assert warnings() == []
     (line,) = warnings(init=5.0, alpha=0.001, epochs=2)  # large weights, as after a step that was too long
     assert line.startswith("training diverged: the loss of epoch 2, ")
-    assert line.endswith("lower alpha (0.001) or window")
+    assert line.endswith("lower init (5) or alpha (0.001) or window")
 
 
 @pytest.mark.parametrize("objective", BOUNDED)

@@ -20,8 +20,7 @@ from w2vtrain.config import INIT_FROM, Settings, option, resolve
 from w2vtrain.doors import corpora
 from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
-from w2vtrain.formats.subwords import Ngrams
-from w2vtrain.objectives import check_options, engine_of, objective_class
+from w2vtrain.objectives import check_options, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
@@ -33,7 +32,7 @@ from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.engine_parts import parts_of
 from w2vtrain.training.inputs import Generator, Inputs, Sources
 from w2vtrain.training.one_process import Alone
-from w2vtrain.training.plan import Plan, check_origins
+from w2vtrain.training.plan import Plan, check_origins, without_effect
 from w2vtrain.training.run import Run
 
 if TYPE_CHECKING:
@@ -180,23 +179,6 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
         if origins["options"][name] != "default":
             words += ["-O", f"{name}={json.dumps(value) if isinstance(value, bool) else value}"]
     return shlex.join(words)
-
-
-def without_effect(settings: Settings) -> dict[str, str]:
-    """Return the settings that have no effect with this objective, each with the error message for its use."""
-    reasons = {}
-    if engine_of(settings.objective) == "windows":
-        reasons["block"] = (
-            f"block: objective {settings.objective} trains window by window and has no blocks; remove --block"
-        )
-    if not architecture_class(settings.architecture).uses_words():
-        reasons |= {
-            name: f"{option(name)}: has no effect on {settings.architecture}, whose documents predict all their words"
-            for name in ("window", "shrink_windows", "context")
-        }
-    if not settings.subwords:
-        reasons |= {name: f"{name}: has no effect without --subwords" for name in Ngrams._fields}
-    return reasons
 
 
 def check_effect(settings: Settings, origins: Mapping[str, str], inputs: Inputs) -> None:

@@ -134,4 +134,7 @@ def explained(error: BaseException) -> tuple[int, str]:
         case RuntimeError() if "start new thread" in str(error):
             return 71, f"operating system error: {error}; try fewer --threads"
     why = " ".join(str(error).splitlines())
-    return 70, f"internal error: {type(error).__name__}: {why}; run again with --debug for a traceback"
+    from w2vtrain.registry import user_line  # here, because only errors need it
+
+    source = f"{place}: error in user code" if (place := user_line(error)) else "internal error"
+    return 70, f"{source}: {type(error).__name__}: {why}; run again with --debug for a traceback"

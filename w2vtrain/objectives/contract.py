@@ -31,6 +31,10 @@ from w2vtrain.registry import Contract, breach, check_names
 TUNED_ARCHITECTURES = ("skipgram", "cbow", "cbow-corrected")
 """The architectures that DEFAULTS must list. Any other architecture may reuse the settings of one of these."""
 
+MAX_CHECKED_STREAMS, MAX_CHECKED_CANDIDATES = 25, 10_000
+"""Random streams from which `check_candidates` draws; it draws from no further one after so many candidates, which take
+50 ms."""
+
 NEEDED = ("alpha", "shuffle")
 """The settings that DEFAULTS must give for each architecture; `block`, the examples per step, is optional."""
 
@@ -373,6 +377,38 @@ def _verify_defaults(defaults: Any, subject: str) -> None:
             validated(chosen)
         except ConfigError as error:
             raise ConfigError(f"{subject}: DEFAULTS[{name!r}]: {error}") from None
+
+
+def check_candidates(objective: Any, size: int) -> int:
+    """Draw candidates for 16 words of a vocabulary of `size` words. Return the most that one of them has.
+
+    Raise ConfigError if they are not rows of the output matrix: kernels would read and write memory outside of it. One
+    draw would rarely contain a row that is only just outside.
+    """
+    objective = objective.for_threads(1)[0]
+    limit, end = objective.candidate_limit, objective.output_rows(size)
+    rows, spare = np.zeros(limit + 16, np.int32), np.zeros((2, limit + 16))
+    sentence, most, drawn = np.linspace(0, size - 1, 16).astype(np.int32), 0, 0
+    for seed in range(1, MAX_CHECKED_STREAMS + 1):
+        stream = np.array([seed, 7], np.uint64)
+        with np.errstate(over="ignore"):  # the random stream wraps around
+            objective.begin(stream)
+            stream[1] = stream[0]
+            for position in range(len(sentence)):
+                spare[1] = 0
+                try:
+                    m = objective.candidates(sentence, position, stream, rows, *spare)
+                except Exception as error:  # such as an index beyond candidate_limit, which kernels do not notice
+                    raise ConfigError(f"`candidates` fails: {type(error).__name__}: {error}") from error
+                if not 0 <= m <= limit:
+                    raise ConfigError(f"`candidates` returns {m}; its candidate_limit is {limit}")
+                outside = rows[:m][(rows[:m] < 0) | (rows[:m] >= end)]
+                if len(outside):
+                    raise ConfigError(f"`candidates` writes row {outside[0]}; the output rows are 0 to {end - 1}")
+                most, drawn = max(most, m), drawn + m
+        if drawn > MAX_CHECKED_CANDIDATES:
+            break
+    return most
 
 
 def verify_built(instance: Any, engine: str, subject: str) -> None:

@@ -112,6 +112,9 @@ class PhraseTable:
     passes: tuple[tuple[Phrase, ...], ...]
     name: str = ""
 
+    def __repr__(self) -> str:
+        return f"PhraseTable({len(self):,} phrases, {self.scoring.scoring} scores above {self.scoring.threshold:g})"
+
     def __len__(self) -> int:
         return sum(map(len, self.passes))
 

@@ -17,6 +17,8 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from w2vtrain.engines.base import Engine
 from w2vtrain.errors import ConfigError, spelled
+from w2vtrain.objectives.contract import check_candidates
+from w2vtrain.registry import breach, is_ours
 
 log = logging.getLogger(__name__)
 
@@ -72,9 +74,14 @@ def compile_engine(engine: Engine, objective: Any, architecture: Any) -> None:
         raise
 
 
-def is_ours(cls: type) -> bool:
-    """Return whether a class is part of this package."""
-    return cls.__module__.startswith("w2vtrain.")
+def check_rows(engine: Engine) -> None:
+    """Raise ConfigError if candidates of a user's objective, which was compiled, are not output rows."""
+    cls = type(engine.objective)
+    if cls.engine == "windows" and not is_ours(cls):
+        try:
+            check_candidates(engine.objective, len(engine.text.counts))
+        except ConfigError as error:
+            raise breach(cls, "objective", f"cannot train: {error}") from error
 
 
 def own_line(message: str, cls: type) -> str | None:

@@ -20,6 +20,8 @@ LEARNED_NOTHING = 1.01
 MAX_WEIGHT = 1000.0
 """Training has diverged if a weight is larger. No objective has weights above 3 after a short training at its default
 rate; char-softmax and lsh, whose losses stay finite, have 1e7 at a rate of 10."""
+NEGLIGIBLE = 1e-6
+"""Weight decay has destroyed a vector whose largest weight is at most this fraction of the median of all vectors."""
 MIN_REPORTS, SAME_LOSS = 3, 1e-8
 """Nothing was learned if at least so many slices of the text had the same mean loss, up to this relative error: it is
 larger than that of the sums, and smaller than any change worth an epoch."""
@@ -48,22 +50,27 @@ def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = ma
 
 
 def check_decay(weights: Weights, settings: Settings) -> None:
-    """Raise NothingLearned if weight decay has shrunk all weights of a word to 0."""
-    lost = int((~weights.input.any(axis=1)).sum()) if settings.weight_decay else 0
-    if lost:
+    """Raise NothingLearned if weight decay has shrunk all weights of a word to almost 0."""
+    if not settings.weight_decay:
+        return
+    largest = np.maximum(weights.input.max(axis=1), -weights.input.min(axis=1))
+    usual = max(float(np.median(largest)), settings.init or 1 / settings.vector_size)
+    if lost := int((largest <= NEGLIGIBLE * usual).sum()):
         raise NothingLearned(
-            f"weight decay has shrunk {lost:,} of {len(weights.input):,} input vectors to 0: lower"
+            f"weight decay has shrunk {lost:,} of {len(weights.input):,} input vectors to almost 0: lower"
             f" {spelled('weight_decay')} ({settings.weight_decay:.4g})"
         )
 
 
-def loss_warning(last: Epoch | None, untrained: float, alpha: float) -> str | None:
+def loss_warning(last: Epoch | None, untrained: float, settings: Settings) -> str | None:
     """Return a warning if the last epoch's loss is above that of an `untrained` model, although it is finite."""
     if last is None or last.loss is None or last.loss <= untrained * LEARNED_NOTHING:
         return None
+    values = {"init": settings.init, "alpha": settings.alpha}  # an init of 0 is the default
+    causes = [f"{spelled(name)} ({value:.4g})" for name, value in values.items() if value]
     return (
         f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that learned"
-        f" nothing, {untrained:.4g}; lower {spelled('alpha')} ({alpha:.4g}) or {spelled('window')}"
+        f" nothing, {untrained:.4g}; lower {' or '.join([*causes, spelled('window')])}"
     )
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import INIT_FROM, Settings, broken_rules
-from w2vtrain.errors import ConfigError, DataError, check_all
-from w2vtrain.objectives import check_options, checked_options, objective_class, objective_defaults
+from w2vtrain.errors import ConfigError, DataError, check_all, label, spelled
+from w2vtrain.formats.subwords import Ngrams
+from w2vtrain.objectives import check_options, checked_options, engine_of, objective_class, objective_defaults
 from w2vtrain.registry import CodeNotAllowed
 from w2vtrain.system.machine import threads_of
 from w2vtrain.text.source import File
@@ -97,3 +98,21 @@ def effective(settings: Settings, rate_factor: float = 1.0) -> Settings:
     if problems := broken_rules(done):
         raise ConfigError("; ".join(problems))
     return done
+
+
+def without_effect(settings: Settings) -> dict[str, str]:
+    """Return the settings that have no effect with this objective, each with the error message for its use."""
+    reasons = {}
+    if engine_of(settings.objective) == "windows":
+        reasons["block"] = (
+            f"{label('block')}: objective {settings.objective} trains window by window and has no blocks; leave it out"
+        )
+    if not architecture_class(settings.architecture).uses_words():
+        reasons |= {
+            name: f"{label(name)}: has no effect on {settings.architecture}, whose documents predict all their words"
+            for name in ("window", "shrink_windows", "context")
+        }
+    if not settings.subwords:
+        without = f"has no effect without {spelled('subwords', True)}"
+        reasons |= {name: f"{label(name)}: {without}" for name in Ngrams._fields}
+    return reasons

@@ -209,6 +209,8 @@ def locked(folder: Path) -> Iterator[None]:
     since when. The operating system releases the lock when its process ends, so a killed run does not block the next
     one.
     """
+    if folder.is_symlink():  # which others may have planted beside an output
+        raise OutputError(f"{folder}: the run folder is a symbolic link: name {resolved(folder)} itself")
     try:
         with answering(folder):
             is_there = folder.is_dir()

@@ -25,7 +25,7 @@ from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.token_lists import TINY
 from w2vtrain.training.checkpoint_file import BEST, Checkpoint
-from w2vtrain.training.compiling import Announcement, compile_engine
+from w2vtrain.training.compiling import Announcement, check_rows, compile_engine
 from w2vtrain.training.divergence import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
 from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
@@ -210,6 +210,7 @@ class Trainer:
         if self.state.last and self.early_stopping.finished < self.state.last.epoch:  # stopped while scoring
             self.end_epoch(self.state.last)
         compile_engine(self.engine, self.engine.objective, self.engine.architecture)
+        check_rows(self.engine)
         self.record.seconds["preparing"] = time.monotonic() - self.started
         self.events.ready(self.record.seconds["preparing"])
         self.run.enter(Phase.TRAINING)  # from now on, signals take effect when training pauses
@@ -355,7 +356,7 @@ class Trainer:
         weights = self.early_stopping.chosen(self.engine.weights)
         check_weights(weights, self.schedule.alpha, self.state.epoch, largest)
         untrained = self.engine.objective.untrained_loss()
-        if warning := loss_warning(self.state.last, untrained, self.schedule.alpha):
+        if warning := loss_warning(self.state.last, untrained, self.settings):
             self.events.warning(warning)
         try:
             self.losses.check(self.state, self.settings, self.more_words)

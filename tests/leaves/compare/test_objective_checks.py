@@ -112,6 +112,26 @@ def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_pa
     assert bool(failed) == bool(expected)
 
 
+@pytest.mark.parametrize(
+    ("change", "figure"),
+    [
+        (("draw_below(rng, self.size)", "self.size + 1_000_000"), "row 1000016; the output rows are 0 to 15"),
+        (("rows[0] = sentence[position]", "rows[0] = -5"), "row -5; the output rows are 0 to 15"),
+        (("range(1, self.negative + 1)", "range(1, 100)"), "IndexError: index 22 is out of bounds"),
+    ],
+)
+def test_an_objective_whose_candidates_are_not_rows_is_never_trained(tmp_path, monkeypatch, change, figure):
+    """The kernel would read and write memory outside of the matrix."""
+    monkeypatch.setattr(objective_checks, "compiles", lambda *_: Finding("compiles", True, "0 s"))
+    name = allowed(tmp_path, changed(RANKING, change), objectives)
+    *_, last = findings(name)
+    assert last.holds is False
+    assert figure in last.figure
+    monkeypatch.setattr("w2vtrain.training.trainer.compile_engine", lambda *_: None)
+    with pytest.raises(ConfigError, match=r"class Ranking \(mine.py:14\) cannot train: `candidates` "):
+        w2vtrain.train([["a", "b", "c"]] * 9, objective=name, min_count=1, vector_size=4)
+
+
 LEARNS = ["skipgram learns the known probabilities of a text"]
 SUMS = ["probabilities from log_prob sum to 1 after training"]
 

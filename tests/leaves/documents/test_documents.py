@@ -78,7 +78,7 @@ def test_all_kinds_of_documents_from_python_are_the_same(kind):
     model = w2vtrain.train(w2vtrain.Documents([kind(pair) for pair in pairs]), architecture="pv-dbow", **SMALL)
     assert model.dv.index_to_key == ["0", "x", "empty"]
     assert set(model.words) == {"a", "b", "a b"}
-    same = w2vtrain.train(w2vtrain.Documents(pairs), architecture="pv-dbow", **SMALL)
+    same = w2vtrain.train(w2vtrain.Documents(pairs), **SMALL)  # pv-dbow is the default
     np.testing.assert_array_equal(model.dv.vectors, same.dv.vectors)
 
 

@@ -67,6 +67,11 @@ def test_lines_of_two_nodes_and_perhaps_a_weight_are_edges(tmp_path, text):
     assert steps(read(tmp_path, text)) == pytest.approx(expected([("a", "b", 2), ("b", "c", 1)]), abs=1e-6)
 
 
+@pytest.mark.parametrize("weight", [1e-30, 1e30])
+def test_the_smallest_and_the_largest_weight_are_accepted(tmp_path, weight):
+    assert steps(read(tmp_path, f"a b {weight}\nb c {weight}\n")) == expected([("a", "b", 1), ("b", "c", 1)])
+
+
 def test_spaces_in_names_become_underscores_where_tabs_or_commas_separate_fields(tmp_path):
     assert sorted(read(tmp_path, "New York,  San  José \nRome,New York\n").names) == ["New_York", "Rome", "San_José"]
     assert sorted(read(tmp_path, "New York\tRome, Italy\n").names) == ["New_York", "Rome,_Italy"]

@@ -62,6 +62,9 @@ class Vectors:
     mended: int = 0
     flaws: list[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"Vectors({len(self.words):,} words x {self.matrix.shape[-1]:,}, {self.format})"
+
 
 class Promise(NamedTuple):
     """Facts about the rest of a file that its start promises; None for each that it does not promise.

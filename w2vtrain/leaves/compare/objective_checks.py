@@ -21,7 +21,7 @@ from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import Windows
 from w2vtrain.errors import Diverged
 from w2vtrain.leaves.compare.known_language import WORDS, distance, language, trained_on_language
-from w2vtrain.leaves.compare.objective_steps import COUNTS, TOKENS, Finding, all_hold, computes, sample_problem
+from w2vtrain.leaves.compare.objective_steps import COUNTS, ROWS, TOKENS, Finding, all_hold, computes, sample_problem
 from w2vtrain.objectives import allow_code, build, checked_options, option_defaults
 from w2vtrain.training.compiling import compile_engine
 from w2vtrain.training.engine_parts import make_engine, schedule_of
@@ -73,7 +73,8 @@ def check_objective(name: str, options: Mapping[str, Any] | None = None) -> list
 
 
 def findings(name: str, options: dict[str, Any] | None = None, bias: bool = False) -> Iterator[Finding]:
-    """Check an objective on a vocabulary of 16 words. Yield the findings one by one; the last take seconds.
+    """Check an objective on a vocabulary of 16 words. Yield the findings one by one; the last take seconds, and are
+    left out if candidates are not rows.
 
     name: a registered name, a file or a module. Raise ConfigError if there is no such objective, if it breaks the
     contract, if an option is wrong, or if Numba cannot compile it.
@@ -81,7 +82,10 @@ def findings(name: str, options: dict[str, Any] | None = None, bias: bool = Fals
     given = {**option_defaults(name), **(options or {})}
     for architecture in ("skipgram", "cbow"):
         yield compiles(architecture, name, bias, given)
-    yield from computes(name, given, bias)
+    for finding in computes(name, given, bias):
+        yield finding
+        if finding.claim == ROWS and not finding.holds:
+            return  # training would write to memory outside of the matrix
     yield from learns(name, "cbow" if bias else "skipgram", given, bias)
 
 

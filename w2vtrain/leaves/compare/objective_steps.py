@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.embeddings.model import Model, load_model, save_model
-from w2vtrain.errors import BelowThreshold
+from w2vtrain.errors import BelowThreshold, ConfigError
 from w2vtrain.leaves.compare.known_language import WORDS
 from w2vtrain.objectives import engine_of, objective_class
-from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window, WindowObjective
+from w2vtrain.objectives.contract import SCORER, Candidates, Contexts, Window, WindowObjective, check_candidates
 from w2vtrain.probability.dense import Workspace
 from w2vtrain.probability.problem import Problem
 
@@ -29,8 +29,8 @@ LEARNING_RATE = 0.05
 """The learning rate of a step, at which examples of a block that learned from each other's changes would show."""
 DRAWN_TARGETS = 1500
 """Targets whose candidates are drawn."""
-CHECKED_STREAMS = 25
-"""Random streams from which candidates are drawn for each of the 16 words, to see whether they are rows."""
+ROWS = "candidates are rows of the output matrix"
+"""The claim without which an objective must not train."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,10 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
     problem = sample_problem(bias, np.float32)
     objective = cls.build(problem, **options).for_threads(1)[0]
     size, limit, n = len(COUNTS), objective.candidate_limit, 3
+    within = _check_rows(objective)
+    yield within
+    if not within.holds:
+        return
     rows, labels = np.zeros(limit + 16, np.int32), np.zeros(limit + 16)
     shifts, rng, sentence = np.zeros(limit + 16), np.array([7, 7], np.uint64), np.array([3, 2, 5, 1], np.int32)
     with np.errstate(over="ignore"):  # the random stream wraps around
@@ -110,11 +114,9 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
         m = objective.candidates(sentence, 1, rng, rows, labels, shifts)
         again, other = rows.copy(), np.array([7, 7], np.uint64)
         objective.candidates(sentence, 1, other, again, labels, shifts)
-    within = _check_rows(objective)
-    yield within
     same = bool((again[:m] == rows[:m]).all() and rng[0] == other[0])
     yield Finding("the same random stream draws the same candidates", same, f"stream {int(rng[0]):x}")
-    if within.holds and cls.draws is not WindowObjective.draws:  # otherwise it does not say how often
+    if cls.draws is not WindowObjective.draws:  # otherwise it does not say how often
         yield _check_draws(objective)
     start = np.random.default_rng(5).normal(size=(n, limit + 16))
     window, candidates = Window(np.array([3, 5, 1], np.int32), n, 2), Candidates(rows, labels, shifts, m)
@@ -134,28 +136,12 @@ def _check_window(cls: Any, options: dict[str, Any], bias: bool) -> Iterator[Fin
 
 
 def _check_rows(objective: Any) -> Finding:
-    """Check the candidates of every position of a sentence with all words, for many random streams.
-
-    One draw would rarely contain a row that is only just outside, which training reads and writes all the same.
-    """
-    limit, size = objective.candidate_limit, objective.output_rows(len(COUNTS))
-    rows, spare = np.zeros(limit + 16, np.int32), np.zeros((2, limit + 16))
-    sentence, most, claim = np.arange(len(COUNTS), dtype=np.int32), 0, "candidates are rows of the output matrix"
-    with np.errstate(over="ignore"):  # the random stream wraps around
-        for seed in range(1, CHECKED_STREAMS + 1):
-            stream = np.array([seed, 7], np.uint64)
-            objective.begin(stream)
-            stream[1] = stream[0]
-            for position in range(len(sentence)):
-                spare[1] = 0
-                m = objective.candidates(sentence, position, stream, rows, *spare)
-                if not 0 < m <= limit:
-                    return Finding(claim, False, f"{m} of at most {limit}")
-                outside = rows[:m][(rows[:m] < 0) | (rows[:m] >= size)]
-                if len(outside):
-                    return Finding(claim, False, f"row {outside[0]} of rows 0 to {size - 1}")
-                most = max(most, m)
-    return Finding(claim, True, f"{most} of at most {limit}")
+    """Check the candidates of all words, for many random streams."""
+    try:
+        most = check_candidates(objective, len(COUNTS))
+    except ConfigError as error:
+        return Finding(ROWS, False, str(error))
+    return Finding(ROWS, most > 0, f"{most} of at most {objective.candidate_limit}")
 
 
 def _check_draws(objective: Any) -> Finding:

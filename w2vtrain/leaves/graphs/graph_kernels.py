@@ -21,8 +21,8 @@ MAX_PROPOSALS = 32
 MANY_ARCS = 256
 """Arcs of the node before, from which on a pair of nodes is looked up at the other node, if that has fewer."""
 NEWLINE, SPACE, QUOTE, UNDERSCORE = 10, 32, 34, 95
-MIN_WEIGHT, MAX_WEIGHT = 1e-30, 1e30
-"""Weights of edges. Sums of any number of them, and their ratios, are floating-point numbers."""
+MIN_WEIGHT, MAX_WEIGHT = 1e-30 * (1 - 1e-9), 1e30 * (1 + 1e-9)
+"""Weights of edges, up to the rounding of `number_in`. Sums of any number, and their ratios, are finite numbers."""
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _UNIT = 2.0**-32
 

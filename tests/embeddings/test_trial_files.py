@@ -22,6 +22,8 @@ ROWS = [("king", "queen", 8.5), ("man", "woman", 8.3)]
     [
         "id,first,second,gold\n1,king,queen,8.5\n2,man,woman,8.3\n",
         "word1,word2,rank,gold\nking,queen,1,8.5\nman,woman,2,8.3\n",
+        "relation,word1,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
+        "relation,first,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
     ],
 )
 def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(tmp_path, text):
@@ -30,8 +32,25 @@ def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(t
     with pytest.raises(UsageError, match=f"the columns are {text[:2]}"):
         list(read_pairs(path))
     header = text.splitlines()[0].split(",")
-    words = header[1:3] if header[0] == "id" else header[:2]
+    words = header[1:3] if header[0] in ("id", "relation") else header[:2]
     assert list(read_pairs(path, f"{words[0]},{words[1]},gold")) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("# identical, synonym, topical\nt\tking\tqueen\t8.5\nS\tman\twoman\t8.3\n", "2,3,4"),
+        ("king\tN\tqueen\tN\t8.5\nman\tN\twoman\tN\t8.3\n", "1,3,5"),
+        ("1\tking\tqueen\t8.5\n2\tman\twoman\t8.3\n", "2,3,4"),
+    ],
+    ids=["relations", "parts-of-speech", "numbers"],
+)
+def test_columns_of_codes_without_a_header_are_not_taken_for_words(tmp_path, text, columns):
+    path = tmp_path / "pairs.tsv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="which columns have the words and the score: name them with columns WORD,"):
+        list(read_pairs(path))
+    assert list(read_pairs(path, columns)) == ROWS
 
 
 def test_a_header_of_categories_is_left_out(tmp_path):

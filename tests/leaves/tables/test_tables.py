@@ -489,6 +489,12 @@ def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_fil
     assert w2vtrain_here(["perplexity", "m", "t.parquet", "--column", "a.b"], tmp_path)[1] == on_text[1]
 
 
+@pytest.mark.parametrize("data", [b"PAR1\x15\x04\x15\x80\xe9\n", b"id,text\n1,a\n"], ids=["parquet", "csv"])
+def test_a_table_on_standard_input_that_is_not_json_lines_is_refused_with_what_to_do(w2vtrain_here, tmp_path, data):
+    code, _, said = w2vtrain_here(["vocab", "-", "--column", "text", "-o", "v.txt"], tmp_path, data)
+    assert (code, "; from standard input and pipes, only JSON lines are read: save" in said) == (65, True), said
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_table_is_not_read_as_text(tmp_path, name):
     path = write(table(), tmp_path / name)

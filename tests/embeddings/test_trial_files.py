@@ -1,6 +1,7 @@
 """Files as programs and people write them: layouts that are clear are read, and others are refused, never misread."""
 
 import json
+import pickle
 import re
 from functools import partial
 
@@ -11,6 +12,7 @@ from w2vtrain.embeddings.categories import read_categories
 from w2vtrain.embeddings.datasets import read_pairs, read_questions, read_translations
 from w2vtrain.embeddings.outliers import read_topics
 from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError
+from w2vtrain.system.reading import read_lines
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.suspicions import undecoded
 
@@ -108,12 +110,18 @@ def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):
 
 @pytest.mark.parametrize(
     ("start", "kind"),
-    [(b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a document of Microsoft")],
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture, not text: extract its text first"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a document of Microsoft Office, not text: extract its text first"),
+        (pickle.dumps(["a"]), "a pickle, as written by gensim's save.*class of the same name: Word2Vec, FastText, Doc2"),
+    ],
 )
 def test_files_that_are_no_text_are_named_by_their_kind(tmp_path, start, kind):
     (tmp_path / "a").write_bytes(start)
-    with pytest.raises(DataError, match=f"a: {kind}.*, not text: extract its text first"):
+    with pytest.raises(DataError, match=f"a: {kind}"):
         list(Corpus([str(tmp_path / "a")]).read())
+    with pytest.raises(DataError, match=f"a: {kind}"):
+        list(read_lines(tmp_path / "a", 100))
 
 
 @pytest.mark.parametrize(

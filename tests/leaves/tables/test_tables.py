@@ -367,10 +367,21 @@ def test_numbers_dates_and_words_for_null_stay_text_in_csv(tmp_path):
     )
 
 
-@pytest.mark.parametrize("problem", [[1, 2], ["a", 3]], ids=["numbers", "mixed"])
-def test_a_series_of_something_else_is_a_type_error(problem):
-    with pytest.raises(TokenError, match="the Series: "):
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        ([1, 2], "the Series: values of the type int64"),
+        (["a", None, 3], r"the Series: row 2 \(from 0\): 3, and there must be text or a list of words"),
+        ([["a"], float("nan"), ["b"], 2.5], r"the Series: row 3 \(from 0\): 2\.5, and"),
+        (["a", ["b"]], "the Series: not a column of strings or lists of strings"),
+    ],
+    ids=["numbers", "text", "lists", "both"],
+)
+def test_a_series_of_something_else_is_a_type_error(problem, message):
+    with pytest.raises(TokenError, match=message):
         read(column_of(pandas.Series(problem)))
+    with pytest.raises(TokenError, match=message.replace("Series", "DataFrame")):
+        read(column_of(pandas.DataFrame({"text": problem}), "text"))
 
 
 def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):

@@ -14,7 +14,6 @@ from w2vtrain.embeddings.outliers import read_topics
 from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError
 from w2vtrain.system.reading import read_lines
 from w2vtrain.text.text_files import Corpus
-from w2vtrain.training.suspicions import undecoded
 
 ROWS = [("king", "queen", 8.5), ("man", "woman", 8.3)]
 
@@ -153,12 +152,6 @@ def test_a_threshold_that_keeps_no_words_is_refused(tmp_path):
         w2vtrain.train([["a", "b"]] * 9, sample=1e-300, sentence_end=True)
 
 
-def test_text_in_another_encoding_is_named_with_the_command_that_converts_it():
-    assert undecoded(1, 100) is None
-    assert "37 of 404 words are not UTF-8" in undecoded(37, 404)
-    assert "iconv -f latin1 -t utf8" in undecoded(37, 404)
-
-
 @pytest.fixture
 def odd_text(tmp_path):
     """Return a folder with a text of two odd words, not UTF-8 and too long, one without, and a model of the latter."""
@@ -187,6 +180,11 @@ def test_every_command_says_what_it_skips_and_repairs(odd_text, w2vtrain_here, w
     code, _, said = w2vtrain_here(words, odd_text)
     assert code == 0, said
     assert all(said.count(f"warning     {odd}") == 1 for odd in ODD), said
+    assert "are not UTF-8" not in said
+    (odd_text / "odd.txt").write_bytes(b"the caf\xe9 sat\n" * 60)
+    said = w2vtrain_here([*words, *["--force"] * (words[0] == "fit")], odd_text)[2]
+    assert "60 of 180 words are not UTF-8" in said, said
+    assert "iconv -f latin1 -t utf8" in said
 
 
 def test_python_warns_of_what_is_skipped_and_repaired_unless_a_callback_takes_it(odd_text):

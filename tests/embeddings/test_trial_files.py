@@ -112,7 +112,10 @@ def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):
     [
         (b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture, not text: extract its text first"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a document of Microsoft Office, not text: extract its text first"),
-        (pickle.dumps(["a"]), "a pickle, as written by gensim's save.*class of the same name: Word2Vec, FastText, Doc2"),
+        (
+            pickle.dumps(["a"]),
+            "a pickle, as written by gensim's save.*class of the same name: Word2Vec, FastText, Doc2",
+        ),
     ],
 )
 def test_files_that_are_no_text_are_named_by_their_kind(tmp_path, start, kind):

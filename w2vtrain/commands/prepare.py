@@ -50,7 +50,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     check_texts([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     vocabulary, stats = counted(text, settings, console)
-    vocabulary.save(output, force)
+    vocabulary.save(output, force, where=text.name)
     console.say(
         f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"

@@ -42,7 +42,10 @@ _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)'
 def warnings_of(ids: EncodedCorpus, name: str, thinning: "Thinning", raw: bool) -> list[str]:
     """Return all warnings about a corpus. name: of the corpus; raw: whether it may be raw text."""
     hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if raw and ids.sample else None
-    return [*suspicions(ids.sample, name), *filter(None, (thinning.warning, ids.stats.undecoded(), hint, wordless(ids)))]
+    return [
+        *suspicions(ids.sample, name),
+        *filter(None, (thinning.warning, ids.stats.undecoded(), hint, wordless(ids))),
+    ]
 
 
 def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:

@@ -144,7 +144,7 @@ def find_phrases(
     Raises
     ------
     W2VError
-        ConfigError for a parameter out of range, InputMissing or DataError for the corpus.
+        ConfigError for a parameter out of range or another setting, InputMissing or DataError for the corpus.
 
     Examples
     --------
@@ -156,6 +156,8 @@ def find_phrases(
     """
     how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
     resolved = effective(validated(settings))
+    if others := settings.keys() - ReadingSettings.__annotations__.keys():
+        raise ConfigError(f"{min(others)}: find_phrases takes only {', '.join(ReadingSettings.__annotations__)}")
     lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads), warn=_warn)
     return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]
 

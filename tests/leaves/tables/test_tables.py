@@ -485,7 +485,7 @@ def test_a_null_in_a_dictionary_is_a_null():
 FIT = ["--column", "text", "-o", "v.txt", "--epochs", 2, "--threads", 1, "--vector-size", 5, "--min-count", 1]
 
 
-def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_file):
+def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_file, monkeypatch):
     write(table(), tmp_path / "t.parquet")
     code, _, err = w2vtrain_here(["fit", "t.parquet", *FIT[2:]], tmp_path)
     assert code == 2
@@ -498,6 +498,8 @@ def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_fil
     on_text = w2vtrain_here(["perplexity", "m", "text.txt"], tmp_path)
     assert on_text[0] == 0
     assert w2vtrain_here(["perplexity", "m", "t.parquet", "--column", "a.b"], tmp_path)[1] == on_text[1]
+    monkeypatch.setenv("W2VTRAIN_COLUMN", "other")
+    assert "no column 'other'" in w2vtrain_here(["perplexity", "m", "t.parquet"], tmp_path)[2]
 
 
 @pytest.mark.parametrize("data", [b"PAR1\x15\x04\x15\x80\xe9\n", b"id,text\n1,a\n"], ids=["parquet", "csv"])

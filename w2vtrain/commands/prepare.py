@@ -122,10 +122,11 @@ def phrases(
         from w2vtrain.text.phrase_joining import joined_text
         from w2vtrain.text.phrase_table import Scoring
         from w2vtrain.training.inputs import corpus_of
-    settings, _ = resolve(given(flags, READING))
+    settings, origins = resolve(given(flags, READING))
     how = _scoring_fields(connector_words, flags)
     if settings.phrases and (how or save_table):
-        raise click.UsageError("--phrases joins the phrases of a table: options that find phrases have no effect")
+        origin = origins["phrases"].replace("command line", "--phrases")
+        raise click.UsageError(f"{origin} joins the phrases of a table: options that find phrases have no effect")
     if not (output or save_table):
         raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
     scoring, text = Scoring(**how), corpus_of(corpus, settings)

@@ -13,7 +13,8 @@ from typing import Unpack
 from w2vtrain.config import Settings, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.keywords import FurtherSettings, ReadingSettings, TrainingSettings, with_settings
 from w2vtrain.progress_bar import progress_bar
@@ -251,6 +252,10 @@ def _with_warnings(events: Events) -> Events:
     def read(ids: EncodedCorpus, _: float) -> None:
         for oddity in ids.stats.oddities():
             _warn(f"the text has {oddity}")
+        try:
+            encode_words(ids.vocabulary.words, "the vocabulary", spaces=True)
+        except DataError as error:
+            _warn(f"{error}, so the model cannot be saved; model.to_keyed_vectors().save can save its vectors")
 
     return events.followed_by(Events(warning=_warn, read=read))
 

@@ -19,7 +19,7 @@ from w2vtrain.formats.model_file import DOCUMENTS, choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
 from w2vtrain.system.files import STDOUT, answering, is_stream, resolved, sweep, write_json
-from w2vtrain.system.locks import Lock, check_output, lock_path
+from w2vtrain.system.locks import Lock, check_output, lock_path, run_of
 from w2vtrain.system.terminal import STANDARD_OUTPUT
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
@@ -59,7 +59,7 @@ def check_begun(request: FitRequest, run: Run) -> None:
         path = str(resolved(file))
         with answering(Path(file)):
             own = vectors and path in (vectors, f"{vectors}.json") and not Path(file).is_symlink()
-        if file in HARMLESS or own or config.began(lock_path(file)):
+        if file in HARMLESS or own or run_of(lock_path(file)) == config.run:
             continue
         why = "it is a pipe or a device" if is_stream(file) else "no lock file shows that the run began it here"
         raise OutputError(f"{file}: {folder} names this output, but {why}: use --force to write it")

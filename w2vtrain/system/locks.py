@@ -29,21 +29,16 @@ MAX_READ_BYTES = 500
 class Lock:
     """A lock file that this process holds from construction until `release` or the end of the process.
 
-    protected: what the lock protects, for messages; run: the id of the run that holds it, or None to write nothing.
+    protected: what the lock protects, for messages; run: the id of the run that holds it, if there is one.
     Raises OutputError if another process holds the lock or the file cannot be opened.
     """
 
-    def __init__(self, path: Path, protected: str, run: str | None = "") -> None:
+    def __init__(self, path: Path, protected: str, run: str = "") -> None:
         self.path, self._protected = path, protected
         self._handle = self._take()
         while not self._has_name():  # the previous holder deleted the file in the meantime: lock the new one instead
             os.close(self._handle)
             self._handle = self._take()
-        if run is not None:
-            self.write(run)
-
-    def write(self, run: str) -> None:
-        """Write the process, and the run that it belongs to, into the lock file."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = f"{OWNER_PREFIX}{os.getpid()} on {socket.gethostname()} since {since}\n"
         text += f"{RUN_PREFIX}{run}\n" if run else ""

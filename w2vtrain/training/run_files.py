@@ -27,7 +27,7 @@ from w2vtrain.system.files import (
     temporary_pattern,
 )
 from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
-from w2vtrain.system.locks import Lock, run_of
+from w2vtrain.system.locks import Lock
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training import checkpoint_file
 
@@ -97,10 +97,6 @@ class Config:
             return any(self.owns(path) for path in self.written)
         except ReadError:
             return True
-
-    def began(self, lock: Path) -> bool:
-        """Return whether the lock file beside an output names this run. Raise ReadError if it cannot be read."""
-        return run_of(lock) == self.run
 
 
 def identity(path: Path) -> list[int]:

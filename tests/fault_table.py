@@ -488,7 +488,10 @@ FILES = [
         "model with a count of zero, to start from", 65, "model: the count of word 1 is 0", make=uncounted_model,
         ours=("--init-from", "model"),
     ),
-    unloadable("header promises fewer vectors than there are", b"2" + VECTORS[1:], r"vectors\.txt:4: .*"),
+    unloadable(
+        "header promises fewer vectors than there are", b"2" + VECTORS[1:],
+        "vectors.txt:4: more rows than the 2 that the header promises",
+    ),
     unloadable("duplicate word", VECTORS.replace(b"gamma", b"alpha"), r"vectors\.txt:4: .*'alpha'"),
     unloadable("NaN", VECTORS.replace(b"0 1", b"0 nan"), r"vectors\.txt:3: .*"),
     unloadable(

@@ -81,6 +81,11 @@ def test_values_that_hang_or_crash_other_programs_are_refused(name, values):
         assert "\n" not in str(caught.value)
 
 
+def test_options_of_a_wrong_type_are_the_problem_although_one_is_also_given_alone():
+    with pytest.raises(ConfigError, match=r"^options: expected .*, got 5$"):
+        validated({"options": 5, "negative": 3})
+
+
 def test_all_problems_are_reported_at_once():
     with pytest.raises(ConfigError) as caught:
         validated({"window": 0, "epochs": -1, "vector_sise": 3})

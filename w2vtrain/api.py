@@ -13,7 +13,8 @@ from typing import Any, Unpack
 from w2vtrain.config import FIELDS, Settings, canonical, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import ConfigError
+from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.keywords import FurtherSettings, ReadingSettings, TrainingSettings, with_settings
 from w2vtrain.progress_bar import progress_bar
@@ -149,7 +150,7 @@ def find_phrases(
     Raises
     ------
     W2VError
-        ConfigError for a parameter out of range, InputMissing or DataError for the corpus.
+        ConfigError for a parameter out of range or another setting, InputMissing or DataError for the corpus.
 
     Examples
     --------
@@ -161,6 +162,8 @@ def find_phrases(
     """
     how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
     resolved = effective(validated(settings))
+    if others := settings.keys() - ReadingSettings.__annotations__.keys():
+        raise ConfigError(f"{min(others)}: find_phrases takes only {', '.join(ReadingSettings.__annotations__)}")
     lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads), warn=_warn)
     return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]
 
@@ -267,6 +270,10 @@ def _with_warnings(events: Events) -> Events:
     def read(ids: EncodedCorpus, _: float) -> None:
         for oddity in ids.stats.oddities():
             _warn(f"the text has {oddity}")
+        try:
+            encode_words(ids.vocabulary.words, "the vocabulary", spaces=True)
+        except DataError as error:
+            _warn(f"{error}, so the model cannot be saved; model.to_keyed_vectors().save can save its vectors")
 
     return events.followed_by(Events(warning=_warn, read=read))
 

@@ -323,9 +323,9 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
     for name, value in given.items():
         known = SYNONYMS.get(name, name)
         if name in SHORT:
-            if not isinstance(options, Mapping) or name in options:
+            if isinstance(options, Mapping) and name in options:
                 problems.append(f"{label(name)}: is given twice, also in options")
-            else:
+            elif isinstance(options, Mapping):
                 options, spelled["options"] = {**options, name: value}, name
         elif known in values or (known != name and known in given):
             problems.append(f"{label(name)}: is another name of {label(known)}; give one of them")

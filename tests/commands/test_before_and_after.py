@@ -98,6 +98,8 @@ def test_dry_run_fails_as_fit_would(w2vtrain_here, folder):
     assert dry_run(w2vtrain_here, folder, "--vector-size", "100000000")[0] not in (0, 70)
     code, _, err = dry_run(w2vtrain_here, folder, "--distributed", "mpi")
     assert (code, "leave out --distributed" in err) == (2, True)
+    code, _, err = dry_run(w2vtrain_here, folder, "--print-config")
+    assert (code, "--dry-run and --print-config: each prints something else" in err) == (2, True)
     code, _, err = w2vtrain_here(["fit", "text.txt", "-o", "v.txt", "--json"], folder)
     assert (code, "only with --dry-run" in err) == (2, True)
 

@@ -41,8 +41,13 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
     assert w2vtrain_here(["info", "v.txt.run/config.json"], stopped)[1].startswith("path                 v.txt.run")
     config = stopped / "v.txt.run" / "config.json"
     saved = config.read_text()
-    config.write_text(saved.replace('"text.txt"', '"-"'))
-    assert "continue             w2vtrain resume v.txt.run < TEXT\n" in w2vtrain_here(["info", "v.txt.run"], stopped)[1]
+    for changed in ({"sources": ["-"]}, {"sources": ["text.txt", "-"]}, {"heldout": ["-"], "save_word_vectors": "w"}):
+        values = json.loads(saved)
+        values["request"] |= changed
+        config.write_text(json.dumps(values))
+        out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
+        assert "continue             w2vtrain resume v.txt.run < TEXT\n" in out
+        assert f"outputs              v.txt{', w' * ('heldout' in changed)}\n" in out
     config.write_text(saved)
     words = shlex.split(about["command"])
     assert words[0] == "w2vtrain"

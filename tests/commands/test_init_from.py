@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -235,6 +236,7 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
             "freeze: all words of a model keep their vectors, so none would",
         ),
         (["--init-from", "first.vec", "--freeze", "--export", "out"], 2, "export: --freeze keeps input vectors"),
+        (["--init-from", os.devnull], 66, "is a pipe or a device: name a file"),
         (["--init-from", "nowhere"], 66, "nowhere cannot be opened"),
         (["--init-from", "first.txt"], 65, "first.txt"),
         (["--grow-vocabulary"], 2, "has no effect without --init-from"),
@@ -245,4 +247,5 @@ def test_mistakes_are_reported_before_anything_is_written(folder, w2vtrain_here,
     found, _, said = w2vtrain_here(["fit", "second.txt", "-o", "x.vec", *more], folder)
     assert found == code
     assert message in said.splitlines()[-1]
+    assert "standard input" not in said
     assert not list(folder.glob("x.vec*"))

@@ -32,6 +32,9 @@ def test_objectives_explains_one(w2vtrain_here, tmp_path):
     assert "-O learn_z=false" in out
     _, out, _ = w2vtrain_here(["objectives", Path(objectives.__file__).parent / "hs.py"], tmp_path)
     assert "hs.py: Hierarchical softmax over a binary tree" in out.splitlines()[0]
+    for words in ([], ["nce"]):
+        code, _, said = w2vtrain_here(["objectives", *words, "-O", "negativ=3"], tmp_path)
+        assert (code, "-O: has an effect only on `objectives check NAME`" in said) == (2, True)
 
 
 def test_objectives_of_other_packages_are_listed_even_if_they_cannot_be_loaded(w2vtrain_here, tmp_path, monkeypatch):

@@ -64,6 +64,12 @@ def test_what_cannot_work_is_refused_in_one_line(folder, w2vtrain_here, words, m
     assert len(said.strip().splitlines()) == 1 or "Usage" in said
 
 
+def test_a_table_that_the_environment_names_is_not_said_to_be_an_option(folder, w2vtrain_here, monkeypatch):
+    monkeypatch.setenv("W2VTRAIN_PHRASES", "t.tsv")
+    said = w2vtrain_here(["phrases", "text", "--save-table", "x"], folder)[2]
+    assert "W2VTRAIN_PHRASES joins the phrases of a table: options that find phrases have no effect" in said
+
+
 def test_a_text_without_phrases_is_said_to_have_none(folder, w2vtrain_here):
     words = ["phrases", "text", "-o", "-", "--threshold", "1e6", "--min-count", "3"]
     code, out, said = w2vtrain_here(words, folder)

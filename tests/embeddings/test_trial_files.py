@@ -1,6 +1,7 @@
 """Files as programs and people write them: layouts that are clear are read, and others are refused, never misread."""
 
 import json
+import pickle
 import re
 from functools import partial
 
@@ -11,8 +12,8 @@ from w2vtrain.embeddings.categories import read_categories
 from w2vtrain.embeddings.datasets import read_pairs, read_questions, read_translations
 from w2vtrain.embeddings.outliers import read_topics
 from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError
+from w2vtrain.system.reading import read_lines
 from w2vtrain.text.text_files import Corpus
-from w2vtrain.training.suspicions import undecoded
 
 ROWS = [("king", "queen", 8.5), ("man", "woman", 8.3)]
 
@@ -22,6 +23,8 @@ ROWS = [("king", "queen", 8.5), ("man", "woman", 8.3)]
     [
         "id,first,second,gold\n1,king,queen,8.5\n2,man,woman,8.3\n",
         "word1,word2,rank,gold\nking,queen,1,8.5\nman,woman,2,8.3\n",
+        "relation,word1,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
+        "relation,first,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
     ],
 )
 def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(tmp_path, text):
@@ -30,8 +33,25 @@ def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(t
     with pytest.raises(UsageError, match=f"the columns are {text[:2]}"):
         list(read_pairs(path))
     header = text.splitlines()[0].split(",")
-    words = header[1:3] if header[0] == "id" else header[:2]
+    words = header[1:3] if header[0] in ("id", "relation") else header[:2]
     assert list(read_pairs(path, f"{words[0]},{words[1]},gold")) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("# identical, synonym, topical\nt\tking\tqueen\t8.5\nS\tman\twoman\t8.3\n", "2,3,4"),
+        ("king\tN\tqueen\tN\t8.5\nman\tN\twoman\tN\t8.3\n", "1,3,5"),
+        ("1\tking\tqueen\t8.5\n2\tman\twoman\t8.3\n", "2,3,4"),
+    ],
+    ids=["relations", "parts-of-speech", "numbers"],
+)
+def test_columns_of_codes_without_a_header_are_not_taken_for_words(tmp_path, text, columns):
+    path = tmp_path / "pairs.tsv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="which columns have the words and the score: name them with columns WORD,"):
+        list(read_pairs(path))
+    assert list(read_pairs(path, columns)) == ROWS
 
 
 def test_a_header_of_categories_is_left_out(tmp_path):
@@ -89,12 +109,21 @@ def test_a_link_to_nothing_in_a_folder_of_text_is_an_error(tmp_path):
 
 @pytest.mark.parametrize(
     ("start", "kind"),
-    [(b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a document of Microsoft")],
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture, not text: extract its text first"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "a document of Microsoft Office, not text: extract its text first"),
+        (
+            pickle.dumps(["a"]),
+            "a pickle, as written by gensim's save.*class of the same name: Word2Vec, FastText, Doc2",
+        ),
+    ],
 )
 def test_files_that_are_no_text_are_named_by_their_kind(tmp_path, start, kind):
     (tmp_path / "a").write_bytes(start)
-    with pytest.raises(DataError, match=f"a: {kind}.*, not text: extract its text first"):
+    with pytest.raises(DataError, match=f"a: {kind}"):
         list(Corpus([str(tmp_path / "a")]).read())
+    with pytest.raises(DataError, match=f"a: {kind}"):
+        list(read_lines(tmp_path / "a", 100))
 
 
 @pytest.mark.parametrize(
@@ -126,12 +155,6 @@ def test_a_threshold_that_keeps_no_words_is_refused(tmp_path):
         w2vtrain.train([["a", "b"]] * 9, sample=1e-300, sentence_end=True)
 
 
-def test_text_in_another_encoding_is_named_with_the_command_that_converts_it():
-    assert undecoded(1, 100) is None
-    assert "37 of 404 words are not UTF-8" in undecoded(37, 404)
-    assert "iconv -f latin1 -t utf8" in undecoded(37, 404)
-
-
 @pytest.fixture
 def odd_text(tmp_path):
     """Return a folder with a text of two odd words, not UTF-8 and too long, one without, and a model of the latter."""
@@ -160,6 +183,11 @@ def test_every_command_says_what_it_skips_and_repairs(odd_text, w2vtrain_here, w
     code, _, said = w2vtrain_here(words, odd_text)
     assert code == 0, said
     assert all(said.count(f"warning     {odd}") == 1 for odd in ODD), said
+    assert "are not UTF-8" not in said
+    (odd_text / "odd.txt").write_bytes(b"the caf\xe9 sat\n" * 60)
+    said = w2vtrain_here([*words, *["--force"] * (words[0] == "fit")], odd_text)[2]
+    assert "60 of 180 words are not UTF-8" in said, said
+    assert "iconv -f latin1 -t utf8" in said
 
 
 def test_python_warns_of_what_is_skipped_and_repaired_unless_a_callback_takes_it(odd_text):

@@ -467,8 +467,15 @@ def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"3 2\nthe 1.0 2.0\nof 3.0 4.0\n", "header promises 3 vectors, the file has 2"),
-        (b"1 2\nthe 1 2\nof 3 4\n", "file:3: more rows than the 1"),
+        (b"3 2\nthe 1.0 2.0\nof 3.0 4.0\n", "header promises 3 vectors, the file has 2; `w2vtrain convert --repair`"),
+        (
+            b"9 2\nthe 1.0 2.0\n",
+            "it is cut off or its header is wrong; `w2vtrain convert --repair` writes a clean copy",
+        ),
+        (
+            b"1 2\nthe 1 2\nof 3 4\n",
+            "file:3: more rows than the 1 that the header promises; `w2vtrain convert --repair`",
+        ),
         (b"2000000000 1000\nthe 1 2\n", "file:1: the header promises 2,000,000,000 vectors of 1,000 values"),
         (b"-1 2\nthe 1 2\n", "file:1: the header promises -1 vectors"),
         (b"2 2\nthe 1 2\nof 3\n", "file:3: 1 values after the word, expected 2"),

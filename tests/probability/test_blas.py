@@ -1,5 +1,7 @@
 """Matrix products run in the calling thread only."""
 
+from contextlib import ExitStack
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
@@ -18,6 +20,11 @@ def test_one_thread_limits_the_blas_of_numpy_and_scipy_and_restores_it():
     before = threads()
     assert set(inside) == {1}
     assert len(inside) >= 1
+    with ExitStack() as second:
+        with one_thread():  # overlapping, as in two threads of a program
+            second.enter_context(one_thread())
+        assert set(threads()) == {1}
+    assert threads() == before
     with pytest.raises(KeyError), one_thread():
         {}["an error inside"]
     assert threads() == before

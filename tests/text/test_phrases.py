@@ -143,8 +143,10 @@ def test_a_broken_table_is_refused_with_file_and_line(tmp_path, name):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("wrong", [{"threshold": 2.0, "scoring": "npmi"}, {"passes": 0}, {"delimiter": ""}])
-def test_parameters_out_of_range_are_refused(wrong):
+@pytest.mark.parametrize(
+    "wrong", [{"threshold": 2.0, "scoring": "npmi"}, {"passes": 0}, {"delimiter": ""}, {"epochs": 9}, {"phrases": None}]
+)
+def test_parameters_out_of_range_or_without_effect_are_refused(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         w2vtrain.find_phrases([["a", "b"]], **wrong)
 

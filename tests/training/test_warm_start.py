@@ -154,7 +154,7 @@ def test_vectors_give_only_input_rows_and_leave_the_words_to_the_corpus():
     np.testing.assert_array_equal(engine.weights().input[WORDS.index("ab")], matrix[2])
     np.testing.assert_array_equal(engine.weights().input[1], engine_of(settings).weights().input[1])
     assert start.settings == {"vector_size": 6}
-    with pytest.raises(ConfigError, match="none of the 2 words"):
+    with pytest.raises(ConfigError, match="none of the 2 words of the corpus is in the vectors"):
         start.copy_to(engine_of(settings, ["other", "words"], counts_of("ab")), settings)
 
 

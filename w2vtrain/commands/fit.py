@@ -78,6 +78,8 @@ def fit(
       w2vtrain fit --graph edges.tsv -o nodes.txt --sample 0 --q 0.5
       w2vtrain fit --documents reviews.txt -o documents.txt --save-model reviews.safetensors
     """
+    if dry_run and values["print_config"]:
+        raise click.UsageError("--dry-run and --print-config: each prints something else and exits; name one")
     if not values["print_config"]:
         if not corpus:
             raise click.UsageError("Missing argument 'CORPUS...'")

@@ -26,6 +26,7 @@ from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import STDOUT, among, is_stream, resolved
 from w2vtrain.system.machine import threads_of
+from w2vtrain.system.reading import regular_size
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
@@ -83,6 +84,7 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     if request.init_from:
         from w2vtrain.training.warm_start import WarmStart
 
+        regular_size(request.init_from, stdin=False)
         start = WarmStart.load(request.init_from)
     asked, origins = (start.resolve if start else resolve)(request.flags, environment, request.config)
     if request.read_vocab and origins["min_count"] == "default":

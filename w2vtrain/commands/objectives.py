@@ -45,7 +45,9 @@ def objectives(words: tuple[str, ...], options: tuple[str, ...]) -> None:
     NAME may also be a file, my_objective.py, or a module, package.my_objective.
     """
     is_check = is_check_of_one(words)
-    chosen = objective_options({}, options) if is_check else {}
+    if options and not is_check:
+        raise click.UsageError("-O: has an effect only on `objectives check NAME`")
+    chosen = objective_options({}, options)
     with imports():
         from w2vtrain.objectives import allow_code
     if not words:

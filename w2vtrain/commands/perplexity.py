@@ -22,9 +22,7 @@ from w2vtrain.system.terminal import echo
 @code_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-def perplexity(
-    model: str, heldout: tuple[str, ...], column: str | None, as_json: bool, quiet: bool, **flags: Any
-) -> None:  # fmt: skip
+def perplexity(model: str, heldout: tuple[str, ...], as_json: bool, quiet: bool, **flags: Any) -> None:
     """Print how well MODEL, written by `fit --save-model`, predicts the text HELDOUT.
 
     The figures are the perplexity, exact and unnormalized, bits per word, the mean and variance of log Z, and coverage.
@@ -34,10 +32,10 @@ def perplexity(
         from w2vtrain.training.perplexity import perplexity as score_text
         from w2vtrain.training.scoring_units import Watch
     refuse_stdin_twice(model, *heldout)
-    settings, _ = resolve(given(flags, ("threads", "phrases")))
+    settings, _ = resolve(given(flags, ("threads", "column", "phrases")))
     loaded = model_in(model, flags)
-    if column is not None:
-        loaded = replace(loaded, settings={**loaded.settings, "column": column})
+    if settings.column is not None:
+        loaded = replace(loaded, settings={**loaded.settings, "column": settings.column})
     with closing(Console(quiet)) as console:
         threads, watch = threads_of(settings.threads)[0], Watch(console.events().scoring)
         score, _, coverage = score_text(loaded, heldout, threads, watch, settings.phrases, console.note_warning)

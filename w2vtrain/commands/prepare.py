@@ -50,7 +50,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     check_texts([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     vocabulary, stats = counted(text, settings, console)
-    vocabulary.save(output, force)
+    vocabulary.save(output, force, where=text.name)
     console.say(
         f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
         f" in {duration(time.monotonic() - started)}"
@@ -122,10 +122,11 @@ def phrases(
         from w2vtrain.text.phrase_joining import joined_text
         from w2vtrain.text.phrase_table import Scoring
         from w2vtrain.training.inputs import corpus_of
-    settings, _ = resolve(given(flags, READING))
+    settings, origins = resolve(given(flags, READING))
     how = _scoring_fields(connector_words, flags)
     if settings.phrases and (how or save_table):
-        raise click.UsageError("--phrases joins the phrases of a table: options that find phrases have no effect")
+        origin = origins["phrases"].replace("command line", "--phrases")
+        raise click.UsageError(f"{origin} joins the phrases of a table: options that find phrases have no effect")
     if not (output or save_table):
         raise click.UsageError("name a file for the joined text with -o, or for the phrases with --save-table")
     scoring, text = Scoring(**how), corpus_of(corpus, settings)

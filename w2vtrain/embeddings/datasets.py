@@ -21,6 +21,8 @@ SCORES = ("score", "simlex999", "humanmean", "mean", "rating", "similarity", "re
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
 WORD_COLUMNS = (("word1", "w1"), ("word2", "w2"))
 """Names of the columns of both words."""
+LAYOUT_LINES = 1_000
+"""Lines that show which columns have the words."""
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
 UNCLEAR = re.compile(r"[^,;\t]+,[^,;\t]+, ?[-+]?\d+,\d+(,|$)")
 """A line whose score is an integer, and another number follows, unless the comma between them is a decimal comma."""
@@ -88,19 +90,20 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
     """Yield the two words and the score of each line, in the layouts in which evaluation sets are published.
 
     The lines are those of `rows_of`, of which the first may be a header; one without a known name is logged. The words
-    are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two; the score is in the one whose
-    name is among SCORES, otherwise in the only one after the words that has a number, or, without a header, in the
-    first.
+    are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, if each has more different
+    words than the other columns before the score, which then have codes such as parts of speech; the score is in the
+    one whose name is among SCORES, otherwise in the only one after the words that has a number, or, without a header,
+    in the first.
 
     columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
     naming the line, for any other line, and UsageError for columns that do not exist or are not clear.
     """
     lines = ((number, line, _cells(line)) for number, line in rows_of(path))
-    start = list(islice(lines, 2))
+    start = list(islice(lines, LAYOUT_LINES))
     if not start:
         return
     first = start[0][2]
-    places, has_header = _layout(first, start[-1][2], columns, path)
+    places, has_header = _layout([cells for _, _, cells in start], columns, path)
     for number, line, cells in chain(start[has_header:], lines):
         left, right, score = (cells[place] if place < len(cells) else "" for place in places)
         if DECIMAL_COMMA.fullmatch(score):
@@ -129,10 +132,13 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.split(delimiter)]
 
 
-def _layout(first: list[str], second: list[str], columns: str | None, path: str | Path) -> tuple[list[int], bool]:
-    """Return the places of two words and a score, by the cells of the first two lines, and whether one is a header."""
-    is_data = any(map(_is_number, first[2:]))
-    names = [] if is_data else [re.sub(r"[\W_]", "", cell).lower() for cell in first]
+def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tuple[list[int], bool]:
+    """Return the places of two words and a score, by the cells of the first lines, and whether one is a header."""
+    first, second = rows[0], rows[:2][-1]
+    names = [re.sub(r"[\W_]", "", cell).lower() for cell in first]
+    is_header = all(set(names) & {*known} for known in (*WORD_COLUMNS, SCORES))
+    is_data = not is_header and any(map(_is_number, first[2:]))
+    names = [] if is_data else names
     if columns:
         chosen = [column.strip() for column in columns.split(",")]
         if len(chosen) != 3 or not all(int(column) if column.isdecimal() else column in first for column in chosen):
@@ -150,8 +156,8 @@ def _layout(first: list[str], second: list[str], columns: str | None, path: str 
         named = [names.index(name) for name in SCORES if name in names]
         numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
         places.append((named + numbers + [after])[0])
-        is_numbered = len(second) > 3 and _is_number(second[places[0]])
-        if not is_data and (is_numbered or (not named and len(numbers) > 1)):
+        are_words_clear = all(set(names) & {*known} for known in WORD_COLUMNS) or _have_words(rows, places)
+        if not are_words_clear or (not (is_data or named) and len(numbers) > 1):
             raise UsageError(
                 f"{path}: it is not clear which columns have the words and the score: name them with"
                 f" {spelled('columns')} WORD,WORD,SCORE; the columns are {', '.join(first)[:200]}"
@@ -161,6 +167,16 @@ def _layout(first: list[str], second: list[str], columns: str | None, path: str 
     if has_header and not columns and not set(names) & {*SCORES, *chain(*WORD_COLUMNS)}:
         logger.warning("%s: the line %r is taken for the names of columns: it has no score", path, " ".join(first)[:60])
     return places, has_header
+
+
+def _have_words(rows: list[list[str]], places: list[int]) -> bool:
+    """Return whether the first two of three places have more different words than the columns beside and between."""
+    counts = [
+        len({row[place] for row in rows if place < len(row) and not _is_number(row[place])})
+        for place in range(max(places) + 1)
+    ]
+    others = [count for place, count in enumerate(counts) if place not in places]
+    return len(set(places)) == 3 and (not others or min(counts[place] for place in places[:2]) > max(others))
 
 
 def _is_number(cell: str) -> bool:

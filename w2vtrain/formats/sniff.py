@@ -32,10 +32,6 @@ SNIFFED_BYTES = 1 << 16
 FIRST_LINE_BYTES = 1 << 20
 """How much more it reads to find one: a row of GloVe's text may have tens of thousands of values."""
 VOCABULARY_LINE = re.compile(rb"[^ \t\n\r\v\f]+[ \t]+\d{1,18}[ \t]*\r?")
-PICKLE = (
-    "a pickle, as written by gensim's save(): pickles are never opened, because they can run any code; in gensim, load"
-    " it and write the vectors with save_word2vec_format, or pass the model to w2vtrain.Word2Vec.from_gensim"
-)
 MATRIX = (
     "a matrix of numbers without words, as numpy.savetxt and TensorBoard write it: save the numbers with numpy.save as"
     " X.npy, and beside it their words, one per line, as X.words.txt"
@@ -117,8 +113,6 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     lines = plain.split(b"\n", 5)[:5]
     if len(lines) > 1 and any(lines) and all(VOCABULARY_LINE.fullmatch(line) for line in lines if line):
         return Sniff("vocabulary", None, None, start, size, compression)
-    if re.match(rb"\x80[\x02-\x05]", head):
-        return _unknown(size, compression, PICKLE)
     if head.startswith(b"\xff\xff\xff\xff"):
         return _unknown(size, compression, ARROW_STREAM)
     if kind := foreign(head):

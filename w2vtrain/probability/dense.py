@@ -10,6 +10,7 @@ matrix.
 
 import ctypes
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, reduce
@@ -22,18 +23,27 @@ from w2vtrain.kernels.jit import kernel
 from w2vtrain.kernels.logits import log_normalizers, scale_rows
 from w2vtrain.probability.problem import Arrays
 
+_LIMITING, _LIMITS = threading.Lock(), list[Any]()
 LOGITS_AT_ONCE = 1 << 22
 """Maximum number of logits that scoring holds in memory at once: 16 MB of float32."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run matrix products in the calling thread inside this context, because the trainer has its own threads."""
+    """Run matrix products in the calling thread inside this context, because the trainer has its own threads.
+
+    The limit applies to the whole process, until the last of the contexts ends that overlap in several threads.
+    """
     import scipy.linalg.cython_blas  # noqa: F401  # the limit applies only to libraries that are already loaded
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="blas"):
+    with _LIMITING:
+        _LIMITS.append(threadpool_limits(1, user_api="blas"))
+    try:
         yield
+    finally:
+        with _LIMITING:  # whichever context ends: only the first limit, which is left for the last, restores more
+            _LIMITS.pop().restore_original_limits()
 
 
 @cache

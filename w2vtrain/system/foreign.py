@@ -10,6 +10,11 @@ HEAD_BYTES = 512
 UNPACK = "not text: unpack it, and name the files that were in it"
 EXTRACT = "not text: extract its text first, or name other files"
 DECOMPRESS = "not text: decompress it; only gzip, bzip2, xz and zstd, applied once, are read"
+PICKLE = (
+    "a pickle, as written by gensim's save(): pickles are never opened, because they can run any code; in gensim, load"
+    " it and write the vectors with save_word2vec_format, or pass the model to `from_gensim` of w2vtrain's class of the"
+    " same name: Word2Vec, FastText, Doc2Vec or KeyedVectors"
+)
 KINDS = (
     (0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"), f"a zip archive, {UNPACK}"),
     (257, (b"ustar",), f"a tar archive, {UNPACK}"),
@@ -26,6 +31,7 @@ KINDS = (
     (0, (b"SQLite format 3\0",), f"an SQLite database, {EXTRACT}"),
     (0, (b"\x89HDF\r\n",), f"an HDF5 file, {EXTRACT}"),
     (0, (b"\x93NUMPY",), f"an array of NumPy, {EXTRACT}"),
+    (0, (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), PICKLE),
     (0, (b"FEA1\0",), "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
     (0, (b"\xff\xfe", b"\xfe\xff"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
     (0, (b"version https://git-lfs.",), "a pointer of Git LFS, not the file itself: fetch it with git lfs pull"),

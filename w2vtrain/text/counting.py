@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import DataError, OutputError, WriteError
+from w2vtrain.errors import DataError, OutputError, WriteError, spelled
 from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.source import Source
@@ -60,9 +60,19 @@ class CorpusStats:
         return [f"{count:,} {what}" for name, what in ODDITIES.items() if (count := getattr(self, name))]
 
     def report(self, name: str, warn: Callable[[str], None]) -> None:
-        """Call `warn` with each oddity. name: of the text."""
-        for oddity in self.oddities():
+        """Call `warn` with each oddity and what `undecoded` returns. name: of the text."""
+        for oddity in filter(None, [*self.oddities(), self.undecoded()]):
             warn(f"{name}: {oddity}")
+
+    def undecoded(self) -> str | None:
+        """Return a warning if more than one token in a hundred is not UTF-8, as in text in another encoding."""
+        if self.invalid <= self.token_count / 100:
+            return None
+        return (
+            f"{self.invalid:,} of {self.token_count:,} words are not UTF-8, and the letters that are not were replaced:"
+            " convert the text, for example with `iconv -f latin1 -t utf8`;"
+            f" {spelled('encoding_errors', 'strict')} names the first"
+        )
 
     def to_json(self) -> dict[str, int]:
         """Return the statistics by their names in files."""

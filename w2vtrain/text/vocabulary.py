@@ -78,14 +78,15 @@ class Vocabulary:
             )
         return Vocabulary(self.words[:kept], self.counts[:kept])
 
-    def save(self, path: str | Path, force: bool = False, claim: Claim | None = None) -> None:
+    def save(self, path: str | Path, force: bool = False, claim: Claim | None = None, where: str | None = None) -> None:
         """Write a line "word count" for each word, as word2vec's -save-vocab does.
 
         path: `-` is standard output, and a suffix such as .gz compresses; force: overwrite an existing file; claim: see
         `files.atomic_write`. Raise OutputError if the file exists (unless `force`) or cannot be created, WriteError if
-        writing fails, and DataError for a word that the file cannot store, such as one with white space.
+        writing fails, and DataError, starting with `where` (by default `path`), for a word that the file cannot store,
+        such as one with white space.
         """
-        text = self.text(path)
+        text = self.text(where or path)
         with packed_write(path, force, claim=claim) as file:
             file.write(text)
 

@@ -42,7 +42,7 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     process = holder(folder / LOCK)
     status = "running" if process else "complete" if config.complete else "stopped"
     request, settings = config.request, config.settings
-    names = ("output", "save_output_vectors", "save_model", "save_vocab", "log_json")
+    names = ("output", "save_output_vectors", "save_word_vectors", "save_model", "save_vocab", "log_json")
     outputs = [str(request[name]) for name in names if request.get(name)]
     described: dict[str, Any] = {"path": str(path), "kind": "run folder", "status": status}
     if process:
@@ -51,7 +51,7 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(name)}"
-    if request.get("sources") == [STDOUT] or request.get("heldout") == STDOUT:
+    if any(STDOUT in (request.get(name) or ()) for name in ("sources", "heldout")):
         command += " < TEXT"  # which was standard input
     if "comparison" in request:
         command = "repeat the `compare` command"

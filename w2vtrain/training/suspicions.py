@@ -41,9 +41,11 @@ _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)'
 
 def warnings_of(ids: EncodedCorpus, name: str, thinning: "Thinning", raw: bool) -> list[str]:
     """Return all warnings about a corpus. name: of the corpus; raw: whether it may be raw text."""
-    lost = undecoded(ids.stats.invalid, ids.stats.token_count)
     hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if raw and ids.sample else None
-    return [*suspicions(ids.sample, name), *filter(None, (thinning.warning, lost, hint, wordless(ids)))]
+    return [
+        *suspicions(ids.sample, name),
+        *filter(None, (thinning.warning, ids.stats.undecoded(), hint, wordless(ids))),
+    ]
 
 
 def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
@@ -109,16 +111,6 @@ def _table(sample: bytes) -> str | None:
             named = f"read one with {spelled('column')} if the first line names them, or " if mark in b",\t" else ""
             return f"a table of {number + 1} columns separated by {marks}: {named}extract its text column first"
     return None
-
-
-def undecoded(invalid: int, tokens: int) -> str | None:
-    """Return a warning if more than one token in a hundred is not UTF-8, as in text in another encoding, else None."""
-    if invalid <= tokens / 100:
-        return None
-    return (
-        f"{invalid:,} of {tokens:,} words are not UTF-8, and the letters that are not were replaced: convert the text,"
-        f" for example with `iconv -f latin1 -t utf8`; {spelled('encoding_errors', 'strict')} names the first"
-    )
 
 
 def wordless(ids: EncodedCorpus) -> str | None:

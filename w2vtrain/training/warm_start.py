@@ -233,7 +233,7 @@ class WarmStart:
                 taken.objective(self._can_grow(settings))
         elif self.words:
             raise ConfigError(
-                f"{self.name} has none of the {words:,} words of the corpus: are they in another language or case?"
+                f"none of the {words:,} words of the corpus is in {self.name}: are they in another language or case?"
             )
         return {
             "name": self.name,

@@ -367,10 +367,21 @@ def test_numbers_dates_and_words_for_null_stay_text_in_csv(tmp_path):
     )
 
 
-@pytest.mark.parametrize("problem", [[1, 2], ["a", 3]], ids=["numbers", "mixed"])
-def test_a_series_of_something_else_is_a_type_error(problem):
-    with pytest.raises(TokenError, match="the Series: "):
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        ([1, 2], "the Series: values of the type int64"),
+        (["a", None, 3], r"the Series: row 2 \(from 0\): 3, and there must be text or a list of words"),
+        ([["a"], float("nan"), ["b"], 2.5], r"the Series: row 3 \(from 0\): 2\.5, and"),
+        (["a", ["b"]], "the Series: not a column of strings or lists of strings"),
+    ],
+    ids=["numbers", "text", "lists", "both"],
+)
+def test_a_series_of_something_else_is_a_type_error(problem, message):
+    with pytest.raises(TokenError, match=message):
         read(column_of(pandas.Series(problem)))
+    with pytest.raises(TokenError, match=message.replace("Series", "DataFrame")):
+        read(column_of(pandas.DataFrame({"text": problem}), "text"))
 
 
 def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
@@ -474,7 +485,7 @@ def test_a_null_in_a_dictionary_is_a_null():
 FIT = ["--column", "text", "-o", "v.txt", "--epochs", 2, "--threads", 1, "--vector-size", 5, "--min-count", 1]
 
 
-def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_file):
+def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_file, monkeypatch):
     write(table(), tmp_path / "t.parquet")
     code, _, err = w2vtrain_here(["fit", "t.parquet", *FIT[2:]], tmp_path)
     assert code == 2
@@ -487,6 +498,14 @@ def test_the_command_line_names_what_is_needed(tmp_path, w2vtrain_here, text_fil
     on_text = w2vtrain_here(["perplexity", "m", "text.txt"], tmp_path)
     assert on_text[0] == 0
     assert w2vtrain_here(["perplexity", "m", "t.parquet", "--column", "a.b"], tmp_path)[1] == on_text[1]
+    monkeypatch.setenv("W2VTRAIN_COLUMN", "other")
+    assert "no column 'other'" in w2vtrain_here(["perplexity", "m", "t.parquet"], tmp_path)[2]
+
+
+@pytest.mark.parametrize("data", [b"PAR1\x15\x04\x15\x80\xe9\n", b"id,text\n1,a\n"], ids=["parquet", "csv"])
+def test_a_table_on_standard_input_that_is_not_json_lines_is_refused_with_what_to_do(w2vtrain_here, tmp_path, data):
+    code, _, said = w2vtrain_here(["vocab", "-", "--column", "text", "-o", "v.txt"], tmp_path, data)
+    assert (code, "; from standard input and pipes, only JSON lines are read: save" in said) == (65, True), said
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -502,7 +521,7 @@ def test_the_suffixes_of_tables_are_those_of_their_formats():
     assert set(doors.TABLES) == {suffix for form in FORMATS for suffix in form.suffixes}
 
 
-def test_words_with_spaces_are_refused_by_fit_with_what_to_do(tmp_path, w2vtrain_here):
+def test_words_that_no_file_can_store_are_refused_with_what_to_do(tmp_path, w2vtrain_here):
     (tmp_path / "t.jsonl").write_text('{"words": ["new york", "a", "b"]}\n' * 9)
     for more in ([], ["-o", "-"], ["--dry-run"]):
         words = ["fit", "t.jsonl", "--column", "words", *FIT[2:], "--sample", "0", *more]
@@ -510,6 +529,9 @@ def test_words_with_spaces_are_refused_by_fit_with_what_to_do(tmp_path, w2vtrain
         assert (code, out, "training" in said) == (65, "", False), said
         assert "'new york' contains white space" in said
         assert "as in new_york, or train in Python" in said
+    (tmp_path / "t.jsonl").write_text('{"words": ["", "a", "b"]}\n' * 9)
+    code, _, said = w2vtrain_here(["vocab", "t.jsonl", "--column", "words"], tmp_path)
+    assert (code, said.startswith("w2vtrain: error: t.jsonl: an empty string is no word: leave it out")) == (65, True)
 
 
 class StopsSoon(CheckpointedRun):

@@ -35,7 +35,7 @@ UNCHECKED_BYTES = 1 << 26
 BYTES_PER_WORD = 100
 """Bytes that a word takes in a list and a set, besides its string."""
 REPAIR = "`w2vtrain convert --repair` writes a clean copy"
-"""The end of the message about an invalid row."""
+"""The end of messages about an invalid row or header."""
 GARBLED = re.compile(r"\ufffd|_[-+.]?\d")
 """What a mended word has if bytes could not be decoded, or if it has taken up values."""
 REPORTED = 10
@@ -208,7 +208,7 @@ def read_rows(
     if sniffed.rows is not None and len(words) + rows.skipped != min(sniffed.rows, limit or sniffed.rows):
         problem = f"{path}: the header promises {sniffed.rows:,} vectors, the file has {len(words) + rows.skipped:,}"
         if not lenient:
-            raise TruncatedFile(problem)
+            raise TruncatedFile(f"{problem}; {REPAIR}")
         if limit is None:
             rows.flaws.append(problem)
     if not words:
@@ -242,7 +242,7 @@ def check_promise(path: str | Path, sniffed: Sniff, lenient: bool, smallest: Cal
     if rows is not None and not lenient:
         needed, most = rows * smallest(dim), justified(sniffed.size) if sniffed.compression else sniffed.size
         if needed > most - sniffed.start + 1:
-            but = f"the file has {most:,}: it is cut off or its header is wrong"
+            but = f"the file has {most:,}: it is cut off or its header is wrong; {REPAIR}"
             if sniffed.compression:
                 but = f"{sniffed.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
             raise TruncatedFile(

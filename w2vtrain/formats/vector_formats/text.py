@@ -106,7 +106,7 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
         """Return how many of the next lines to read."""
         nonlocal line_number, is_over
         if is_over:
-            raise DataError(f"{rows.name}:{line_number}: more rows than the {promised:,} that the header promises")
+            rows.refuse(f":{line_number}", f"more rows than the {promised:,} that the header promises")
         count = rows.missing(count)
         if promised is not None and len(rows.words) + count > promised:
             count, is_over = promised - len(rows.words), True

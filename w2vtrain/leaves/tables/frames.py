@@ -234,6 +234,10 @@ def _converted(convert: Any, data: Any, name: str) -> Any:
     try:
         return convert(data)
     except (TypeError, ValueError, NotImplementedError) as error:
+        for row, value in enumerate(data if hasattr(data, "to_frame") else ()):
+            if not isinstance(value, str | bytes | list | tuple | np.ndarray) and str(value) not in NULLS:
+                place = f"{name}: row {row} (from 0)"
+                raise TokenError(f"{place}: {shown(value)}, and there must be text or a list of words") from error
         raise TokenError(
             f"{name}: not a column of strings or lists of strings: {' '.join(str(error).split())[:300]}"
         ) from error

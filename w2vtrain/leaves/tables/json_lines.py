@@ -25,6 +25,7 @@ from w2vtrain.text.token_lists import encoded, text_of
 
 MAX_RECORD_BYTES = 1 << 28  # of one line
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"
+_PIPED = "; from standard input and pipes, only JSON lines are read: save other tables to files"
 
 
 def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -38,6 +39,7 @@ def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
                 f"{place}: the line has more than {MAX_RECORD_BYTES:,} bytes: write one record per line, and split"
                 " long texts into several records"
             )
+        piped = _PIPED * (number == 1 and file.size is None)
         if number == 1 and not file.first:
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line.isspace():
@@ -46,9 +48,10 @@ def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
             record = orjson.loads(line)
         except ValueError as error:
             if "UTF-8" in str(error):
-                raise DataError(f"{place}: not UTF-8: save the file as UTF-8") from None
+                raise DataError(f"{place}: not UTF-8: save the file as UTF-8{piped}") from None
             nan = "; JSON has no NaN or Infinity: write null" if b"NaN" in line or b"Infinity" in line else ""
-            raise DataError(f"{place}: not a record of JSON on one line: {str(error)[:200]}{nan}{_LINES}") from None
+            problem = f"not a record of JSON on one line: {str(error)[:200]}{nan}{_LINES}{piped}"
+            raise DataError(f"{place}: {problem}") from None
         if not isinstance(record, dict):
             raise DataError(f"{place}: {shown(record)} is not a JSON object{_LINES}")
         yield place, record

@@ -518,7 +518,25 @@ def test_lenient_reading_skips_and_counts_bad_rows(tmp_path, content, words, ski
     found = read_vectors(path, lenient=True)
     assert (found.words, found.skipped) == (words, skipped)
     assert found.matrix.shape == (2, 2)
-    assert read_vectors(path, lenient=True, limit=1).words == ["the"]
+    for limit in (1, 2):
+        assert read_vectors(path, lenient=True, limit=limit).words == words[:limit]
+
+
+@pytest.mark.parametrize("form", ["small.txt", "large.txt", "npz"])
+def test_a_limit_counts_the_rows_that_lenient_reading_keeps(tmp_path, monkeypatch, form):
+    words = ["a", "b", "a", *map("w{}".format, range(20)), "a"]
+    monkeypatch.setattr(vector_rows, "VALUES_AT_ONCE", 10)
+    monkeypatch.setattr(vector_rows, "LARGE_BYTES", 1 if form == "large.txt" else 1 << 26)
+    if form == "npz":
+        np.savez(tmp_path / "file.npz", words=words, vectors=np.ones((len(words), 2)))
+        path = tmp_path / "file.npz"
+    else:
+        path = put(tmp_path, "".join(f"{word} 0.5 1\n" for word in words).encode())
+    found = read_vectors(path, lenient=True, limit=4)
+    assert (found.words, found.skipped) == (["a", "b", "w0", "w1"], 1)
+    found = read_vectors(path, lenient=True)
+    row = ", row " if form == "npz" else ":"
+    assert [flaw.partition(": the word")[0] for flaw in found.flaws] == [f"{path}{row}3", f"{path}{row}{len(words)}"]
 
 
 @pytest.mark.parametrize("format", ["text", "glove", "binary"])

@@ -115,11 +115,14 @@ def collected(
     collector = Collector(str(path), shape[1], shape[0], lenient, limit, sniffed.size)
     start = 0
     for words, block in rows:
-        count = collector.missing(len(block))
-        if not count:
+        at = 0
+        while count := collector.missing(len(block) - at):  # again, if rows were left out and the limit is not reached
+            some = slice(at, at + count)
+            collector.add(list(words[some]), block[some], lambda i, first=start + at: f", row {first + i + 1:,}")  # type: ignore[misc]
+            at += count
+        start += at
+        if at < len(block):
             break
-        collector.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i + 1:,}")  # type: ignore[misc]
-        start += count
     kept, matrix = collector.result()
     if not kept:
         raise DataError(f"{path} contains no vectors")

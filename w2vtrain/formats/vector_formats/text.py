@@ -116,14 +116,17 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
     rest = b""
     with closing(_blocks(file, rows)) as blocks:
         for names, values, rest in blocks:
-            if count := take(len(names)):
-                first = line_number - count
-                rows.add(names[:count], values[:count], lambda i, first=first: f":{first + i}")  # type: ignore[misc]
+            at = 0
+            while count := take(len(names) - at):  # again, if rows were left out and the limit is not reached
+                first, some = line_number - count, slice(at, at + count)
+                rows.add(names[some], values[some], lambda i, first=first: f":{first + i}")  # type: ignore[misc]
+                at += count
             left = rest.split(b"\n")
             del left[len(left) - (not left[-1]) :]  # what follows the last newline
-            for i in range(0, len(left), rows.step):
-                if count := take(min(rows.step, len(left) - i)):
-                    _parse_lines(left[i : i + count], rows, line_number - count)
+            at = 0
+            while count := take(min(rows.step, len(left) - at)):
+                _parse_lines(left[at : at + count], rows, line_number - count)
+                at += count
             if rows.missing(1) == 0:
                 return
             take(0)

@@ -63,6 +63,8 @@ class KeyedRows:
         self.next_index = 0
         self.expandos: dict[str, NDArray[Any]] = {}
         self.vector_size = vector_size
+        # Norms and means of integers would overflow in their type.
+        dtype = dtype if np.dtype(dtype).kind == "f" else np.result_type(dtype, np.float32)
         self.vectors: Vector = np.zeros((count, vector_size), dtype)
         self.norms: Vector | None = None
         self.mapfile_path = mapfile_path
@@ -73,7 +75,7 @@ class KeyedRows:
         cls, words: Sequence[Any], matrix: NDArray[Any], counts: ArrayLike | None = None,
         ngrams: NgramVectors | None = None,
     ) -> Self:  # fmt: skip
-        """Return an object over a matrix, which is neither copied nor checked for NaN.
+        """Return an object over a matrix, which is not checked for NaN and, unless it has integers, not copied.
 
         Parameters
         ----------
@@ -104,7 +106,7 @@ class KeyedRows:
         if matrix.dtype.kind not in "fiub":
             raise InvalidValue(f"a matrix of {matrix.dtype}: vectors are real numbers")
         made = cls(matrix.shape[1], dtype=matrix.dtype)
-        made.vectors, made.index_to_key = matrix, list(words)
+        made.vectors, made.index_to_key = matrix.astype(made.vectors.dtype, copy=False), list(words)
         made.ngrams = made.ngrams if ngrams is None else ngrams
         made.key_to_index = dict(zip(made.index_to_key, range(len(words)), strict=True))
         if len(made.key_to_index) != len(made):
@@ -153,6 +155,10 @@ class KeyedRows:
         if default is not None:
             return default
         raise self._unknown(key)
+
+    def _key(self, key: Any) -> Any:
+        """Return what is stored for a key."""
+        return key
 
     def _index(self, key: Any) -> int:
         """Return the row of a key, or -1 if it is neither a key nor an index."""
@@ -400,7 +406,7 @@ class KeyedRows:
         (5, array([4., 0., 0.], dtype=float32))
 
         """
-        names: list[Any] = [keys] if isinstance(keys, SINGLE) else list(keys)
+        names = [self._key(key) for key in ([keys] if isinstance(keys, SINGLE) else keys)]
         rows = np.asarray(weights, self.vectors.dtype)
         if rows.ndim == 1 and isinstance(keys, SINGLE):
             rows = rows.reshape(1, -1)
@@ -534,7 +540,7 @@ class KeyedRows:
         ['woman', 'king']
 
         """
-        listed: list[Any] = list(dict.fromkeys(keys))
+        listed = list(dict.fromkeys(map(self._key, keys)))
         known = [k for k in listed if self._row(k) >= 0 or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams

@@ -502,12 +502,14 @@ def test_the_suffixes_of_tables_are_those_of_their_formats():
     assert set(doors.TABLES) == {suffix for form in FORMATS for suffix in form.suffixes}
 
 
-def test_words_with_spaces_are_refused_by_fit_with_what_to_do(tmp_path, w2vtrain_here):
+def test_words_with_spaces_are_refused_where_they_could_not_be_read_back(tmp_path, w2vtrain_here):
     (tmp_path / "t.jsonl").write_text('{"words": ["new york", "a", "b"]}\n' * 9)
     code, _, said = w2vtrain_here(["fit", "t.jsonl", "--column", "words", *FIT[2:], "--sample", "0"], tmp_path)
     assert (code, "'new york' contains white space" in said, "as in new_york, or train in Python" in said) == (
         65, True, True
     ), said  # fmt: skip
+    code, out, said = w2vtrain_here(["phrases", "t.jsonl", "--column", "words", "-o", "-"], tmp_path)
+    assert (code, out, "'new york' contains white space" in said) == (65, "", True), said
 
 
 class StopsSoon(CheckpointedRun):

@@ -154,7 +154,7 @@ def find_phrases(
     ['in', 'new_york']
 
     """
-    how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
+    how = Scoring(scoring, threshold, min_count, delimiter, passes, connector_words)  # type: ignore[arg-type]
     resolved = effective(validated(settings))
     lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads), warn=_warn)
     return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]

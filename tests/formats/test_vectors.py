@@ -272,8 +272,9 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "a pointer of Git LFS"),
         (b"FEA1\0\0\0\0", "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
         (b"\xff\xff\xff\xff\x10\0\0\0", "an Arrow stream, .*: write the table as an Arrow file, for example with"),
-        (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between values: write spaces, for example with tr ',' ' '$"),
-        (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values"),
+        (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
+        (b"word,d0,d1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
+        (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values: write spaces, for example with tr ';' ' '$"),
         (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),
     ],
 )

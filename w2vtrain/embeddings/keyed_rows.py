@@ -25,6 +25,7 @@ from w2vtrain.errors import (
     TruncatedFile,
 )
 from w2vtrain.formats.model_file import save_keys
+from w2vtrain.formats.precision import floating
 from w2vtrain.formats.subwords import NgramVectors
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats.contract import Coding
@@ -63,9 +64,7 @@ class KeyedRows:
         self.next_index = 0
         self.expandos: dict[str, NDArray[Any]] = {}
         self.vector_size = vector_size
-        # Norms and means of integers would overflow in their type.
-        dtype = dtype if np.dtype(dtype).kind == "f" else np.result_type(dtype, np.float32)
-        self.vectors: Vector = np.zeros((count, vector_size), dtype)
+        self.vectors: Vector = np.zeros((count, vector_size), floating(dtype))
         self.norms: Vector | None = None
         self.mapfile_path = mapfile_path
         self.ngrams: NgramVectors | None = None

@@ -88,7 +88,7 @@ def diff(
     plus sign. --json prints all of them.
     """
     with imports():
-        from w2vtrain.embeddings.alignment import difference, rotated
+        from w2vtrain.embeddings.alignment import difference
         from w2vtrain.embeddings.datasets import read_translations
         from w2vtrain.formats.vectors import Output, format_of
     first, second = vectors
@@ -107,7 +107,7 @@ def diff(
     one, two, limit = vectors_in(first), vectors_in(second), restrict_vocab or None
     changes = difference(one, two, count=topn, k=k, restrict_vocab=limit, min_count=min_count, pairs=given)
     if written:
-        written.write(two.words, rotated(one, two, limit, min_count, given), lambda _: force, counts=two.counts)
+        written.write(two.words, changes.rotated(two.matrix), lambda _: force, counts=two.counts)
     if as_json:
         echo_json({"files": [first, second]} | changes.to_dict())
         return

@@ -17,8 +17,8 @@ def with_unseen(
     """Return the first vectors, followed by those of the given words that are not among them.
 
     Words of the vocabulary beyond the first `restrict_vocab` keep their vectors; the others are composed, in lower case
-    if case is ignored and no word of the vocabulary has an upper-case letter. Words without a known n-gram are left out. Raise DataError if
-    the vectors have no n-grams.
+    if case is ignored and no word of the vocabulary has an upper-case letter. Words without a known n-gram are left
+    out. Raise DataError if the vectors have no n-grams.
     """
     if vectors.ngrams is None:
         raise DataError(

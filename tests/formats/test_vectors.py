@@ -659,6 +659,9 @@ def test_a_byte_order_mark_before_words_is_not_part_of_the_first(tmp_path):
     write_vectors(tmp_path / "v.npy", ["the", "of"], MATRIX[:2])
     put(tmp_path, "\ufeffthe\nof\n".encode(), "v.words.txt")
     assert read_vectors(tmp_path / "v.npy").words == ["the", "of"]
+    for name in ("v.txt", "v.glove", "v.npy"):
+        write_vectors(tmp_path / name, ["\ufeffthe", "of"], MATRIX[:2], force=True)
+        assert read_vectors(tmp_path / name).words == ["\ufeffthe", "of"]
 
 
 def test_the_format_of_vectors_with_a_large_dimension_is_detected(tmp_path):

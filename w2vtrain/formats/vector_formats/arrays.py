@@ -14,6 +14,7 @@ Nothing is unpickled: arrays of Python objects are refused, and an archive that 
 import math
 import os
 import zipfile
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -155,6 +156,8 @@ def write_npy(file: BinaryIO, table: Table) -> None:
 
 def write_words(file: BinaryIO, table: Table) -> None:
     """Write one word per line."""
+    if table.words[0].startswith(BOM_UTF8):
+        file.write(BOM_UTF8)  # `read_lines` drops one byte order mark
     file.writelines(word + b"\n" for word in table.words)
 
 

@@ -4,6 +4,7 @@ Strict and lenient reading is in rows.py; the distinction from binary files is i
 """
 
 import re
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -77,6 +78,8 @@ def write(file: BinaryIO, table: Table) -> None:
 
 def write_glove(file: BinaryIO, table: Table) -> None:
     """Write GloVe's format: the same lines, without "V d"."""
+    if table.words[0].startswith(BOM_UTF8):
+        file.write(BOM_UTF8)  # readers drop one byte order mark
     write_rows(file, table.words, table.matrix)
 
 

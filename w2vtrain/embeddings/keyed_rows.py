@@ -418,13 +418,14 @@ class KeyedRows:
         attributes = {name: np.asarray(values) for name, values in dict(extras or {}).items()}
         if any(len(values) != len(names) for values in attributes.values()):
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
-        # This raises an error before a row is added.
-        self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])
         row_of = {name: self._row(name) for name in names}
         source = {name: at for at, name in enumerate(names) if replace or row_of[name] < 0}
         old = {row_of[name]: at for name, at in source.items() if row_of[name] >= 0}
+        # These raise errors before anything is added.
+        replaced = self._writable() if old else self.vectors
+        self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])
         if old:
-            self._writable()[list(old)] = rows[list(old.values())]
+            replaced[list(old)] = rows[list(old.values())]
         places = old | self._add_rows({name: at for name, at in source.items() if row_of[name] < 0}, rows)
         self.norms = None
         self.allocate_vecattrs()
@@ -579,6 +580,8 @@ class KeyedRows:
         ------
         TypeError
             If an attribute has a value that JSON cannot represent, or `fname_or_handle` is no path.
+        ValueError
+            If keys have no rows yet: see `resize_vectors`.
         OutputError, WriteError
             If the file cannot be created or written.
 
@@ -590,6 +593,9 @@ class KeyedRows:
 
         """
         rows = self._filled()
+        if len(self.vectors) < rows:
+            raise InvalidValue(f"{rows:,} keys and {len(self.vectors):,} vectors: call resize_vectors first")
+        self.allocate_vecattrs()
         attributes = {name: values[:rows] for name, values in self.expandos.items()}
         keys = self.index_to_key[:rows]
         save_keys(Path(fname_or_handle), keys, self.vectors[:rows], attributes, self.ngrams)
@@ -604,7 +610,8 @@ class KeyedRows:
             The file to read.
         mmap : {None, "r", "r+", "c"}
             Map the vectors into memory instead of reading them: read-only, writing changes to the file, or with
-            private changes. This needs a file that `save` wrote.
+            private changes. This needs a file that `save` wrote. Adding keys copies the vectors, so that later changes
+            do not reach the file.
 
         Raises
         ------
@@ -657,9 +664,9 @@ class KeyedRows:
         encoding, unicode_errors : str, default "utf8" and "strict"
             How to decode words, as for ``bytes.decode``.
         limit : int, optional
-            Read only the first rows.
+            Read only the first rows; 0 reads all.
         datatype : dtype, default float32
-            The type of the values.
+            The type of the values, which are read as float32.
         no_header : bool, default False
             Whether the first line of a text file is a vector.
 
@@ -786,7 +793,8 @@ class KeyedRows:
         self._writable()[rows] = matrix[list(sources.values())]
         self.norms = None
         locks = np.asarray(getattr(self, "vectors_lockf", np.ones(1, np.float32)))
-        self.vectors_lockf = np.full(len(self), locks[0], np.float32) if len(locks) == 1 else locks
+        self.vectors_lockf = np.full(len(self), locks[0] if len(locks) == 1 else 1, np.float32)
+        self.vectors_lockf[: len(locks)] = locks[: len(self)]
         self.vectors_lockf[rows] = lockf
 
 

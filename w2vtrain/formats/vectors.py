@@ -360,6 +360,9 @@ def read_word2vec(
     """
     if is_binary and no_header:
         raise NotImplementedError("no_header needs binary=False: a binary file without a header has no dimension")
+    if limit is not None and limit < 0:
+        raise DataError(f"limit must be 0 or more, not {limit}")
+    limit = limit or None
     promise = _promised(path, is_binary, no_header)
     if promise.rows == 0 and promise.dim is not None and 0 < promise.dim <= MAX_DIM:
         return [], np.empty((0, promise.dim), np.float32)  # what gensim writes for an empty vocabulary

@@ -160,7 +160,7 @@ def find_phrases(
     ['in', 'new_york']
 
     """
-    how = Scoring(scoring, threshold, min_count, delimiter, passes, tuple(connector_words))
+    how = Scoring(scoring, threshold, min_count, delimiter, passes, connector_words)  # type: ignore[arg-type]
     resolved = effective(validated(settings))
     if others := settings.keys() - ReadingSettings.__annotations__.keys():
         raise ConfigError(f"{min(others)}: find_phrases takes only {', '.join(ReadingSettings.__annotations__)}")

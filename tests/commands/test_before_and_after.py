@@ -223,6 +223,10 @@ def test_stability_and_diff_print_words_as_text_and_json(w2vtrain_here, folder):
     found = json.loads(w2vtrain_here(["diff", "a.bin", "b.bin", "-n", "3", "--json"], folder)[1])
     assert [line.split("\t")[0] for line in out.splitlines()] == [moved["word"] for moved in found["moved"]]
     assert found["moved"][0]["cosine"] <= found["moved"][1]["cosine"]
+    for command in ("stability", "diff"):
+        for files in (["nowhere", "a.bin"], ["a.bin", "nowhere"]):
+            code, _, err = w2vtrain_here([command, *files], folder)
+            assert (code, "nowhere cannot be opened" in err, "come first" in err) == (66, True, False), err
 
 
 def test_diff_aligns_two_languages_by_pairs_and_writes_the_rotated_vectors(w2vtrain_here, tmp_path):
@@ -246,6 +250,7 @@ def test_diff_aligns_two_languages_by_pairs_and_writes_the_rotated_vectors(w2vtr
     assert "; 4 of 5 pairs, 1 only in en.txt, 1 only in de.txt\n" in err
     assert w2vtrain_here([*command, "-o", "aligned.vec"], tmp_path)[0] == 73
     assert w2vtrain_here([*command, "-o", "de.txt", "--force"], tmp_path)[0] == 2
+    assert w2vtrain_here([*command, "-o", "-"], tmp_path)[:2] == (2, "")
     found = json.loads(w2vtrain_here([*command, "--json"], tmp_path)[1])
     assert {(word["word"], word["second"]) for word in found["moved"]} >= {("king", "koenig"), ("river", "fluss")}
     code, _, err = w2vtrain_here(["diff", "en.txt", "de.txt"], tmp_path)

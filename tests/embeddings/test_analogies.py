@@ -8,7 +8,7 @@ from word_vectors import QUESTIONS, in_gensim, put, structured, vectors_of
 
 from w2vtrain.embeddings import analogies
 from w2vtrain.embeddings.analogies import evaluate_analogies
-from w2vtrain.errors import DataError, UsageError
+from w2vtrain.errors import DataError
 
 
 def gensim_counts(vectors, path, **options):
@@ -161,11 +161,6 @@ def test_a_vocabulary_that_covers_no_question_is_an_error():
 def test_malformed_questions_are_refused_with_their_line(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         evaluate_analogies(vectors_of("abcd", np.eye(4)), put(tmp_path, text))
-
-
-def test_an_invalid_restrict_vocab_is_an_error():
-    with pytest.raises(UsageError, match="restrict_vocab"):
-        evaluate_analogies(vectors_of("abcd", np.eye(4)), QUESTIONS, restrict_vocab=0)
 
 
 def test_questions_are_answered_in_large_blocks(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from word_vectors import in_gensim, vectors_of
 
-from w2vtrain.embeddings.alignment import difference, rotated
+from w2vtrain.embeddings.alignment import difference
 from w2vtrain.embeddings.stability import stability
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.formats.vectors import Vectors
@@ -85,8 +85,8 @@ def test_pairs_of_words_are_compared_in_place_of_shared_words(rng):
     np.testing.assert_allclose(found.cosines, 1, atol=1e-6)
     assert all(word.second == f"v{word.word[1:]}" and not word.left and not word.came for word in found.moved)
     assert (found.only_first, found.only_second) == (20, 20)
-    turned = rotated(first, second, pairs=pairs[:40])
-    np.testing.assert_allclose(turned[:], base[::-1], atol=1e-5)  # also of words that are in no pair
+    turned = found.rotated(second.matrix)[:]
+    np.testing.assert_allclose(turned, base[::-1], atol=1e-5)  # also of words that are in no pair
     with pytest.raises(DataError, match="pairs of words with vectors in common: 1"):
         difference(first, second, pairs=pairs[:1])
 
@@ -99,8 +99,8 @@ def test_every_pair_of_a_word_with_several_translations_counts_in_the_rotation(r
     one, two = (file.matrix / np.linalg.norm(file.matrix, axis=1, keepdims=True) for file in (first, second))
     left, _, right = np.linalg.svd(two[rows[:, 1]].T @ one[rows[:, 0]])
     given = [*pairs, *pairs[:9], ("w0", "none"), ("none", "w0")]  # repeated pairs and unknown words change nothing
-    np.testing.assert_allclose(rotated(first, second, pairs=given)[:], second.matrix @ left @ right, atol=1e-5)
     found = difference(first, second, pairs=given, count=200)
+    np.testing.assert_allclose(found.rotated(second.matrix)[:], second.matrix @ left @ right, atol=1e-5)
     assert list(zip(found.words, found.others, strict=True)) == pairs
     np.testing.assert_allclose(found.cosines, (one[rows[:, 0]] * (two @ left @ right)[rows[:, 1]]).sum(1), atol=1e-5)
     assert sorted((word.word, word.second) for word in found.moved) == sorted(pairs)
@@ -125,7 +125,7 @@ def test_neighbors_with_several_translations_are_listed_once_and_only_if_none_of
 def test_rotated_vectors_are_the_nearest_to_the_pairs_and_keep_their_products(rng):
     """They have the cosines with the first file that are compared, although the means of the two files differ."""
     first, second = (vectors_of(WORDS, shift + rng.standard_normal((60, 5))) for shift in (0, 1))
-    turned = rotated(first, second)[:]
+    turned = difference(first, second).rotated(second.matrix)[:]
     np.testing.assert_allclose(turned @ turned.T, second.matrix @ second.matrix.T, atol=1e-4)
     one, two = (file.matrix / np.linalg.norm(file.matrix, axis=1, keepdims=True) for file in (first, second))
     left, _, right = np.linalg.svd(two.T @ one)

@@ -147,6 +147,17 @@ def test_a_query_of_a_wrong_value_is_a_value_error_and_changes_nothing(keyed, as
     np.testing.assert_array_equal(keyed.vectors, before["vectors"])
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, bool])
+def test_vectors_of_integers_are_compared_as_floating_point_numbers(dtype):
+    rows = np.array([[0, 100, 1], [0, 100, 100], [1, 0, 100]], dtype)
+    keyed, floats = KeyedVectors.of("abc", rows), KeyedVectors.of("abc", rows.astype(np.float64))
+    keyed.add_vector("d", [1, 1, 0.5])
+    floats.add_vector("d", [1, 1, 0.5])
+    np.testing.assert_allclose(keyed.most_similar("a", topn=None), floats.most_similar("a", topn=None), rtol=1e-5)
+    np.testing.assert_allclose(keyed.distances("a"), floats.distances("a"), rtol=1e-5, atol=1e-6)
+    assert KeyedVectors(3, dtype=dtype).vectors.dtype == keyed.vectors.dtype
+
+
 def test_added_vectors_extend_the_table_and_its_attributes(keyed):
     keyed.fill_norms()
     keyed.add_vectors(["f", "a", "g"], np.arange(12).reshape(3, 4), extras={"count": [7, 8, 9]})

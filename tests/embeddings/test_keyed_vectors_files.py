@@ -85,6 +85,10 @@ def test_options_of_loading(tmp_path, caplog):
     assert loaded(tmp_path, "9 2\na 1 2\n" + "b 3 4\n", limit=2)[0] == ["a", "b"]  # cut off after what is needed
     assert loaded(tmp_path, gzip.compress(b"1 2\na 1 2\n"))[0] == ["a"]
     assert loaded(tmp_path, "a 1 2\nb 3 4\n", no_header=True, limit=1) == (["a"], [[1, 2]], [1])
+    assert loaded(tmp_path, "a 1 2\nb 3 4\n", no_header=True, limit=0)[0] == ["a", "b"]
+    for no_header in (True, False):
+        with pytest.raises(ValueError, match="limit must be 0 or more, not -1"):
+            loaded(tmp_path, "2 2\n" * (not no_header) + "a 1 2\nb 3 4\n", no_header=no_header, limit=-1)
     counts = put(tmp_path, "b 7\nz 1\n", "counts")
     assert loaded(tmp_path, "2 1\na 1\nb 2\n", fvocab=counts)[2] == [0, 7]
     counts = put(tmp_path, "a 9\nb 0\na 2\n", "counts")
@@ -147,7 +151,9 @@ def test_intersecting_replaces_the_vectors_of_known_keys(keyed, tmp_path):
     assert keyed.get_vector("b", norm=True)[0] == pytest.approx(1 / np.sqrt(30))
     keyed.intersect_word2vec_format(put(tmp_path, "1 4\na 1 2 3 4\n"))
     assert keyed.vectors_lockf.tolist() == [0, 0.5, 1, 1, 1]
-    keyed.intersect_word2vec_format(put(tmp_path, "1 4\nz 1 2 3 4\n"))
+    keyed.add_vector("y", old[0])
+    keyed.intersect_word2vec_format(put(tmp_path, "1 4\ny 1 2 3 4\n"))
+    assert keyed.vectors_lockf.tolist() == [0, 0.5, 1, 1, 1, 0]
     with pytest.raises(ValueError, match="vectors of 2 values, expected 4"):
         keyed.intersect_word2vec_format(put(tmp_path, "1 2\na 1 2\n"))
 
@@ -172,6 +178,9 @@ def test_saving_keeps_keys_vectors_and_attributes(tmp_path, mmap, dtype, rng):
     if mmap == "r":
         with pytest.raises(ValueError, match="read-only: load them without mmap"):
             found[7] = np.ones(5)
+        with pytest.raises(ValueError, match="read-only"):
+            found.add_vectors([7], np.ones((1, 5)), {"size": [9]}, replace=True)
+        assert "size" not in found.expandos
     else:
         found[7] = np.ones(5)
     again = KeyedVectors.load(tmp_path / "vectors")
@@ -197,6 +206,15 @@ def test_saving_replaces_a_file_and_leaves_out_free_rows(tmp_path):
     KeyedVectors(2).save(tmp_path / "vectors")
     for mmap in (None, "r"):
         assert KeyedVectors.load(tmp_path / "vectors", mmap).vectors.shape == (0, 2)
+
+
+def test_keys_without_rows_are_not_saved(keyed, tmp_path):
+    keyed.index_to_key.append("f")
+    with pytest.raises(ValueError, match="6 keys and 5 vectors: call resize_vectors"):
+        keyed.save(tmp_path / "vectors")
+    keyed.resize_vectors()
+    keyed.save(tmp_path / "vectors")
+    assert KeyedVectors.load(tmp_path / "vectors").index_to_key == list("abcdef")
 
 
 def test_what_json_cannot_represent_is_refused(tmp_path, keyed):

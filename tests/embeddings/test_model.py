@@ -307,6 +307,10 @@ def test_a_number_is_a_word_of_digits_as_for_nodes_of_a_graph():
     assert 1 not in model
     with pytest.raises(MissingKey, match="1 is not in the vocabulary"):
         model.most_similar(1)
+    keyed = model.wv.vectors_for_all([0, "x", 2])
+    keyed.add_vectors([9, 2], [[5, 6], [7, 8]], replace=True)
+    assert keyed.index_to_key == ["0", "x", "2", "9"]
+    np.testing.assert_array_equal(keyed[[9, "9", 2]], [[5, 6], [5, 6], [7, 8]])
 
 
 def test_queries_use_the_vectors_that_the_record_names():

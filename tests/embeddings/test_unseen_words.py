@@ -289,6 +289,7 @@ def test_evaluations_count_unseen_words_on_request(keyed, tmp_path):
         "apple",
         "applesauce",
     ]
+    assert with_unseen(vectors, asked, case_insensitive=False).words[-2:] == ["Apple", "applesauce"]
     np.testing.assert_array_equal(with_unseen(vectors, asked, 2).matrix[3], keyed["apple"])  # its own vector
     assert count_unseen(vectors, more, [("water", "apple"), ("Apple", "applesauce"), ("", "waterfall")]) == (2, 1)
     with pytest.raises(DataError, match="words that are not in the vocabulary need n-grams"):

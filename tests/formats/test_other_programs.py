@@ -169,12 +169,28 @@ def test_tables_of_other_programs_are_read_or_refused(tmp_path):
 
 
 @quiet
-@pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.arrow"])
-def test_negative_counts_are_refused(tmp_path, name):
-    path = tmp_path / name
-    write_vectors(path, ["a", "b"], np.eye(2, 3, dtype=np.float32), counts=np.array([3, -1]))
-    with pytest.raises(errors.DataError, match=f"{name}: the count of 'b' is negative"):
+@pytest.mark.parametrize(("counts", "message"), [([3, -1], "the count of 'b' is negative"), ([3, 1.5], "1.5 is not")])
+def test_counts_that_no_text_has_are_neither_written_nor_read(tmp_path, counts, message):
+    path = tmp_path / "v.npz"
+    with pytest.raises(errors.DataError, match=f"v.npz.*{message}"):
+        write_vectors(path, ["a", "b"], np.eye(2), counts=counts)
+    assert not path.exists()
+    np.savez(path, words=["a", "b"], vectors=np.eye(2), counts=counts)
+    with pytest.raises(errors.DataError, match=f"v.npz.*{message}"):
         read_vectors(path)
+
+
+@quiet
+@pytest.mark.parametrize("written", ["int8", "float32"])
+@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+def test_the_smallest_integers_are_written_as_other_numbers_are(tmp_path, dtype, written):
+    smallest = np.iinfo(dtype).min
+    words, matrix = np.array(["a", "b"]), np.array([[smallest, 1], [5, 3]], dtype)
+    write_vectors(tmp_path / "v.npz", words, matrix, counts=[2, 1], dtype=written)
+    found = read_vectors(tmp_path / "v.npz").matrix
+    np.testing.assert_allclose(found / float(smallest), matrix / float(smallest), atol=0.01)
+    with pytest.raises(errors.DataError, match="beyond 65,504"):
+        write_vectors(tmp_path / "h.npz", words, np.full((2, 2), np.iinfo(np.int32).min, np.int32), dtype="float16")
 
 
 def test_the_projector_gets_numbers_and_metadata_with_a_header_only_for_two_columns(tmp_path):

@@ -272,8 +272,9 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "a pointer of Git LFS"),
         (b"FEA1\0\0\0\0", "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
         (b"\xff\xff\xff\xff\x10\0\0\0", "an Arrow stream, .*: write the table as an Arrow file, for example with"),
-        (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between values: write spaces, for example with tr ',' ' '$"),
-        (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values"),
+        (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
+        (b"word,d0,d1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
+        (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values: write spaces, for example with tr ';' ' '$"),
         (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),
     ],
 )
@@ -525,7 +526,25 @@ def test_lenient_reading_skips_and_counts_bad_rows(tmp_path, content, words, ski
     found = read_vectors(path, lenient=True)
     assert (found.words, found.skipped) == (words, skipped)
     assert found.matrix.shape == (2, 2)
-    assert read_vectors(path, lenient=True, limit=1).words == ["the"]
+    for limit in (1, 2):
+        assert read_vectors(path, lenient=True, limit=limit).words == words[:limit]
+
+
+@pytest.mark.parametrize("form", ["small.txt", "large.txt", "npz"])
+def test_a_limit_counts_the_rows_that_lenient_reading_keeps(tmp_path, monkeypatch, form):
+    words = ["a", "b", "a", *map("w{}".format, range(20)), "a"]
+    monkeypatch.setattr(vector_rows, "VALUES_AT_ONCE", 10)
+    monkeypatch.setattr(vector_rows, "LARGE_BYTES", 1 if form == "large.txt" else 1 << 26)
+    if form == "npz":
+        np.savez(tmp_path / "file.npz", words=words, vectors=np.ones((len(words), 2)))
+        path = tmp_path / "file.npz"
+    else:
+        path = put(tmp_path, "".join(f"{word} 0.5 1\n" for word in words).encode())
+    found = read_vectors(path, lenient=True, limit=4)
+    assert (found.words, found.skipped) == (["a", "b", "w0", "w1"], 1)
+    found = read_vectors(path, lenient=True)
+    row = ", row " if form == "npz" else ":"
+    assert [flaw.partition(": the word")[0] for flaw in found.flaws] == [f"{path}{row}3", f"{path}{row}{len(words)}"]
 
 
 @pytest.mark.parametrize("format", ["text", "glove", "binary"])
@@ -647,6 +666,9 @@ def test_a_byte_order_mark_before_words_is_not_part_of_the_first(tmp_path):
     write_vectors(tmp_path / "v.npy", ["the", "of"], MATRIX[:2])
     put(tmp_path, "\ufeffthe\nof\n".encode(), "v.words.txt")
     assert read_vectors(tmp_path / "v.npy").words == ["the", "of"]
+    for name in ("v.txt", "v.glove", "v.npy"):
+        write_vectors(tmp_path / name, ["\ufeffthe", "of"], MATRIX[:2], force=True)
+        assert read_vectors(tmp_path / name).words == ["\ufeffthe", "of"]
 
 
 def test_the_format_of_vectors_with_a_large_dimension_is_detected(tmp_path):

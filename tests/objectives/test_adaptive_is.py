@@ -230,6 +230,6 @@ def test_words_are_drawn_by_frequency_if_there_is_no_text(rng):
     objective, H = built([], **SOME), hidden(rng)
     loss, _, _, draws, _, parts = naive(objective, H, TARGETS, np.full(len(H), -1, np.int32))
     assert objective.step(H, TARGETS, 0.01, in_text())[0] == pytest.approx(loss)
-    assert sum(draws) == objective.draws[0]
+    assert sum(draws) == objective.counts[2]
     assert not any(parts)
     assert (objective.estimator.proposal.mixture == 0.5).all()

@@ -143,9 +143,11 @@ def test_a_broken_table_is_refused_with_file_and_line(tmp_path, name):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"threshold": 2.0, "scoring": "npmi"}, {"passes": 0}, {"delimiter": ""}, {"epochs": 9}, {"phrases": None}]
-)
+@pytest.mark.parametrize("wrong", [
+    {"threshold": 2.0, "scoring": "npmi"}, {"threshold": True}, {"threshold": "x"}, {"scoring": ["npmi"]},
+    {"min_count": 2.5}, {"passes": 0}, {"passes": True}, {"delimiter": ""}, {"delimiter": 5},
+    {"connector_words": "english"}, {"connector_words": ["of", 5]}, {"epochs": 9}, {"phrases": None},
+], ids=str)  # fmt: skip
 def test_parameters_out_of_range_or_without_effect_are_refused(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         w2vtrain.find_phrases([["a", "b"]], **wrong)

@@ -9,6 +9,7 @@ from w2vtrain.commands.convert import files_read
 from w2vtrain.commands.input_files import check_different, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
 from w2vtrain.commands.shell import echo_json, imports
+from w2vtrain.system.files import STDOUT
 from w2vtrain.system.terminal import echo, warning
 
 SHOWN_NEIGHBORS = 5
@@ -58,8 +59,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 
 
 @command(epilog=CODES)
-@click.argument("first")
-@click.argument("second")
+@click.argument("vectors", nargs=2, metavar="FIRST SECOND")
 @click.option(
     "--pairs", metavar="FILE",
     help="Compare these words, a word of FIRST and one of SECOND per line, separated by a tab or spaces, such as a"
@@ -76,7 +76,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @json_option
 def diff(
-    first: str, second: str, pairs: str | None, min_count: int | None, topn: int, k: int, restrict_vocab: int,
+    vectors: tuple[str, str], pairs: str | None, min_count: int | None, topn: int, k: int, restrict_vocab: int,
     output: str | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Rotate the vectors of the file SECOND onto those of FIRST, and print the words that moved most. The rotation is
@@ -88,12 +88,15 @@ def diff(
     plus sign. --json prints all of them.
     """
     with imports():
-        from w2vtrain.embeddings.alignment import difference, rotated
+        from w2vtrain.embeddings.alignment import difference
         from w2vtrain.embeddings.datasets import read_translations
         from w2vtrain.formats.vectors import Output, format_of
+    first, second = vectors
     refuse_stdin_twice(first, second, *filter(None, [pairs]))
     written = Output(output, format_of(output)) if output else None
     if written:
+        if output == STDOUT:
+            raise click.UsageError("-o -: the words are printed to stdout: name a file for the vectors")
         written.check()
         check_different(written.names, [*files_read(first), *files_read(second), *filter(None, [pairs])])
         written.check_writable(lambda _: force)
@@ -104,7 +107,7 @@ def diff(
     one, two, limit = vectors_in(first), vectors_in(second), restrict_vocab or None
     changes = difference(one, two, count=topn, k=k, restrict_vocab=limit, min_count=min_count, pairs=given)
     if written:
-        written.write(two.words, rotated(one, two, limit, min_count, given), lambda _: force, counts=two.counts)
+        written.write(two.words, changes.rotated(two.matrix), lambda _: force, counts=two.counts)
     if as_json:
         echo_json({"files": [first, second]} | changes.to_dict())
         return

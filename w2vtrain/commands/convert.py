@@ -7,6 +7,7 @@ Nothing is trained, and no corpus is needed.
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -26,7 +27,7 @@ from w2vtrain.commands.options import (
     writing_options,
 )
 from w2vtrain.commands.shell import imports
-from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError
+from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError, W2VError
 from w2vtrain.registry import is_code
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.locks import holder
@@ -139,11 +140,14 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
 
 
 def files_read(path: str) -> list[str]:
-    """Return an input and the files beside it that may belong to it."""
+    """Return an input and, if its format has one, the file beside it."""
+    from w2vtrain.formats.sniff import sniff
     from w2vtrain.formats.vector_formats import formats
 
-    beside = [file for known in formats().values() for file in known.beside(path)] if path != STDOUT else []
-    return [path, *(file for file in beside if Path(file).exists())]
+    with suppress(W2VError):  # which is reported when the vectors are read
+        if form := formats().get(sniff(path).kind):
+            return [path, *form.beside(path)]
+    return [path]
 
 
 def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vectors, list[str]]:

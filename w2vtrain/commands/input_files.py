@@ -91,11 +91,13 @@ def with_vectors(file: str) -> Iterator[str]:
 
 
 def _in_order(wrong: str, kinds: Container[str]) -> str:
-    """Return the command with the file of one of these kinds first, if that is another argument than the wrong file."""
+    """Return the command with the file of one of these kinds first, if the only one that it takes is the wrong file."""
     from w2vtrain.formats.sniff import sniff
 
     context = click.get_current_context()
     given = [context.params[str(part.name)] for part in context.command.params if isinstance(part, click.Argument)]
+    if given[0] != wrong:  # several files of vectors are one argument
+        return ""
     words = [word for value in given for word in (value if isinstance(value, tuple) else [value])]
     for word in words:
         if word != wrong and os.path.isfile(word) and sniff(word).kind in kinds:  # noqa: PTH113 - any length

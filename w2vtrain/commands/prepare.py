@@ -118,6 +118,7 @@ def phrases(
     """
     with imports():
         from w2vtrain.commands.console import Console
+        from w2vtrain.formats.safetensors import encode_words
         from w2vtrain.text.phrase_finding import find_in, read_text
         from w2vtrain.text.phrase_joining import joined_text
         from w2vtrain.text.phrase_table import Scoring
@@ -140,6 +141,8 @@ def phrases(
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)
+    if output:
+        encode_words(lines.words, output)  # raises an error for words of lists that a text would split
     if save_table:
         table.save(save_table, force)
     if output:

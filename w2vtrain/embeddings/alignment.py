@@ -40,7 +40,7 @@ class Difference:
 
     words: the n words that both have, or the first word of each of n pairs; others: the n words of the second file;
     cosines (n,): of the two vectors of each after alignment; moved: the words or pairs with the lowest cosines, lowest
-    first; only_first, only_second: how many words only one file has.
+    first; only_first, only_second: how many words only one file has; turn (d, d): the rotation of the second file.
     """
 
     words: list[str]
@@ -49,6 +49,11 @@ class Difference:
     moved: list[Moved]
     only_first: int
     only_second: int
+    turn: NDArray[np.float64]
+
+    def rotated(self, matrix: NDArray[np.float32]) -> LazyRows:
+        """Return vectors (V, d) of the second file, rotated onto those of the first."""
+        return LazyRows(matrix.shape, lambda rows: (matrix[rows] @ self.turn).astype(np.float32))
 
     @property
     def mean(self) -> float:
@@ -84,7 +89,8 @@ def difference(
     """
     words, others, sizes = _paired(first, second, restrict_vocab, min_count, pairs)
     one, two = rows_of(first, words), rows_of(second, others)
-    similar = cosines(one, two @ rotation(one, two))
+    turn = rotation(one, two)
+    similar = cosines(one, two @ turn)
     order = np.argsort(similar, kind="stable")[:count]
     k = min(k, len(set(words)) - 1, len(set(others)) - 1)
     forth, back = _partners(words, others), _partners(others, words)
@@ -95,7 +101,7 @@ def difference(
         left = [each for each in before if forth[each].isdisjoint([other, *after])]
         came = [each for each in after if back[each].isdisjoint([word, *before])]
         moved.append(Moved(word, float(similar[row]), left, came, other))
-    return Difference(words, others, similar, moved, *sizes)
+    return Difference(words, others, similar, moved, *sizes, turn)
 
 
 def _partners(words: list[str], others: list[str]) -> dict[str, set[str]]:
@@ -121,24 +127,10 @@ def _neighbors(words: list[str], matrix: NDArray[np.float32], rows: NDArray[np.i
     return [[distinct[i] for i in row] for row in near.tolist()]
 
 
-def rotated(
-    first: Vectors, second: Vectors, restrict_vocab: int | None = None, min_count: int | None = None,
-    pairs: Iterable[tuple[str, str]] | None = None,
-) -> LazyRows:  # fmt: skip
-    """Return all vectors (V, d) of the second file, rotated onto those of the first.
-
-    The rotation is that of `difference` with the same arguments, which has the same errors: cosines between the files
-    are those that it returns.
-    """
-    words, others, _ = _paired(first, second, restrict_vocab, min_count, pairs)
-    turn = rotation(rows_of(first, words), rows_of(second, others))
-    return LazyRows(second.matrix.shape, lambda rows: (second.matrix[rows] @ turn).astype(np.float32))
-
-
 def _paired(
     first: Vectors, second: Vectors, restrict_vocab: int | None, min_count: int | None,
     pairs: Iterable[tuple[str, str]] | None,
-) -> tuple[list[str], list[str], list[int]]:  # fmt: skip
+) -> tuple[list[str], list[str], tuple[int, int]]:  # fmt: skip
     """Return the n words of the first file to compare, their n counterparts in the second, and how many words of each
     file are not compared.
     """
@@ -160,7 +152,7 @@ def _paired(
             f" the same way, upper and lower case included{paired}"
         )
     words, others = [word for word, _ in chosen], [other for _, other in chosen]
-    return words, others, [len(known[0]) - len(set(words)), len(known[1]) - len(set(others))]
+    return words, others, (len(known[0]) - len(set(words)), len(known[1]) - len(set(others)))
 
 
 def _comparable(file: Vectors, restrict_vocab: int | None, min_count: int | None) -> dict[str, int]:

@@ -23,7 +23,6 @@ from w2vtrain.embeddings.evaluation_rules import (
     Rules,
     case_folding,
     first_indices,
-    frequent_words,
 )
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
 from w2vtrain.embeddings.neighbors import row_norms
@@ -208,7 +207,7 @@ def evaluate_analogies(
     Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed or the file
     exceeds a limit in datasets.py; and NoKnownWords if the vocabulary covers no question.
     """
-    words, fold = frequent_words(vectors.words, restrict_vocab), protocol.fold if case_insensitive else str
+    words, fold = vectors.words[:restrict_vocab], protocol.fold if case_insensitive else str
     questions = Questions(read_questions(path), words, fold)
     if not questions.is_known.any():
         raise NoKnownWords(

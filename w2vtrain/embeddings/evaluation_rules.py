@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from w2vtrain.errors import UsageError
-
 ANALOGY_WORDS = 30_000
 """The words among which analogies are answered unless told otherwise. The other evaluations use all words."""
 
@@ -45,13 +43,6 @@ PROTOCOLS = {
 `evaluate_word_analogies` and `evaluate_word_pairs` with their defaults; full: all words, and every question counts."""
 PLAIN = PROTOCOLS["gensim"]
 """The rules without a protocol, except for `restrict_vocab`, which each evaluation sets itself."""
-
-
-def frequent_words(words: list[str], restrict_vocab: int | None) -> list[str]:
-    """Return the first `restrict_vocab` words, or all if it is None. Raise UsageError if it is below 1."""
-    if restrict_vocab is not None and restrict_vocab < 1:
-        raise UsageError(f"restrict_vocab must be 1 or more, not {restrict_vocab}")
-    return words[:restrict_vocab]
 
 
 def case_folding(case_insensitive: bool) -> Callable[[str], str]:

@@ -25,6 +25,7 @@ from w2vtrain.errors import (
     TruncatedFile,
 )
 from w2vtrain.formats.model_file import save_keys
+from w2vtrain.formats.precision import floating
 from w2vtrain.formats.subwords import NgramVectors
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats.contract import Coding
@@ -63,7 +64,7 @@ class KeyedRows:
         self.next_index = 0
         self.expandos: dict[str, NDArray[Any]] = {}
         self.vector_size = vector_size
-        self.vectors: Vector = np.zeros((count, vector_size), dtype)
+        self.vectors: Vector = np.zeros((count, vector_size), floating(dtype))
         self.norms: Vector | None = None
         self.mapfile_path = mapfile_path
         self.ngrams: NgramVectors | None = None
@@ -73,7 +74,7 @@ class KeyedRows:
         cls, words: Sequence[Any], matrix: NDArray[Any], counts: ArrayLike | None = None,
         ngrams: NgramVectors | None = None,
     ) -> Self:  # fmt: skip
-        """Return an object over a matrix, which is neither copied nor checked for NaN.
+        """Return an object over a matrix, which is not checked for NaN and, unless it has integers, not copied.
 
         Parameters
         ----------
@@ -104,7 +105,7 @@ class KeyedRows:
         if matrix.dtype.kind not in "fiub":
             raise InvalidValue(f"a matrix of {matrix.dtype}: vectors are real numbers")
         made = cls(matrix.shape[1], dtype=matrix.dtype)
-        made.vectors, made.index_to_key = matrix, list(words)
+        made.vectors, made.index_to_key = matrix.astype(made.vectors.dtype, copy=False), list(words)
         made.ngrams = made.ngrams if ngrams is None else ngrams
         made.key_to_index = dict(zip(made.index_to_key, range(len(words)), strict=True))
         if len(made.key_to_index) != len(made):
@@ -153,6 +154,10 @@ class KeyedRows:
         if default is not None:
             return default
         raise self._unknown(key)
+
+    def _key(self, key: Any) -> Any:
+        """Return what is stored for a key."""
+        return key
 
     def _index(self, key: Any) -> int:
         """Return the row of a key, or -1 if it is neither a key nor an index."""
@@ -400,7 +405,7 @@ class KeyedRows:
         (5, array([4., 0., 0.], dtype=float32))
 
         """
-        names: list[Any] = [keys] if isinstance(keys, SINGLE) else list(keys)
+        names = [self._key(key) for key in ([keys] if isinstance(keys, SINGLE) else keys)]
         rows = np.asarray(weights, self.vectors.dtype)
         if rows.ndim == 1 and isinstance(keys, SINGLE):
             rows = rows.reshape(1, -1)
@@ -413,13 +418,14 @@ class KeyedRows:
         attributes = {name: np.asarray(values) for name, values in dict(extras or {}).items()}
         if any(len(values) != len(names) for values in attributes.values()):
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
-        # This raises an error before a row is added.
-        self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])
         row_of = {name: self._row(name) for name in names}
         source = {name: at for at, name in enumerate(names) if replace or row_of[name] < 0}
         old = {row_of[name]: at for name, at in source.items() if row_of[name] >= 0}
+        # These raise errors before anything is added.
+        replaced = self._writable() if old else self.vectors
+        self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])
         if old:
-            self._writable()[list(old)] = rows[list(old.values())]
+            replaced[list(old)] = rows[list(old.values())]
         places = old | self._add_rows({name: at for name, at in source.items() if row_of[name] < 0}, rows)
         self.norms = None
         self.allocate_vecattrs()
@@ -534,7 +540,7 @@ class KeyedRows:
         ['woman', 'king']
 
         """
-        listed: list[Any] = list(dict.fromkeys(keys))
+        listed = list(dict.fromkeys(map(self._key, keys)))
         known = [k for k in listed if self._row(k) >= 0 or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams
@@ -574,6 +580,8 @@ class KeyedRows:
         ------
         TypeError
             If an attribute has a value that JSON cannot represent, or `fname_or_handle` is no path.
+        ValueError
+            If keys have no rows yet: see `resize_vectors`.
         OutputError, WriteError
             If the file cannot be created or written.
 
@@ -585,6 +593,9 @@ class KeyedRows:
 
         """
         rows = self._filled()
+        if len(self.vectors) < rows:
+            raise InvalidValue(f"{rows:,} keys and {len(self.vectors):,} vectors: call resize_vectors first")
+        self.allocate_vecattrs()
         attributes = {name: values[:rows] for name, values in self.expandos.items()}
         keys = self.index_to_key[:rows]
         save_keys(Path(fname_or_handle), keys, self.vectors[:rows], attributes, self.ngrams)
@@ -599,7 +610,8 @@ class KeyedRows:
             The file to read.
         mmap : {None, "r", "r+", "c"}
             Map the vectors into memory instead of reading them: read-only, writing changes to the file, or with
-            private changes. This needs a file that `save` wrote.
+            private changes. This needs a file that `save` wrote. Adding keys copies the vectors, so that later changes
+            do not reach the file.
 
         Raises
         ------
@@ -652,9 +664,9 @@ class KeyedRows:
         encoding, unicode_errors : str, default "utf8" and "strict"
             How to decode words, as for ``bytes.decode``.
         limit : int, optional
-            Read only the first rows.
+            Read only the first rows; 0 reads all.
         datatype : dtype, default float32
-            The type of the values.
+            The type of the values, which are read as float32.
         no_header : bool, default False
             Whether the first line of a text file is a vector.
 
@@ -781,7 +793,8 @@ class KeyedRows:
         self._writable()[rows] = matrix[list(sources.values())]
         self.norms = None
         locks = np.asarray(getattr(self, "vectors_lockf", np.ones(1, np.float32)))
-        self.vectors_lockf = np.full(len(self), locks[0], np.float32) if len(locks) == 1 else locks
+        self.vectors_lockf = np.full(len(self), locks[0] if len(locks) == 1 else 1, np.float32)
+        self.vectors_lockf[: len(locks)] = locks[: len(self)]
         self.vectors_lockf[rows] = lockf
 
 

@@ -58,7 +58,7 @@ class KeyedVectors(KeyedRows):
     count : int, default 0
         The number of rows to allocate. `add_vector` fills them before it adds rows.
     dtype : dtype, default float32
-        The type of the values.
+        The type of the values. Integers are stored as float32 or, if they have more than 16 bits, float64.
     mapfile_path : None
         Has no effect in gensim, and is refused here.
 
@@ -886,8 +886,11 @@ class KeyedVectors(KeyedRows):
 class TextKeyedVectors(KeyedVectors):
     """Vectors whose keys are all text: a number is the key with its digits, and never the number of a row."""
 
+    def _key(self, key: Any) -> Any:
+        return str(key) if isinstance(key, int | np.integer) else key
+
     def _index(self, key: Any) -> int:
-        return self.key_to_index.get(str(key) if isinstance(key, int | np.integer) else key, -1)
+        return self.key_to_index.get(self._key(key), -1)
 
     def _row(self, key: Any) -> int:
         return self._index(key)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import read_pairs
-from w2vtrain.embeddings.evaluation_rules import PLAIN, Report, Rules, case_folding, first_indices, frequent_words
+from w2vtrain.embeddings.evaluation_rules import PLAIN, Report, Rules, case_folding, first_indices
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
 from w2vtrain.errors import NoKnownWords, UndefinedScore, spelled
@@ -66,7 +66,7 @@ def evaluate_similarity(
     vocabulary; and UndefinedScore if all cosines or all scores are equal.
     """
     fold = protocol.fold if case_insensitive else str
-    words = frequent_words(vectors.words, restrict_vocab)
+    words = vectors.words[:restrict_vocab]
     pairs = list(read_pairs(path, columns))
     gold, similar, known = _compared(pairs, words, vectors.matrix, fold)
     if not known.any():

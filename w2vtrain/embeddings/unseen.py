@@ -17,8 +17,8 @@ def with_unseen(
     """Return the first vectors, followed by those of the given words that are not among them.
 
     Words of the vocabulary beyond the first `restrict_vocab` keep their vectors; the others are composed, in lower case
-    if no word of the vocabulary has an upper-case letter. Words without a known n-gram are left out. Raise DataError if
-    the vectors have no n-grams.
+    if case is ignored and no word of the vocabulary has an upper-case letter. Words without a known n-gram are left
+    out. Raise DataError if the vectors have no n-grams.
     """
     if vectors.ngrams is None:
         raise DataError(
@@ -26,7 +26,8 @@ def with_unseen(
             f" {spelled('subwords', True)}, or one of fastText (.bin)"
         )
     kept, fold = vectors.words[:restrict_vocab], case_folding(case_insensitive)
-    first, lower = first_indices(vectors.words, fold), all(word == word.lower() for word in vectors.words)
+    first = first_indices(vectors.words, fold)
+    lower = case_insensitive and all(word == word.lower() for word in vectors.words)
     added: dict[str, NDArray[np.float32]] = {}
     for word in dict.fromkeys(words):
         row = first.get(fold(word), -1)

@@ -101,6 +101,12 @@ def document_tags(path: str | Path) -> list[str]:
         return []
 
 
+def check_counts(words: Sequence[str], counts: NDArray[np.int64], where: str | Path) -> None:
+    """Raise DataError if a count (V,) of V words is negative."""
+    if counts.min() < 0:
+        raise DataError(f"{where}: the count of {words[int(counts.argmin())]!r} is negative")
+
+
 def check_parts(model: ModelParts, where: str | Path) -> None:
     """Raise DataError if the parts of a model do not match or a value cannot come from training."""
     V = len(model.words)
@@ -122,8 +128,7 @@ def check_parts(model: ModelParts, where: str | Path) -> None:
             f"{where}: input vectors of {dims[0]} values and output vectors of {dims[1]}: these must be equal, or a"
             " multiple, and more than 0"
         )
-    if model.counts.min() < 0:
-        raise DataError(f"{where}: the count of {model.words[int(model.counts.argmin())]!r} is negative")
+    check_counts(model.words, model.counts, where)
     finite = {"input": model.input, "output": model.output}
     if ngram_vectors(model.settings, model.arrays, *model.input.shape, where=where):
         finite[INPUT_ROWS] = model.arrays[INPUT_ROWS]

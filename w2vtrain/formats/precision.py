@@ -15,6 +15,12 @@ from w2vtrain.formats.safetensors import row_blocks
 MAX_INT8 = 127
 
 
+def floating(dtype: Any) -> np.dtype[Any]:
+    """Return the type as which vectors of a type are used: integers overflow, so float32 or float64 that holds them."""
+    own: np.dtype[Any] = np.dtype(dtype)
+    return np.result_type(own, np.float32) if own.kind in "iub" else own
+
+
 def scales_of(matrix: Any) -> NDArray[np.float32]:
     """Return the (V,) scales of the rows of a matrix (V, d) for int8; 1 for rows of zeros."""
     scales = np.empty(len(matrix), np.float32)

@@ -126,9 +126,10 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return _unknown(size, compression, "text with sparse rows (index:value): write every value of each row")
     for mark in (b",", b";"):
         if numbers_at_end(lines[:2][-1].rstrip().split(mark)) > 1:
-            note = (
-                f"text with {mark.decode()!r} between values: write spaces, for example with tr {mark.decode()!r} ' '"
-            )
+            first, shown = lines[0].rstrip().split(mark), repr(mark.decode())
+            note = f"text with {shown} between values: write spaces, for example with tr {shown} ' '"
+            if not (first[0] and numbers_at_end(first)):
+                note += ", and delete the first line, which names columns"
             return _unknown(size, compression, note)
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     return _unknown(size, compression, note)

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from w2vtrain import __version__
 from w2vtrain.errors import DataError, ResourceError, TruncatedFile, UsageError, WriteError, reason, spelled
-from w2vtrain.formats.model_file import KIND, KeyedArrays, read_keyed
-from w2vtrain.formats.precision import check_range
+from w2vtrain.formats.model_file import KIND, KeyedArrays, check_counts, read_keyed
+from w2vtrain.formats.precision import check_range, floating
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, reader_of, sniff
 from w2vtrain.formats.transforms import LazyRows
@@ -169,6 +169,8 @@ class Output:
         if (bad := first_not_finite(matrix)) is not None:
             raise DataError(f"{path}: the vector of {words[bad]!r} (row {bad}) is not finite")
         check_range(matrix, words, self.dtype, path)
+        if counts is not None:
+            check_counts(words, counts, path)
         return Table(encoded, matrix, counts, self.dtype)
 
     def estimated_size(self, words: Sequence[str], matrix: NDArray[np.float32]) -> int:
@@ -199,7 +201,7 @@ def write_vectors(
     force: bool = False,
     claim: Claim | None = None,
     *,
-    counts: NDArray[np.int64] | None = None,
+    counts: ArrayLike | None = None,
     dtype: str = "float32",
 ) -> None:
     """Write words and their vectors to a file or a folder, completely or not at all.
@@ -222,7 +224,7 @@ def write_vectors(
         Overwrite an existing file, or a folder that w2vtrain wrote.
     claim : callable, optional
         Called before the file gets its name; see `w2vtrain.system.files.atomic_write`.
-    counts : ndarray of int64, shape (V,), optional
+    counts : array_like of int, shape (V,), optional
         Occurrences of the words, which some formats keep.
     dtype : str, default "float32"
         "float16" or "int8" for formats that have them; int8 values have one scale per row.
@@ -234,7 +236,8 @@ def write_vectors(
     ConfigError
         If the format needs a package that is not installed.
     DataError
-        If a value is not finite, or a word is empty, occurs twice, or contains ASCII white space.
+        If a value is not finite, a count is negative or not a whole number, or a word is empty, occurs twice, or
+        contains ASCII white space.
     OutputError, WriteError
         If the file exists already, cannot be created, or cannot be written.
 
@@ -247,8 +250,14 @@ def write_vectors(
     """
     output = Output(os.fspath(path), format_of(path, format), dtype)
     output.check()
-    rows = matrix if isinstance(matrix, LazyRows) else np.asarray(matrix)
-    output.write(words, rows, lambda _: force, claim, counts)
+    if not isinstance(matrix, LazyRows):
+        matrix = np.asarray(matrix)
+        matrix = matrix.astype(floating(matrix.dtype), copy=False)
+    if counts is not None:
+        from w2vtrain.formats.vector_formats.arrays import whole_numbers
+
+        counts = whole_numbers(np.asarray(counts), path)
+    output.write(list(words), matrix, lambda _: force, claim, counts)
 
 
 def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None = None) -> Vectors:
@@ -308,8 +317,8 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
         ) from error
     if lenient and sniffed.kind not in formats():
         vectors = mended(vectors, path)
-    if vectors.counts is not None and vectors.counts.min() < 0:
-        raise DataError(f"{path}: the count of {vectors.words[int(vectors.counts.argmin())]!r} is negative")
+    if vectors.counts is not None:
+        check_counts(vectors.words, vectors.counts, path)
     return vectors
 
 
@@ -353,6 +362,9 @@ def read_word2vec(
     """
     if is_binary and no_header:
         raise NotImplementedError("no_header needs binary=False: a binary file without a header has no dimension")
+    if limit is not None and limit < 0:
+        raise DataError(f"limit must be 0 or more, not {limit}")
+    limit = limit or None
     promise = _promised(path, is_binary, no_header)
     if promise.rows == 0 and promise.dim is not None and 0 < promise.dim <= MAX_DIM:
         return [], np.empty((0, promise.dim), np.float32)  # what gensim writes for an empty vocabulary

@@ -49,15 +49,11 @@ class Estimator(Protocol):
 
 
 class ImportanceObjective(RowObjective):
-    """Base class of objectives that learn by importance sampling. Subclasses define `build`.
-
-    `examples` counts all examples, `fallbacks` those that used the exact sum, and `draws` the draws made for all.
-    """
+    """Base class of objectives that learn by importance sampling. Subclasses define `build`."""
 
     def __init__(self, output: np.ndarray, estimator: Estimator) -> None:
         super().__init__(output)
         self.estimator, self.counts = estimator, np.zeros(3, np.int64)
-        self.examples, self.fallbacks, self.draws = self.counts[:1], self.counts[1:2], self.counts[2:]
 
     def arrays(self) -> Arrays:
         """Return "is.counts": the examples trained on, those that used the exact sum, and the draws made for all."""

@@ -4,13 +4,14 @@ Nothing here reads a corpus: phrase_finding.py finds phrases, and phrase_joining
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from w2vtrain.errors import ConfigError, DataError, TokenError, shown
+from w2vtrain.parsers import Choice, Real, Text, Whole
 from w2vtrain.system.compression import packed_write
 from w2vtrain.system.json_text import json_digest, json_object, json_text, typed
 from w2vtrain.system.reading import read_lines
@@ -49,26 +50,28 @@ class Scoring:
     connector_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.scoring not in SCORINGS:
-            raise ConfigError(f"scoring: expected {' or '.join(SCORINGS)}, got {self.scoring!r}")
-        if self.threshold is None:
-            object.__setattr__(self, "threshold", SCORINGS[self.scoring])
-        low, high = (-1.0, 1.0) if self.scoring == "npmi" else (0.0, 1e300)
-        if self.threshold is None or not low <= self.threshold <= high:
-            raise ConfigError(
-                f"threshold: {self.scoring} needs a number from {low:g}"
-                f"{' to 1' if high == 1 else ' on'}, got {self.threshold!r}"
-            )
-        if not 1 <= self.min_count <= 10**12:
-            raise ConfigError(f"min_count: expected a whole number from 1 to 10^12, got {self.min_count!r}")
-        if not 1 <= self.passes <= MAX_PASSES:
-            raise ConfigError(f"passes: expected a whole number from 1 to {MAX_PASSES}, got {self.passes!r}")
+        parsers = {
+            "scoring": Choice(tuple(SCORINGS)),
+            "threshold": Real(-1.0, 1.0) if self.scoring == "npmi" else Real(0.0, 1e300),
+            "min_count": Whole(1, 10**12),
+            "delimiter": Text(),
+            "passes": Whole(1, MAX_PASSES),
+        }
+        for name, parser in parsers.items():
+            value = getattr(self, name)
+            if name == "threshold" and value is None:
+                value = SCORINGS[self.scoring]
+            try:
+                object.__setattr__(self, name, parser.parse(value))
+            except ValueError as error:
+                raise ConfigError(f"{name}: {error}, got {shown(value)}") from None
         if self.delimiter.split() != [self.delimiter]:
             raise ConfigError(f"delimiter: expected characters without white space, got {self.delimiter!r}")
         words = self.connector_words
-        if isinstance(words, str):
-            raise ConfigError(f"connector_words: expected a list of words, got {words!r}")
-        object.__setattr__(self, "connector_words", tuple(sorted(set(words))))
+        listed = [None] if isinstance(words, str) or not isinstance(words, Iterable) else list(words)
+        if not all(isinstance(word, str) for word in listed):
+            raise ConfigError(f"connector_words: expected a list of words, such as CONNECTOR_WORDS, got {shown(words)}")
+        object.__setattr__(self, "connector_words", tuple(sorted(set(listed))))
 
     def score(self, first: int, second: int, both: int, types: int, total: int) -> float:
         """Return the score of a phrase.

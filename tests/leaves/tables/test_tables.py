@@ -529,6 +529,8 @@ def test_words_that_no_file_can_store_are_refused_with_what_to_do(tmp_path, w2vt
         assert (code, out, "training" in said) == (65, "", False), said
         assert "'new york' contains white space" in said
         assert "as in new_york, or train in Python" in said
+    code, out, said = w2vtrain_here(["phrases", "t.jsonl", "--column", "words", "-o", "-"], tmp_path)
+    assert (code, out, "'new york' contains white space" in said) == (65, "", True), said
     (tmp_path / "t.jsonl").write_text('{"words": ["", "a", "b"]}\n' * 9)
     code, _, said = w2vtrain_here(["vocab", "t.jsonl", "--column", "words"], tmp_path)
     assert (code, said.startswith("w2vtrain: error: t.jsonl: an empty string is no word: leave it out")) == (65, True)

@@ -14,6 +14,7 @@ Nothing is unpickled: arrays of Python objects are refused, and an archive that 
 import math
 import os
 import zipfile
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,11 +116,14 @@ def collected(
     collector = Collector(str(path), shape[1], shape[0], lenient, limit, sniffed.size)
     start = 0
     for words, block in rows:
-        count = collector.missing(len(block))
-        if not count:
+        at = 0
+        while count := collector.missing(len(block) - at):  # again, if rows were left out and the limit is not reached
+            some = slice(at, at + count)
+            collector.add(list(words[some]), block[some], lambda i, first=start + at: f", row {first + i + 1:,}")  # type: ignore[misc]
+            at += count
+        start += at
+        if at < len(block):
             break
-        collector.add(list(words[:count]), block[:count], lambda i, at=start: f", row {at + i + 1:,}")  # type: ignore[misc]
-        start += count
     kept, matrix = collector.result()
     if not kept:
         raise DataError(f"{path} contains no vectors")
@@ -152,6 +156,8 @@ def write_npy(file: BinaryIO, table: Table) -> None:
 
 def write_words(file: BinaryIO, table: Table) -> None:
     """Write one word per line."""
+    if table.words[0].startswith(BOM_UTF8):
+        file.write(BOM_UTF8)  # `read_lines` drops one byte order mark
     file.writelines(word + b"\n" for word in table.words)
 
 

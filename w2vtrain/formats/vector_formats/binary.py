@@ -81,7 +81,7 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
         total, start, data = total + len(names), start + used, data[used:]
         if not names and len(data) > MAX_WORD_BYTES + width + PART_BYTES:
             raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD_BYTES:,} bytes")
-        if not more:
+        if not (names or more):
             break
     if rows.missing(1) == 0:
         return

@@ -4,6 +4,7 @@ Strict and lenient reading is in rows.py; the distinction from binary files is i
 """
 
 import re
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -77,6 +78,8 @@ def write(file: BinaryIO, table: Table) -> None:
 
 def write_glove(file: BinaryIO, table: Table) -> None:
     """Write GloVe's format: the same lines, without "V d"."""
+    if table.words[0].startswith(BOM_UTF8):
+        file.write(BOM_UTF8)  # readers drop one byte order mark
     write_rows(file, table.words, table.matrix)
 
 
@@ -116,14 +119,17 @@ def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int
     rest = b""
     with closing(_blocks(file, rows)) as blocks:
         for names, values, rest in blocks:
-            if count := take(len(names)):
-                first = line_number - count
-                rows.add(names[:count], values[:count], lambda i, first=first: f":{first + i}")  # type: ignore[misc]
+            at = 0
+            while count := take(len(names) - at):  # again, if rows were left out and the limit is not reached
+                first, some = line_number - count, slice(at, at + count)
+                rows.add(names[some], values[some], lambda i, first=first: f":{first + i}")  # type: ignore[misc]
+                at += count
             left = rest.split(b"\n")
             del left[len(left) - (not left[-1]) :]  # what follows the last newline
-            for i in range(0, len(left), rows.step):
-                if count := take(min(rows.step, len(left) - i)):
-                    _parse_lines(left[i : i + count], rows, line_number - count)
+            at = 0
+            while count := take(min(rows.step, len(left) - at)):
+                _parse_lines(left[at : at + count], rows, line_number - count)
+                at += count
             if rows.missing(1) == 0:
                 return
             take(0)

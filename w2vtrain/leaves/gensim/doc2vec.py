@@ -191,6 +191,9 @@ class Doc2Vec(Word2Vec):
         words = words_of(source)
         self._found = dict(words.counts) if words else dict.fromkeys(range(lines))
 
+    def _sentences(self, sentences: Any, source: Source, counted: Counted) -> int:
+        return counted.lines  # a document may be empty, and is not cut
+
     def _encode(self, source: Source, counted: Counted, numbered: bool = True) -> EncodedCorpus | None:
         encoded = super()._encode(source, counted, numbered)
         if encoded is None:

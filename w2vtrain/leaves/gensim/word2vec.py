@@ -25,7 +25,6 @@ from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
 from w2vtrain.leaves.gensim.scoring import Predictions
 from w2vtrain.leaves.gensim.word_choice import Rule
 from w2vtrain.text.encoded import read
-from w2vtrain.text.token_lists import Sentences
 
 logger = logging.getLogger(__name__)
 
@@ -233,7 +232,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         start, end = (checked("alpha", rate) for rate in rates)
         train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
         reading = self._reading(corpus_iterable, corpus_file, train_call)
-        settings = train_call.settings(self, reading.encoded)
+        settings = train_call.settings(self, reading)
         if reread is None and passes > 1 and may_differ(corpus_iterable):
             logger.warning(READ_ONCE, passes)
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
@@ -244,7 +243,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
             for earlier in range(train_call.readings):
                 if earlier:
                     reading = self._reading(corpus_iterable, corpus_file, train_call, earlier)
-                    settings = train_call.settings(self, reading.encoded, earlier)
+                    settings = train_call.settings(self, reading, earlier)
                 learner.tokens += reading.words * settings.epochs
                 if len(self.wv) == 1:
                     logger.warning("nothing was learned: the vocabulary has only one word")
@@ -277,14 +276,15 @@ class Word2Vec(TrainableVocabulary, Predictions):
             source = self._source(sentences, file)
             try:
                 with read(source, threads=self.threads()) as counted:
-                    reading = Reading(source, self._encode(source, counted), counted.lines, counted.token_count)
+                    count = self._sentences(sentences, source, counted)
+                    reading = Reading(source, self._encode(source, counted), count, counted.token_count)
             except NoSentences as error:
                 if train_call.examples or train_call.words:
                     if may_differ(sentences) or not repeats(sentences):
                         raise NoSentences(f"epoch {earlier + 1}: {error}") from None
                     logger.warning(NOTHING_TO_LEARN, error)
                 return Reading(source, None, 0, 0)
-        if isinstance(reading.source, Sentences):  # files have lines without words, and do not change
+        if file is None:  # as gensim does
             train_call.check_count(earlier + 1, reading.sentences, reading.words)
         if reading.encoded and reading.encoded.stats.overlong:
             logger.warning("%d words of more than 1,000 bytes are left out", reading.encoded.stats.overlong)

@@ -420,11 +420,21 @@ def test_a_file_has_the_sentences_that_its_reader_yields(kind, cut, tmp_path, ca
         assert not caplog.messages
         model.train(**given, total_examples=4 * len(sentences), epochs=1)  # a quarter of the rate's schedule
         assert "did not equal expected" in caplog.text
+        assert model.min_alpha_yet_reached == pytest.approx(0.025 - 0.0249 / 4)
         vectors.append(model.wv.vectors)
         caplog.clear()
     np.testing.assert_array_equal(*vectors)
     model.build_vocab(corpus_file=tmp_path / "text")
     assert model.corpus_count == len(list(w2vtrain.LineSentence(tmp_path / "text")))
+
+
+def test_a_rate_that_cannot_fall_is_the_last_one():
+    vectors = []
+    for alpha in (0.0001, 0.05):
+        model = Word2Vec(SENTENCES, **SMALL, alpha=alpha, min_alpha=0.05)
+        assert (model.alpha, model.min_alpha_yet_reached) == (alpha, 0.05)
+        vectors.append(model.wv.vectors)
+    np.testing.assert_array_equal(*vectors)
 
 
 def test_large_subsampling_thresholds_are_occurrences():

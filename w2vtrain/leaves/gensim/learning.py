@@ -59,8 +59,8 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
         "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
         "shrink_windows": bool(model.shrink_windows) and shrinks,
         "sample": share(model.sample, total),
-        "alpha": alpha,
-        "min_alpha": min(alpha, min_alpha),
+        "alpha": max(alpha, min_alpha),
+        "min_alpha": min_alpha,
         "epochs": epochs,
         "min_count": max(1, model.min_count),
         "tokenizer": "unicode",

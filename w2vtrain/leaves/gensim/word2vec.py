@@ -197,11 +197,12 @@ class Word2Vec(TrainableVocabulary, Predictions):
         """Train on a corpus; the vocabulary must have been built.
 
         As in gensim, `epochs` and one of `total_examples` and `total_words` are required. The learning rate falls from
-        `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call. If it is one
-        epoch, `total_examples` or `total_words` may be more than the corpus has: the rate then falls by the fraction
-        that the corpus is of them, starting `word_count` words later. With `reread`, the corpus is read again for each
-        epoch, as gensim does; by default, the model's `reread` applies. As in gensim, a warning says if an iterable has
-        another number of sentences than `total_examples` or, without it, of words than `total_words`.
+        `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call, and is
+        `end_alpha` throughout if that is more than `start_alpha`. If it is one epoch, `total_examples` or `total_words`
+        may be more than the corpus has: the rate then falls by the fraction that the corpus is of them, starting
+        `word_count` words later. With `reread`, the corpus is read again for each epoch, as gensim does; by default,
+        the model's `reread` applies. As in gensim, a warning says if an iterable has another number of sentences than
+        `total_examples` or, without it, of words than `total_words`.
 
         Returns
         -------
@@ -230,7 +231,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         passes = checked("epochs", epochs)
         rates = [self.alpha if start_alpha is None else start_alpha, self.min_alpha if end_alpha is None else end_alpha]
         start, end = (checked("alpha", rate) for rate in rates)
-        train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
+        train_call = TrainCall(passes, max(start, end), end, passes if reread else 1, total_examples, total_words, word_count)
         reading = self._reading(corpus_iterable, corpus_file, train_call)
         settings = train_call.settings(self, reading)
         if reread is None and passes > 1 and may_differ(corpus_iterable):
@@ -254,7 +255,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
             self.is_training = False
             self.train_count += 1
             self.total_train_time += time.monotonic() - started
-        self.min_alpha_yet_reached = min(start, end)
+        self.min_alpha_yet_reached = settings.min_alpha
         return learner.kept, learner.tokens
 
     def _begin(self, epochs: int, start: float, end: float, compute_loss: bool) -> None:

@@ -794,9 +794,12 @@ def test_a_dry_run_keeps_the_counts():
 
 
 def test_models_can_be_copied_and_pickled(model):
-    generator, steps = iter(SENTENCES), Word2Vec(**SMALL)
+    generator, steps = (words for words in SENTENCES), Word2Vec(**SMALL)
     steps.build_vocab(generator)
+    built = copy.deepcopy(steps)
+    built.train(SENTENCES, total_examples=900, epochs=3)
     steps.train(generator, total_examples=900, epochs=3)
+    assert vectors_by_word(built) == vectors_by_word(steps)
     for each in (model, steps):
         for copied in (copy.deepcopy(each), pickle.loads(pickle.dumps(each))):
             assert vectors_by_word(copied) == vectors_by_word(each)

@@ -157,6 +157,10 @@ class WordMatrices(Claimable):
         self.matrices: Matrices | None = None
         self._read: tuple[Any, Reading] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: not a corpus that was read, which may be a generator and is on disk."""
+        return {**super().__getstate__(), "_read": None}
+
     @property
     def layer1_size(self) -> int:
         """The columns of output vectors."""

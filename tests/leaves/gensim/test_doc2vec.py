@@ -120,6 +120,9 @@ def test_tags_are_as_they_were_given():
     assert [model.dv.get_vecattr(5, name) for name in ("doc_count", "word_count")] == [2, len(TEXTS[1] + TEXTS[2])]
     with pytest.raises(KeyError):
         model.dv["5"]
+    attributes = {name: values.tolist() for name, values in model.dv.expandos.items()}
+    model.init_weights()
+    assert {name: values.tolist() for name, values in model.dv.expandos.items()} == attributes
 
 
 @pytest.mark.parametrize(
@@ -488,6 +491,13 @@ def test_the_vocabulary_and_tags_of_another_model_are_taken_over(model):
     assert (other.dv.index_to_key, len(other.wv)) == (model.dv.index_to_key, 15)
     assert other.dv.vectors.tolist() != model.dv.vectors.tolist()
     other.train(DOCUMENTS, total_examples=other.corpus_count, epochs=2)
+
+
+@pytest.mark.parametrize("name", ["wv", "dv"])
+def test_vectors_of_another_shape_are_named(name, model):
+    getattr(model, name).vectors = np.zeros((3, 8), np.float32)
+    with pytest.raises(RuntimeError, match=rf"^{name}.vectors has shape \(3, 8\); expected \(\d+, 8\)$"):
+        model.train(DOCUMENTS, total_examples=300, epochs=1)
 
 
 def test_words_but_not_tags_can_be_locked(model):

@@ -245,10 +245,7 @@ class WordMatrices(Claimable):
         fewer = len(keys) < len(matrices.keys) and set(keys) <= set(matrices.keys)
         if not fewer and keys[: len(matrices.keys)] != matrices.keys:
             raise RuntimeError("the words of wv were replaced or sorted in another way: call build_vocab again")
-        if np.shape(self.wv.vectors) != (len(keys), self.vector_size):
-            raise RuntimeError(
-                f"wv.vectors has shape {np.shape(self.wv.vectors)}; expected {(len(keys), self.vector_size)}"
-            )
+        require_shape("wv", self.wv, self.vector_size)
         sizes = {rows.shape[1] for rows in (matrices.words, matrices.nodes) if rows is not None}
         if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs) or sizes != {
             self.layer1_size
@@ -318,6 +315,13 @@ class WordMatrices(Claimable):
 
     def _order(self) -> Any:
         return self.matrices.order if self.matrices else slice(None)
+
+
+def require_shape(name: str, keyed: KeyedVectors, width: int) -> None:
+    """Raise RuntimeError if there is not one vector of `width` values per key. name: of the attribute with the keys."""
+    expected = len(keyed.index_to_key), width
+    if np.shape(keyed.vectors) != expected:
+        raise RuntimeError(f"{name}.vectors has shape {np.shape(keyed.vectors)}; expected {expected}")
 
 
 def _of_shape(matrix: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float32]:

@@ -233,6 +233,12 @@ def test_callbacks_see_each_epoch_and_the_current_vectors():
         assert (seen.vectors[0] != seen.vectors[1]).all()
         np.testing.assert_array_equal(seen.vectors[2], model.wv["red"])
         assert 0 < seen.losses[0] < seen.losses[1] < seen.losses[2] == model.get_latest_training_loss()
+    single = Word2Vec(**SMALL)
+    single.build_vocab([["red"]])
+    for each, text in ((model, [["unknown"]]), (single, [["red"]])):
+        seen = Recorder()
+        each.train(text, total_examples=1, epochs=2, callbacks=[seen])
+        assert seen.calls == ["train", "begin", "end", "begin", "end", "done"]
 
 
 def test_an_exception_in_a_callback_ends_training_and_keeps_the_weights():

@@ -171,6 +171,12 @@ class Learner:
             self.model.matrices.fetch(self.model.wv)
             self.model.matrices.release()
 
+    def skip(self, epochs: int) -> None:
+        """Call the callbacks of epochs in which there is nothing to learn."""
+        self.epochs += epochs
+        for when in ("on_epoch_begin", "on_epoch_end") * epochs:
+            call(self.callbacks, when, self.model)
+
     def prepare(self, engine: Engine) -> None:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
         assert isinstance(engine, WindowEngine)

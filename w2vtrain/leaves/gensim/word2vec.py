@@ -246,10 +246,12 @@ class Word2Vec(TrainableVocabulary, Predictions):
                     reading = self._reading(corpus_iterable, corpus_file, train_call, earlier)
                     settings = train_call.settings(self, reading, earlier)
                 learner.tokens += reading.words * settings.epochs
+                if len(self.wv) > 1 and reading.encoded:
+                    learner.run(reading.source, reading.encoded, settings)
+                    continue
                 if len(self.wv) == 1:
                     logger.warning("nothing was learned: the vocabulary has only one word")
-                elif reading.encoded:
-                    learner.run(reading.source, reading.encoded, settings)
+                learner.skip(settings.epochs)
             call(callbacks, "on_train_end", self)
         finally:
             self.is_training = False

@@ -418,6 +418,14 @@ def test_models_of_words_and_of_fit(lines, tmp_path):
     loaded.save(tmp_path / "again")
     again = Doc2Vec.load(tmp_path / "again")
     assert again.dv[1].tolist() == again.dv["1"].tolist() == again.dv.vectors[0].tolist() == loaded.dv[1].tolist()
+    new = [TaggedDocument(TEXTS[0], [1000])]
+    for _ in range(2):
+        again.build_vocab(new, update=True)
+        before = again.dv["1000"].tolist()
+        again.train(new, total_examples=1, epochs=1)
+        assert again.dv["1000"].tolist() != before
+    again.save(tmp_path / "again")
+    assert Doc2Vec.load(tmp_path / "again").dv.index_to_key[300:] == ["301", "1000"]
 
 
 def test_tags_that_a_file_cannot_tell_apart_are_refused(tmp_path):

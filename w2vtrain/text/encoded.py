@@ -249,7 +249,7 @@ class Counted:
         return entries - int(state[word_table.WORDS])
 
     def _cut(self, ids: Sequence[Int32], max_sentence: int, numbered: bool, state: Int64) -> Iterator[Int32]:
-        """Yield the ids of all tokens, divided into sentences, until the next is requested.
+        """Yield the ids of all tokens, divided into sentences; the next array overwrites the one before.
 
         ids: see `Counting.mapped`; max_sentence, numbered: see `encode`; state: see `cut_sentences`.
         """

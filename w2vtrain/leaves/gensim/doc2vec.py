@@ -93,8 +93,8 @@ class Doc2Vec(Word2Vec):
     ----------
     dv : KeyedVectors
         The vectors of tags, by tag: whole numbers in ascending order, then strings in the order in which they occur.
-        The attributes "word_count" and "doc_count" are the words and the number of the documents of a tag. The tags of a
-        file, which are the numbers of its lines, have none.
+        The attributes "word_count" and "doc_count" are the words and the number of the documents of a tag. Tags that
+        are the numbers of lines of a file have none.
     wv : KeyedVectors
         The input vectors of words. In PV-DBOW without `dbow_words`, they are not trained.
     dm, dbow : bool

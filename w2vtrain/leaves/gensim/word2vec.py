@@ -231,7 +231,8 @@ class Word2Vec(TrainableVocabulary, Predictions):
         passes = checked("epochs", epochs)
         rates = [self.alpha if start_alpha is None else start_alpha, self.min_alpha if end_alpha is None else end_alpha]
         start, end = (checked("alpha", rate) for rate in rates)
-        train_call = TrainCall(passes, max(start, end), end, passes if reread else 1, total_examples, total_words, word_count)
+        highest, readings = max(start, end), passes if reread else 1
+        train_call = TrainCall(passes, highest, end, readings, total_examples, total_words, word_count)
         reading = self._reading(corpus_iterable, corpus_file, train_call)
         settings = train_call.settings(self, reading)
         if reread is None and passes > 1 and may_differ(corpus_iterable):

@@ -101,7 +101,7 @@ class Settings:
         " that are not in the text then have vectors, too.",
     )  # fmt: skip
     minn: int = model_setting(3, Whole(1, 1000), "With --subwords, the length of the shortest n-grams of `<word>`.")
-    maxn: int = model_setting(6, Whole(1, 1000), "With --subwords, the length of the longest n-grams.")
+    maxn: int = model_setting(6, Whole(0, 1000), "With --subwords, the length of the longest n-grams.")
     bucket: int = model_setting(
         2_000_000,
         Whole(1, MAX_NGRAM_BUCKETS),
@@ -365,7 +365,11 @@ def broken_rules(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
     """
     alpha, low, crossed = settings.alpha, settings.min_alpha, settings.minn > settings.maxn
     rules = (
-        ("minn", settings.subwords and crossed, f"{settings.minn} is more than maxn, {settings.maxn}"),
+        (
+            "minn", settings.subwords and crossed,
+            f"{settings.minn} is more than maxn, {settings.maxn}; for words without n-grams, leave out"
+            f" {spelled('subwords')}",
+        ),
         ("alpha", alpha == 0, "0 would learn nothing"),
         ("seconds", settings.seconds == 0, "0 would learn nothing"),
         ("sample", 0 < settings.sample < 1e-12, f"{settings.sample:g} would keep no words; 0 keeps all"),

@@ -136,6 +136,7 @@ def test_a_run_starts_from_a_file_of_fasttext(folder, w2vtrain_here):
         (["fit", "text", "-o", "x.txt", "--minn", "2"], 78, "minn: has no effect without --subwords"),
         (["fit", "text", "-o", "x.txt", "--maxn", "2"], 78, "maxn: has no effect without --subwords"),
         (["fit", "text", "-o", "x.txt", "--subwords", "--minn", "7"], 78, "minn: 7 is more than maxn, 6"),
+        (["fit", "text", "-o", "x.txt", "--subwords", "--maxn", "0"], 78, "n-grams, leave out --subwords"),
         (["fit", "text", "-o", "x.txt", "--subwords", "--export", "blend"], 78, "only input vectors are composed"),
         (["convert", "model.bin", "-o", "x.bin", "--format", "fasttext", "--center"], 2, "is converted unchanged"),
         (["export", "run", "-o", "x.bin", "--format", "fasttext"], 2, "fasttext holds a model, not vectors alone"),

@@ -52,6 +52,10 @@ def test_options_of_saving(keyed, tmp_path):
     assert load(path).index_to_key == ["*a", "*b", "*c", "*d", "*e", "xy"]
     keyed.save_word2vec_format(path, write_header=False)
     assert load(path, no_header=True).index_to_key == list("bdeca")
+    for row, key in enumerate("abcde"):
+        keyed.set_vecattr(key, "rank", row)
+    keyed.save_word2vec_format(path, fvocab=tmp_path / "ranks", sort_attr="rank")
+    assert (tmp_path / "ranks").read_text() == "e 4\nd 3\nc 2\nb 1\na 0\n"
     free = KeyedVectors(4, count=2)
     free.save_word2vec_format(path)
     assert path.read_text() == "0 4\n"

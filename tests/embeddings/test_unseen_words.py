@@ -98,6 +98,8 @@ def test_ranks_take_unseen_words_on_both_sides(keyed):
     assert keyed.closer_than("apple", "waterfall") == closer
     with pytest.raises(KeyError, match="'' is not in the vocabulary, and none of its n-grams is known"):
         keyed.closer_than("apple", "")
+    with pytest.raises(KeyError, match=r"^'waterfall' is not in the vocabulary$"):
+        keyed.get_index("waterfall")
 
 
 def test_sentences_leave_out_zeros_and_words_without_a_vector(keyed):

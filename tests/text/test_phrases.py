@@ -159,6 +159,8 @@ def test_python_finds_saves_and_trains_with_phrases(tmp_path):
     assert table.join(["new", "york"]) == ["new_york"]
     with pytest.raises(TypeError, match="pass its split"):
         table.join("new york")
+    with pytest.raises(TypeError, match=r"words of one sentence, each a str; got \['new', 'york'\]$"):
+        table.join([["new", "york"], ["is"]])
     table.save(tmp_path / "t.tsv")
     model = w2vtrain.train(
         sentences, phrases=tmp_path / "t.tsv", vector_size=4, min_count=1, epochs=1, threads=1, sample=0

@@ -178,7 +178,8 @@ class KeyedRows:
             close = ", ".join(map(repr, close_words(self.index_to_key, key))) if isinstance(key, str) else ""
             return f"; similar words: {close}" if close else ""
 
-        without = ", and none of its n-grams is known" if self.ngrams is not None and isinstance(key, str) else ""
+        composes = self.ngrams is not None and isinstance(key, str)
+        without = ", and none of its n-grams is known" if composes and self._composed(key) is None else ""
         return MissingKey(f"{key!r} is not in the vocabulary{without}", similar)
 
     def set_vecattr(self, key: Key, attr: str, val: Any) -> None:
@@ -713,7 +714,7 @@ class KeyedRows:
         fname : str or Path
             The file to write; an existing file is replaced.
         fvocab : str or Path, optional
-            A file for the words and their counts.
+            A file for the keys and their values of `sort_attr`.
         binary : bool, default False
             Write the binary format.
         total_vec : int, optional
@@ -725,12 +726,12 @@ class KeyedRows:
         append : bool, default False
             Append to the file.
         sort_attr : str or None, default "count"
-            Write the largest values of this attribute first, if it exists.
+            Write the largest values of this attribute first, if it exists. If it is None, `fvocab` gets the counts.
 
         Raises
         ------
         ValueError
-            If a value is not finite, a key could not be read back, or there are no counts for `fvocab`.
+            If a value is not finite, a key could not be read back, or there are no values for `fvocab`.
         OutputError, WriteError
             If the file cannot be created or written.
 
@@ -745,17 +746,18 @@ class KeyedRows:
         if sort_attr in self.expandos:
             order = _descending(self.expandos[sort_attr][order])
         keys = [f"{prefix}{self.index_to_key[row]}" for row in order.tolist()]
-        if fvocab is not None and "count" not in self.expandos:
-            raise InvalidValue("cannot write a vocabulary: the keys have no attribute 'count'")
+        attribute = sort_attr or "count"
+        if fvocab is not None and attribute not in self.expandos:
+            raise InvalidValue(f"cannot write a vocabulary: the keys have no attribute {attribute!r}")
         header = f"{len(keys) if total_vec is None else total_vec} {self.vector_size}\n" if write_header else ""
         with builtin_errors():
             shape, dtype = (len(order), self.vector_size), self.vectors.dtype
             matrix = LazyRows(shape, lambda rows: self.vectors[order[rows]], dtype)
             write_word2vec(fname, keys, matrix, binary, header, append)
         if fvocab is not None:
-            counts = self.expandos["count"][order].tolist()
+            values = self.expandos[attribute][order].tolist()
             with packed_write(fvocab, force=True) as file:
-                file.writelines(f"{key} {count}\n".encode() for key, count in zip(keys, counts, strict=True))
+                file.writelines(f"{key} {value}\n".encode() for key, value in zip(keys, values, strict=True))
 
     def intersect_word2vec_format(
         self,

@@ -10,7 +10,7 @@ the two, the caller may choose the words.
 import tempfile
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -234,24 +234,36 @@ class Counted:
         vocabulary, numbered: as for `encode`; tick: called from the calling thread, at least once per second, also
         while the disk hangs. Raise WriteError if the disk is full.
         """
-        state, ids_of_words = np.zeros(5, np.int64), self._merged.ids(vocabulary)
-        threads = self._counting.threads
+        state, ids = np.zeros(5, np.int64), self._merged.ids(vocabulary)
 
         def write(thread: int, ended: threading.Event) -> Iterator[int]:
-            out = np.empty(0, np.int32)
-            for ids in self._text.mapped(ids_of_words, threads):
-                if out.size < 2 * ids.size:
-                    out = np.empty(2 * ids.size, np.int32)
-                sentences = out[: word_table.cut_sentences(ids, max_sentence, numbered, out, state)]
+            for sentences in self._cut(ids, max_sentence, numbered, state):
                 append(file, sentences)
                 yield sentences.size
 
         entries = 0
-        with parallel(write, min(1, threads), "w2vtrain writer") as written:
+        with parallel(write, min(1, self._counting.threads), "w2vtrain writer") as written:
             for size in written:
                 entries += size or 0
                 tick()
         return Written(entries, int(state[word_table.WORDS]), int(state[word_table.CUTS]))
+
+    def sentences(self, max_sentence: int) -> int:
+        """Return the number of sentences that have tokens, in the vocabulary or not; max_sentence: see `encode`."""
+        state, ids = np.zeros(5, np.int64), [np.zeros_like(numbers) for numbers in self._merged.numbers]
+        entries = sum(sentences.size for sentences in self._cut(ids, max_sentence, False, state))
+        return entries - int(state[word_table.WORDS])
+
+    def _cut(self, ids: Sequence[Int32], max_sentence: int, numbered: bool, state: Int64) -> Iterator[Int32]:
+        """Yield the ids of all tokens, divided into sentences; the next array overwrites the one before.
+
+        ids: see `Counting.mapped`; max_sentence, numbered: see `encode`; state: see `cut_sentences`.
+        """
+        out = np.empty(0, np.int32)
+        for block in self._text.mapped(ids, self._counting.threads):
+            if out.size < 2 * block.size:
+                out = np.empty(2 * block.size, np.int32)
+            yield out[: word_table.cut_sentences(block, max_sentence, numbered, out, state)]
 
 
 def read(

@@ -131,11 +131,13 @@ class PhraseTable:
     def join(self, sentence: Sequence[str]) -> list[str]:
         """Return a sentence with all phrases joined, greedily from left to right, pass by pass.
 
-        Raise TokenError for a string: its letters are no words.
+        Raise TokenError for a string, whose letters are no words, and for a list of sentences.
         """
         if isinstance(sentence, str):
             raise TokenError(f"expected a list of words, not the string {shown(sentence)}: pass its split()")
         words = list(sentence)
+        if others := [word for word in words if not isinstance(word, str)]:
+            raise TokenError(f"expected the words of one sentence, each a str; got {shown(others[0])}")
         for known in self._known:
             words = list(self._once(words, known))
         return words

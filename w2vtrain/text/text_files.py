@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from w2vtrain.errors import DataError, InputMissing, UsageError, reason, spelled
+from w2vtrain.errors import DataError, InputMissing, MalformedFile, UsageError, reason, spelled
 from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
 from w2vtrain.system.files import resolved
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
@@ -174,14 +174,14 @@ class Reader(Blocks):
         return f"at byte {byte} of the text"
 
     def _utf8(self, file: File, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the pieces unchanged. Raise DataError at the first byte that is not UTF-8."""
+        """Yield the pieces unchanged. Raise MalformedFile at the first byte that is not UTF-8."""
         decoder, offset = codecs.getincrementaldecoder("utf-8")(), file.first
         for piece in chain(pieces, [b""]):
             pending = len(decoder.getstate()[0])  # the start of a character at the end of the previous piece
             try:
                 decoder.decode(piece, final=not piece)
             except UnicodeDecodeError as error:
-                raise DataError(
+                raise MalformedFile(
                     f"{file.name}: not UTF-8 {self._place(file, offset - pending + error.start)} ({error.reason}):"
                     f" convert it with iconv, or use {spelled('encoding_errors', 'replace', 'ignore')}"
                 ) from None

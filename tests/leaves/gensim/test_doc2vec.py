@@ -120,6 +120,9 @@ def test_tags_are_as_they_were_given():
     assert [model.dv.get_vecattr(5, name) for name in ("doc_count", "word_count")] == [2, len(TEXTS[1] + TEXTS[2])]
     with pytest.raises(KeyError):
         model.dv["5"]
+    attributes = {name: values.tolist() for name, values in model.dv.expandos.items()}
+    model.init_weights()
+    assert {name: values.tolist() for name, values in model.dv.expandos.items()} == attributes
 
 
 @pytest.mark.parametrize(
@@ -415,6 +418,14 @@ def test_models_of_words_and_of_fit(lines, tmp_path):
     loaded.save(tmp_path / "again")
     again = Doc2Vec.load(tmp_path / "again")
     assert again.dv[1].tolist() == again.dv["1"].tolist() == again.dv.vectors[0].tolist() == loaded.dv[1].tolist()
+    new = [TaggedDocument(TEXTS[0], [1000])]
+    for _ in range(2):
+        again.build_vocab(new, update=True)
+        before = again.dv["1000"].tolist()
+        again.train(new, total_examples=1, epochs=1)
+        assert again.dv["1000"].tolist() != before
+    again.save(tmp_path / "again")
+    assert Doc2Vec.load(tmp_path / "again").dv.index_to_key[300:] == ["301", "1000"]
 
 
 def test_tags_that_a_file_cannot_tell_apart_are_refused(tmp_path):
@@ -488,6 +499,13 @@ def test_the_vocabulary_and_tags_of_another_model_are_taken_over(model):
     assert (other.dv.index_to_key, len(other.wv)) == (model.dv.index_to_key, 15)
     assert other.dv.vectors.tolist() != model.dv.vectors.tolist()
     other.train(DOCUMENTS, total_examples=other.corpus_count, epochs=2)
+
+
+@pytest.mark.parametrize("name", ["wv", "dv"])
+def test_vectors_of_another_shape_are_named(name, model):
+    getattr(model, name).vectors = np.zeros((3, 8), np.float32)
+    with pytest.raises(RuntimeError, match=rf"^{name}.vectors has shape \(3, 8\); expected \(\d+, 8\)$"):
+        model.train(DOCUMENTS, total_examples=300, epochs=1)
 
 
 def test_words_but_not_tags_can_be_locked(model):

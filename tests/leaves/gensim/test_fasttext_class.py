@@ -314,6 +314,9 @@ def test_files_of_fasttext_are_written_and_read(model, tmp_path):
         np.testing.assert_allclose(vectors[word], model.wv[word], atol=1e-6)
     again.train(SENTENCES, total_examples=900, epochs=1)
     assert not np.allclose(again.wv["green"], model.wv["green"])
+    model.wv.save_word2vec_format(tmp_path / "m.vec")
+    with pytest.raises(AttributeError, match="is no model of FastText but text"):
+        w2vtrain.load_facebook_model(tmp_path / "m.vec")
     theirs = pytest.importorskip("gensim.models.fasttext", reason="gensim is not installed")
     theirs.load_facebook_vectors(str(tmp_path / "m.bin"))
 

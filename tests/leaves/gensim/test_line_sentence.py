@@ -140,8 +140,10 @@ def test_errors_name_the_problem(folder, tmp_path):
         LineSentence(folder / "b.txt", limit=-1)
     (tmp_path / "bad").write_bytes(b"a \xff b\n")
     for reader in every_reader(tmp_path / "bad"):
-        with pytest.raises(DataError, match="bad: not UTF-8 at byte 2"):
-            list(reader)
+        for read in (list, w2vtrain.Word2Vec):
+            with pytest.raises(ValueError, match="bad: not UTF-8 at byte 2") as error:
+                read(reader)
+            assert isinstance(error.value, DataError)
     (tmp_path / "gone").touch()
     files, nowhere = PathLineSentences(tmp_path / "gone"), tmp_path / "nowhere"
     (tmp_path / "gone").unlink()

@@ -15,9 +15,9 @@ import pytest
 import w2vtrain
 from w2vtrain import Doc2Vec, FastText, TaggedDocument, Word2Vec
 from w2vtrain.config import validated
+from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.learning import TrainCall, span
 from w2vtrain.leaves.gensim.word_choice import share
-from w2vtrain.text.encoded import read
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.perplexity import perplexity
@@ -30,6 +30,8 @@ SENTENCES = [RNG.choice(LINES[i % 3].split(), 2 + i % 7).tolist() for i in range
 SMALL = {"vector_size": 8, "epochs": 3, "workers": 1, "sample": 0, "min_count": 1, "sg": 1}
 NEW = [["cat", "ape", "bird"], ["ape", "bird", "bird"]] * 20
 EMPTY = {name: value for name, value in SMALL.items() if name != "epochs"}
+
+READING = Reading(Sentences([]), None, sentences=5, words=10)
 
 
 @pytest.fixture
@@ -153,7 +155,7 @@ def test_the_nodes_of_a_tree_start_at_zero_after_an_update():
 def test_calls_of_train_draw_different_random_numbers(model):
     seeds = []
     for _ in range(2):
-        seeds.append(TrainCall(1, 0.1, 0.1, 1, None, None, 0).settings(model, None).seed)
+        seeds.append(TrainCall(1, 0.1, 0.1, 1, None, None, 0).settings(model, READING).seed)
         model.train(SENTENCES, total_examples=900, epochs=1)
     assert len({*seeds, model.seed}) == 3
     assert model.to_model().settings["seed"] == model.seed
@@ -231,6 +233,12 @@ def test_callbacks_see_each_epoch_and_the_current_vectors():
         assert (seen.vectors[0] != seen.vectors[1]).all()
         np.testing.assert_array_equal(seen.vectors[2], model.wv["red"])
         assert 0 < seen.losses[0] < seen.losses[1] < seen.losses[2] == model.get_latest_training_loss()
+    single = Word2Vec(**SMALL)
+    single.build_vocab([["red"]])
+    for each, text in ((model, [["unknown"]]), (single, [["red"]])):
+        seen = Recorder()
+        each.train(text, total_examples=1, epochs=2, callbacks=[seen])
+        assert seen.calls == ["train", "begin", "end", "begin", "end", "done"]
 
 
 def test_an_exception_in_a_callback_ends_training_and_keeps_the_weights():
@@ -397,12 +405,42 @@ def test_scores_sum_to_the_log_probability_that_perplexity_measures(options, tmp
 
 
 def test_a_corpus_can_be_a_part_of_a_schedule():
-    with read(Sentences([["a", "b"]] * 5)) as counted:
-        assert span(counted.stats, 20, None, 0) == (0, 0.25)
-        assert span(counted.stats, None, 40, 20) == (0.5, 0.75)
-        assert span(counted.stats, 5, None, 0) == span(counted.stats, 1, None, 0) == (0, 1)
-    settings = TrainCall(4, 0.4, 0.2, 4, None, None, 0).settings(Word2Vec(SENTENCES, **SMALL), None, 2)
+    assert span(READING, 20, 7, 0) == (0, 0.25)
+    assert span(READING, None, 40, 20) == (0.5, 0.75)
+    assert span(READING, 5, None, 0) == span(READING, 1, None, 0) == (0, 1)
+    settings = TrainCall(4, 0.4, 0.2, 4, None, None, 0).settings(Word2Vec(SENTENCES, **SMALL), READING, 2)
     assert (settings.alpha, settings.min_alpha) == pytest.approx((0.3, 0.25))
+
+
+@pytest.mark.parametrize("cut", [10_000, 20_000])
+@pytest.mark.parametrize("kind", [w2vtrain.LineSentence, w2vtrain.PathLineSentences, w2vtrain.Text8Corpus])
+def test_a_file_has_the_sentences_that_its_reader_yields(kind, cut, tmp_path, caplog):
+    (tmp_path / "text").write_text("\n \n" + "a b c\n\n" * 4 + "a b c d e " * 5_000 + "\n")
+    corpus = kind(tmp_path / "text", max_sentence_length=cut)
+    sentences, vectors = list(corpus), []
+    for given in ({"corpus_iterable": corpus}, {"corpus_iterable": sentences}):
+        model = Word2Vec(**SMALL)
+        model.build_vocab(**given)
+        assert model.corpus_count == len(sentences)
+        model.train(**given, total_examples=len(sentences), epochs=1)
+        assert not caplog.messages
+        model.train(**given, total_examples=4 * len(sentences), epochs=1)  # a quarter of the rate's schedule
+        assert "did not equal expected" in caplog.text
+        assert model.min_alpha_yet_reached == pytest.approx(0.025 - 0.0249 / 4)
+        vectors.append(model.wv.vectors)
+        caplog.clear()
+    np.testing.assert_array_equal(*vectors)
+    model.build_vocab(corpus_file=tmp_path / "text")
+    assert model.corpus_count == len(list(w2vtrain.LineSentence(tmp_path / "text")))
+
+
+def test_a_rate_that_cannot_fall_is_the_last_one():
+    vectors = []
+    for alpha in (0.0001, 0.05):
+        model = Word2Vec(SENTENCES, **SMALL, alpha=alpha, min_alpha=0.05)
+        assert (model.alpha, model.min_alpha_yet_reached) == (alpha, 0.05)
+        vectors.append(model.wv.vectors)
+    np.testing.assert_array_equal(*vectors)
 
 
 def test_large_subsampling_thresholds_are_occurrences():
@@ -762,9 +800,12 @@ def test_a_dry_run_keeps_the_counts():
 
 
 def test_models_can_be_copied_and_pickled(model):
-    generator, steps = iter(SENTENCES), Word2Vec(**SMALL)
+    generator, steps = (words for words in SENTENCES), Word2Vec(**SMALL)
     steps.build_vocab(generator)
+    built = copy.deepcopy(steps)
+    built.train(SENTENCES, total_examples=900, epochs=3)
     steps.train(generator, total_examples=900, epochs=3)
+    assert vectors_by_word(built) == vectors_by_word(steps)
     for each in (model, steps):
         for copied in (copy.deepcopy(each), pickle.loads(pickle.dumps(each))):
             assert vectors_by_word(copied) == vectors_by_word(each)

@@ -83,7 +83,7 @@ class TrainableVocabulary(WordMatrices):
             keeps = self._trains_at_once or not repeats(corpus_iterable)
             if keeps and len(self.wv) and self._counted:
                 source, counted = self._counted
-                reading = Reading(source, self._encode(source, counted), counted.lines, counted.token_count)
+                reading = Reading(source, self._encode(source, counted), count, counted.token_count)
                 self._read = (corpus_iterable if corpus_file is None else corpus_file, reading)
         finally:
             del self._is_building
@@ -102,6 +102,12 @@ class TrainableVocabulary(WordMatrices):
 
     def _scanned(self, source: Source, lines: int) -> None:
         """Take note of what else a corpus has that was read for its words: of sentences, nothing."""
+
+    def _sentences(self, sentences: Any, source: Source, counted: Counted) -> int:
+        """Return how many sentences gensim iterates over: blank lines of files are none, and long lines are several."""
+        if isinstance(source, Sentences):
+            return counted.lines
+        return counted.sentences(getattr(sentences, "max_sentence_length", MAX_SENTENCE_LENGTH))
 
     def _encode(self, source: Source, counted: Counted, numbered: bool = False) -> EncodedCorpus | None:
         """Return the ids of a corpus that was read, None if it has none of the model's words; see `Counted.encode`."""
@@ -148,13 +154,14 @@ class TrainableVocabulary(WordMatrices):
             source = Sentences(pruned)
         counted = read(source, threads=self.threads())
         self._scanned(source, counted.lines)
+        count = self._sentences(corpus_iterable, source, counted)
         if self._is_building:
             self._counted = source, counted
         else:
             counted.close()
         self.raw_vocab = pruned.counts if pruned else dict(zip(counted.words, counted.counts.tolist(), strict=True))
-        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.token_count, counted.lines)
-        return counted.token_count, counted.lines
+        logger.info("collected %d words of %d in %d sentences", len(self.raw_vocab), counted.token_count, count)
+        return counted.token_count, count
 
     @claiming
     def prepare_vocab(

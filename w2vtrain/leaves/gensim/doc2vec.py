@@ -29,7 +29,7 @@ from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import Path
 from w2vtrain.leaves.gensim.claim import claiming
-from w2vtrain.leaves.gensim.matrices import initial_vectors
+from w2vtrain.leaves.gensim.matrices import initial_vectors, require_shape
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, SEED_COUNT, checked
 from w2vtrain.leaves.gensim.tagged_documents import TaggedLineDocument, Words, vectors_of_tags, words_of
 from w2vtrain.leaves.gensim.word2vec import NO_VOCABULARY, Word2Vec
@@ -93,7 +93,8 @@ class Doc2Vec(Word2Vec):
     ----------
     dv : KeyedVectors
         The vectors of tags, by tag: whole numbers in ascending order, then strings in the order in which they occur.
-        The attributes "word_count" and "doc_count" are the words and the number of the documents of a tag.
+        The attributes "word_count" and "doc_count" are the words and the number of the documents of a tag. Tags that
+        are the numbers of lines of a file have none.
     wv : KeyedVectors
         The input vectors of words. In PV-DBOW without `dbow_words`, they are not trained.
     dm, dbow : bool
@@ -191,6 +192,9 @@ class Doc2Vec(Word2Vec):
         words = words_of(source)
         self._found = dict(words.counts) if words else dict.fromkeys(range(lines))
 
+    def _sentences(self, sentences: Any, source: Source, counted: Counted) -> int:
+        return counted.lines  # a document may be empty, and is not cut
+
     def _encode(self, source: Source, counted: Counted, numbered: bool = True) -> EncodedCorpus | None:
         encoded = super()._encode(source, counted, numbered)
         if encoded is None:
@@ -206,8 +210,9 @@ class Doc2Vec(Word2Vec):
         super()._make_weights(update)
         found, self._found = self._found, {}
         if not update:
-            keys = _in_order(found) or self.dv.index_to_key
+            keys, attributes = _in_order(found) or self.dv.index_to_key, {} if found else self.dv.expandos
             self.dv = vectors_of_tags(keys, initial_vectors(len(keys), self.vector_size, self._tag_seed(0)))
+            self.dv.expandos = attributes
         else:
             new, known = _in_order(tag for tag in found if self.dv._row(tag) < 0), len(self.dv)
             self.dv.add_vectors(new, initial_vectors(len(new), self.vector_size, self._tag_seed(known)))
@@ -230,6 +235,11 @@ class Doc2Vec(Word2Vec):
         """Take over the vocabulary and the tags of another model, and reset all vectors to their initial values."""
         self._found = dict.fromkeys(other_model.dv.index_to_key)
         super().reset_from(other_model)
+
+    def fit_matrices(self) -> None:
+        """Let the output vectors follow changes of `wv`. Raise RuntimeError for vectors of a different shape."""
+        require_shape("dv", self.dv, self.vector_size)
+        super().fit_matrices()
 
     def locked(self) -> NDArray[np.int64]:
         """Return the words that `wv.vectors_lockf` locks. Raise NotImplementedError if tags are locked."""

@@ -13,12 +13,12 @@ from w2vtrain.engines.base import Engine
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
 from w2vtrain.leaves.gensim.callbacks import call
+from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.leaves.gensim.word_choice import share
 from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.progress_bar import loss_text
-from w2vtrain.text.counting import CorpusStats
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.training.events import Events
@@ -59,8 +59,8 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
         "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
         "shrink_windows": bool(model.shrink_windows) and shrinks,
         "sample": share(model.sample, total),
-        "alpha": alpha,
-        "min_alpha": min(alpha, min_alpha),
+        "alpha": max(alpha, min_alpha),
+        "min_alpha": min_alpha,
         "epochs": epochs,
         "min_count": max(1, model.min_count),
         "tokenizer": "unicode",
@@ -82,15 +82,16 @@ def method_of(model: Any) -> tuple[str, str]:
     return architecture, OBJECTIVES[(model.hs, model.negative > 0)]
 
 
-def span(stats: CorpusStats, examples: int | None, words: int | None, done: int) -> tuple[float, float]:
+def span(reading: Reading, examples: int | None, words: int | None, done: int) -> tuple[float, float]:
     """Return the part of a longer schedule that a corpus is, from 0 to 1: where it begins, and where it ends.
 
-    examples, words: sentences or words of the whole schedule; done: words before this corpus.
+    examples, words: sentences or words of the whole schedule, of which sentences decide as in gensim; done: words
+    before this corpus, which has words.
     """
     if min(examples or 0, words or 0, done) < 0:
         raise InvalidValue("total_examples, total_words and word_count must not be negative")
-    total = words or (examples or stats.lines) * stats.token_count / max(1, stats.lines)
-    return min(1.0, done / total), min(1.0, (done + stats.token_count) / total)
+    total = examples * reading.words / reading.sentences if examples else words or reading.words
+    return min(1.0, done / total), min(1.0, (done + reading.words) / total)
 
 
 def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -> None:
@@ -128,17 +129,17 @@ class TrainCall(NamedTuple):
                 "EPOCH %d: supplied %s count (%d) did not equal expected count (%d)", epoch, unit, found, expected
             )
 
-    def settings(self, model: Any, encoded: EncodedCorpus | None, reading: int = 0) -> Settings:
-        """Return the settings of a reading, counted from 0. encoded: what was read, None if there are no words."""
-        if encoded and self.epochs == 1:
-            first, last = span(encoded.stats, self.examples, self.words, self.done)
+    def settings(self, model: Any, reading: Reading, earlier: int = 0) -> Settings:
+        """Return the settings of a reading. earlier: how often this call has read the corpus before."""
+        if reading.encoded and self.epochs == 1:
+            first, last = span(reading, self.examples, self.words, self.done)
         else:
-            first, last = reading / self.readings, (reading + 1) / self.readings
+            first, last = earlier / self.readings, (earlier + 1) / self.readings
         alpha, min_alpha = (self.start + (self.end - self.start) * place for place in (first, last))
         total = int(model.vocabulary().counts.sum())
         settings = settings_for(model, self.epochs // self.readings, alpha, min_alpha, total)
-        earlier = SEED_STEP_PER_CALL * model.train_count + SEED_STEP_PER_READING * reading
-        return replace(settings, seed=(settings.seed + earlier) % SEED_COUNT)
+        step = SEED_STEP_PER_CALL * model.train_count + SEED_STEP_PER_READING * earlier
+        return replace(settings, seed=(settings.seed + step) % SEED_COUNT)
 
 
 class Learner:
@@ -169,6 +170,12 @@ class Learner:
         finally:
             self.model.matrices.fetch(self.model.wv)
             self.model.matrices.release()
+
+    def skip(self, epochs: int) -> None:
+        """Call the callbacks of epochs in which there is nothing to learn."""
+        self.epochs += epochs
+        for when in ("on_epoch_begin", "on_epoch_end") * epochs:
+            call(self.callbacks, when, self.model)
 
     def prepare(self, engine: Engine) -> None:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""

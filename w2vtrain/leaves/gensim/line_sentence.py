@@ -101,8 +101,8 @@ class LineSentence(_TextFiles):
     Raises
     ------
     W2VError
-        During iteration: InputMissing, which is also a FileNotFoundError, if the file cannot be opened; DataError if it
-        is not UTF-8 or has NUL bytes.
+        During iteration: InputMissing, which is also a FileNotFoundError, if the file cannot be opened; DataError,
+        which is also a ValueError, if it is not UTF-8; DataError if it has NUL bytes.
 
     Examples
     --------

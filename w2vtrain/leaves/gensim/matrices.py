@@ -157,6 +157,10 @@ class WordMatrices(Claimable):
         self.matrices: Matrices | None = None
         self._read: tuple[Any, Reading] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: not a corpus that was read, which may be a generator and is on disk."""
+        return {**super().__getstate__(), "_read": None}
+
     @property
     def layer1_size(self) -> int:
         """The columns of output vectors."""
@@ -241,10 +245,7 @@ class WordMatrices(Claimable):
         fewer = len(keys) < len(matrices.keys) and set(keys) <= set(matrices.keys)
         if not fewer and keys[: len(matrices.keys)] != matrices.keys:
             raise RuntimeError("the words of wv were replaced or sorted in another way: call build_vocab again")
-        if np.shape(self.wv.vectors) != (len(keys), self.vector_size):
-            raise RuntimeError(
-                f"wv.vectors has shape {np.shape(self.wv.vectors)}; expected {(len(keys), self.vector_size)}"
-            )
+        require_shape("wv", self.wv, self.vector_size)
         sizes = {rows.shape[1] for rows in (matrices.words, matrices.nodes) if rows is not None}
         if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs) or sizes != {
             self.layer1_size
@@ -314,6 +315,13 @@ class WordMatrices(Claimable):
 
     def _order(self) -> Any:
         return self.matrices.order if self.matrices else slice(None)
+
+
+def require_shape(name: str, keyed: KeyedVectors, width: int) -> None:
+    """Raise RuntimeError if there is not one vector of `width` values per key. name: of the attribute with the keys."""
+    expected = len(keyed.index_to_key), width
+    if np.shape(keyed.vectors) != expected:
+        raise RuntimeError(f"{name}.vectors has shape {np.shape(keyed.vectors)}; expected {expected}")
 
 
 def _of_shape(matrix: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float32]:

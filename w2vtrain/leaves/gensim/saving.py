@@ -156,7 +156,7 @@ def loaded(model: Any, path: str) -> Any:
     """Fill an empty Word2Vec model from a file. Raise NotAModel if it has none, and the errors of `load_model`."""
     try:
         if (kind := sniff(path)).kind not in MODEL_READERS:
-            raise NotAModel(f"{path}: is no model of Word2Vec but {kind.note or kind.kind}")
+            raise NotAModel(f"{path}: is no model of {base_of(type(model)).__name__} but {kind.note or kind.kind}")
         stored = load_model(path)
     except Unsupported:
         raise

@@ -25,7 +25,6 @@ from w2vtrain.leaves.gensim.parameters import PARAMETERS, check, checked
 from w2vtrain.leaves.gensim.scoring import Predictions
 from w2vtrain.leaves.gensim.word_choice import Rule
 from w2vtrain.text.encoded import read
-from w2vtrain.text.token_lists import Sentences
 
 logger = logging.getLogger(__name__)
 
@@ -198,11 +197,12 @@ class Word2Vec(TrainableVocabulary, Predictions):
         """Train on a corpus; the vocabulary must have been built.
 
         As in gensim, `epochs` and one of `total_examples` and `total_words` are required. The learning rate falls from
-        `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call. If it is one
-        epoch, `total_examples` or `total_words` may be more than the corpus has: the rate then falls by the fraction
-        that the corpus is of them, starting `word_count` words later. With `reread`, the corpus is read again for each
-        epoch, as gensim does; by default, the model's `reread` applies. As in gensim, a warning says if an iterable has
-        another number of sentences than `total_examples` or, without it, of words than `total_words`.
+        `start_alpha` to `end_alpha` (by default, `alpha` and `min_alpha`) over all epochs of this call, and is
+        `end_alpha` throughout if that is more than `start_alpha`. If it is one epoch, `total_examples` or `total_words`
+        may be more than the corpus has: the rate then falls by the fraction that the corpus is of them, starting
+        `word_count` words later. With `reread`, the corpus is read again for each epoch, as gensim does; by default,
+        the model's `reread` applies. As in gensim, a warning says if an iterable has another number of sentences than
+        `total_examples` or, without it, of words than `total_words`.
 
         Returns
         -------
@@ -231,9 +231,10 @@ class Word2Vec(TrainableVocabulary, Predictions):
         passes = checked("epochs", epochs)
         rates = [self.alpha if start_alpha is None else start_alpha, self.min_alpha if end_alpha is None else end_alpha]
         start, end = (checked("alpha", rate) for rate in rates)
-        train_call = TrainCall(passes, start, end, passes if reread else 1, total_examples, total_words, word_count)
+        highest, readings = max(start, end), passes if reread else 1
+        train_call = TrainCall(passes, highest, end, readings, total_examples, total_words, word_count)
         reading = self._reading(corpus_iterable, corpus_file, train_call)
-        settings = train_call.settings(self, reading.encoded)
+        settings = train_call.settings(self, reading)
         if reread is None and passes > 1 and may_differ(corpus_iterable):
             logger.warning(READ_ONCE, passes)
         callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
@@ -244,18 +245,20 @@ class Word2Vec(TrainableVocabulary, Predictions):
             for earlier in range(train_call.readings):
                 if earlier:
                     reading = self._reading(corpus_iterable, corpus_file, train_call, earlier)
-                    settings = train_call.settings(self, reading.encoded, earlier)
+                    settings = train_call.settings(self, reading, earlier)
                 learner.tokens += reading.words * settings.epochs
+                if len(self.wv) > 1 and reading.encoded:
+                    learner.run(reading.source, reading.encoded, settings)
+                    continue
                 if len(self.wv) == 1:
                     logger.warning("nothing was learned: the vocabulary has only one word")
-                elif reading.encoded:
-                    learner.run(reading.source, reading.encoded, settings)
+                learner.skip(settings.epochs)
             call(callbacks, "on_train_end", self)
         finally:
             self.is_training = False
             self.train_count += 1
             self.total_train_time += time.monotonic() - started
-        self.min_alpha_yet_reached = min(start, end)
+        self.min_alpha_yet_reached = settings.min_alpha
         return learner.kept, learner.tokens
 
     def _begin(self, epochs: int, start: float, end: float, compute_loss: bool) -> None:
@@ -277,14 +280,15 @@ class Word2Vec(TrainableVocabulary, Predictions):
             source = self._source(sentences, file)
             try:
                 with read(source, threads=self.threads()) as counted:
-                    reading = Reading(source, self._encode(source, counted), counted.lines, counted.token_count)
+                    count = self._sentences(sentences, source, counted)
+                    reading = Reading(source, self._encode(source, counted), count, counted.token_count)
             except NoSentences as error:
                 if train_call.examples or train_call.words:
                     if may_differ(sentences) or not repeats(sentences):
                         raise NoSentences(f"epoch {earlier + 1}: {error}") from None
                     logger.warning(NOTHING_TO_LEARN, error)
                 return Reading(source, None, 0, 0)
-        if isinstance(reading.source, Sentences):  # files have lines without words, and do not change
+        if file is None:  # as gensim does
             train_call.check_count(earlier + 1, reading.sentences, reading.words)
         if reading.encoded and reading.encoded.stats.overlong:
             logger.warning("%d words of more than 1,000 bytes are left out", reading.encoded.stats.overlong)

@@ -219,12 +219,6 @@ class Counted:
             array = np.memmap(file, np.int32, "r", shape=(written.entries,))
         return EncodedCorpus(array, vocabulary, written.words, stats, self.sample)
 
-    def sentences(self, vocabulary: Vocabulary, max_sentence: int) -> int:
-        """Return how many sentences `encode` makes; if the numbers of tokens are not kept, the number of lines."""
-        if self._counting.folder is None:
-            return self.lines
-        return self.encode(vocabulary, max_sentence=max_sentence).stats.sentences
-
     def append_to(
         self, file: IO[bytes], vocabulary: Vocabulary, max_sentence: int, tick: Callable[[], None] = lambda: None,
         numbered: bool = False,
@@ -248,9 +242,16 @@ class Counted:
                 tick()
         return Written(entries, int(state[word_table.WORDS]), int(state[word_table.CUTS]))
 
-    def sentences(self, max_sentence: int) -> int:
-        """Return the number of sentences that have tokens, in the vocabulary or not; max_sentence: see `encode`."""
+    def sentences(self, max_sentence: int, vocabulary: Vocabulary | None = None) -> int:
+        """Return the number of sentences that have tokens, or words of a vocabulary; max_sentence: see `encode`.
+
+        If the numbers of the tokens are not kept, this is the number of lines.
+        """
+        if self._counting.folder is None:
+            return self.lines
         state, ids = np.zeros(5, np.int64), [np.zeros_like(numbers) for numbers in self._merged.numbers]
+        if vocabulary is not None:
+            ids = self._merged.ids(vocabulary)
         entries = sum(sentences.size for sentences in self._cut(ids, max_sentence, False, state))
         return entries - int(state[word_table.WORDS])
 

@@ -204,7 +204,7 @@ class WarmStart:
         counts = dict(zip(corpus.words, corpus.counts.tolist(), strict=True))
         grown = union(Vocabulary(self.model.words, self.model.counts), counts, settings.min_count, settings.max_vocab)
         if settings.sentence_end and SENTENCE_END in grown.index and SENTENCE_END not in counts:
-            grown = union(grown, {SENTENCE_END: corpus.sentences(grown, settings.max_sentence)}, settings.min_count)
+            grown = union(grown, {SENTENCE_END: corpus.sentences(settings.max_sentence, grown)}, settings.min_count)
         return grown
 
     def with_others(self, words: list[str], rows: Any) -> tuple[list[str], LazyRows]:

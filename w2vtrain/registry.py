@@ -302,15 +302,14 @@ def placed(name: str, folder: str | Path = ".") -> str:
     return str(resolved(Path(folder, name))) if name.endswith(".py") and "\0" not in name else name
 
 
-_stamps: dict[str, tuple[int, int] | None] = {}
+_stamps: dict[str, int | None] = {}
 """The files of code that were loaded, each as it was then: see `_stamp`."""
 
 
-def _stamp(place: str) -> tuple[int, int] | None:
-    """Return the size of a file and the time of its modification, which change with it; None if it is missing."""
+def _stamp(place: str) -> int | None:
+    """Return the CRC-32 of a file; None if it cannot be read."""
     with suppress(OSError):
-        status = Path(place).stat()
-        return status.st_size, status.st_mtime_ns
+        return zlib.crc32(Path(place).read_bytes())
     return None
 
 

@@ -303,8 +303,12 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
     problems = []
     for name in names[:MAX_PROBLEMS]:
         close = difflib.get_close_matches(name, list(known), 1)
-        ours = replaced(name.removeprefix(ENVIRONMENT).lower()) if name.startswith(ENVIRONMENT) else None
-        theirs = f"use {ENVIRONMENT}{ours.name.upper()}" if isinstance(ours, Ours) else hint_for(name)
+        bare = name.removeprefix(ENVIRONMENT).lower()
+        ours = replaced(bare)
+        theirs = hint_for(name) or hint_for(bare)
+        if name.startswith(ENVIRONMENT) and isinstance(ours, Ours):
+            value = "" if ours.values is None else f"={next(iter(ours.values.values()))}"
+            theirs = f"use {ENVIRONMENT}{ours.name.upper()}{value}"
         hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
         problems.append(f"unknown setting {shown(name)}{hint}")
     if len(names) > MAX_PROBLEMS:

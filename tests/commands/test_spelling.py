@@ -75,7 +75,7 @@ def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, t
     (tmp_path / "s.toml").write_text("hs = 1\n")
     assert "use --objective hs" in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
     monkeypatch.setenv("W2VTRAIN_CBOW", "1")
-    assert "use --architecture cbow" in w2vtrain_here(FIT, tmp_path)[2]
+    assert "use W2VTRAIN_ARCHITECTURE=cbow" in w2vtrain_here(FIT, tmp_path)[2]
 
 
 def every_command(group):

@@ -168,7 +168,8 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None
         if sys.platform == "win32" and ":" in target.name:  # it would name a hidden stream of another file
             raise OutputError(f"{path} cannot be created: a file name cannot contain a colon on Windows") from None
-        if Path(path).is_symlink() and not force:  # others may have planted it where a file beside an output will be
+        # Others may have planted a link where a file beside an output will be.
+        if os.path.islink(path) and not force:  # noqa: PTH114 - unlike Path.is_symlink, for names of any length
             to = f"is a symbolic link to {target}, which does not exist"
             raise OutputError(f"{path} {to}: use {spelled('force', True)} to create it") from None
         return target, None

@@ -209,7 +209,7 @@ def locked(folder: Path) -> Iterator[None]:
     since when. The operating system releases the lock when its process ends, so a killed run does not block the next
     one.
     """
-    if folder.is_symlink():  # which others may have planted beside an output
+    if os.path.islink(folder):  # noqa: PTH114 - others may have planted it; is_symlink raises for long names
         raise OutputError(f"{folder}: the run folder is a symbolic link: name {resolved(folder)} itself")
     try:
         with answering(folder):

@@ -19,7 +19,16 @@ from reference import encode
 from simulated import run_ranks
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import DataError, InputMissing, NoKnownWords, OutputError, UsageError, W2VError, WriteError
+from w2vtrain.errors import (
+    DataError,
+    InputMissing,
+    MalformedFile,
+    NoKnownWords,
+    OutputError,
+    UsageError,
+    W2VError,
+    WriteError,
+)
 from w2vtrain.leaves.mpi import encoding as together
 from w2vtrain.leaves.mpi import shared_folder, shared_ids
 from w2vtrain.leaves.mpi.encoding import encode_together
@@ -373,7 +382,7 @@ def test_bytes_that_are_not_utf8_are_named_by_their_place_in_the_file(tmp_path):
     paths = write(tmp_path, ["é a b\n".encode() * 9 + b"c \xff\n" + b"a b\n" * 9])
     with pytest.raises(DataError, match="not UTF-8 at byte 65 ") as expected:
         alone(Corpus(paths, errors="strict"), options())
-    found = failure(DataError, on_corpus(Corpus(paths, errors="strict"), options(), tmp_path))
+    found = failure(MalformedFile, on_corpus(Corpus(paths, errors="strict"), options(), tmp_path))
     assert found == str(expected.value)
 
 

@@ -128,6 +128,7 @@ def test_the_log_has_progress_and_the_summary(trained):
         assert line.keys() >= {"time", "epoch", "words", "words_per_second", "alpha", "loss", "eta"}
     assert [line["words"] for line in progress] == sorted(line["words"] for line in progress)
     assert progress[-1]["words"] == progress[-1]["total_words"]
+    assert progress[-1]["epochs"] == 2
     assert progress[-1]["eta"] == 0
     assert 0 < progress[-1]["loss"] < progress[0]["loss"]
     assert done["event"] == "done"

@@ -17,7 +17,7 @@ from w2vtrain.training.state import Epoch, Progress
 
 
 def progress(words, epoch=1, loss=3.0, examples=2, seconds=0.5):
-    return Progress(epoch, words, 1000, 0.05 * (1 - words / 1000), loss, examples, seconds)
+    return Progress(epoch, words, 1000, 0.05 * (1 - words / 1000), loss, examples, seconds, words / 500)
 
 
 def log_to(path):
@@ -91,7 +91,7 @@ run.say("settings")
 events = run.events()
 events.reading(5, 9, 0)
 for words, seconds in ((200, 0.2), (2000, 2.0)):
-    events.training(Progress(2, words, 2000, 0.04321, 3.0, 2, seconds))
+    events.training(Progress(2, words, 2000, 0.04321, 3.0, 2, seconds, words / 1000))
 run.say("finished")
 run.close()
 """

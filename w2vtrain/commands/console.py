@@ -204,6 +204,7 @@ class Console:
             self._log(
                 "progress",
                 epoch=at.epoch,
+                epochs=at.epochs,
                 words=at.words,
                 total_words=at.total_words,
                 words_per_second=round(speed),
@@ -226,7 +227,7 @@ class Console:
     def _epoch(self, epoch: Epoch, heldout: PerplexityScore | None) -> None:
         score = f"; held-out perplexity {heldout.perplexity:,.2f}" if heldout else ""
         facts = {"heldout": asdict(heldout)} if heldout else {}
-        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, seconds=epoch.seconds, **facts)
+        self._log("epoch", epoch=epoch.epoch, loss=epoch.loss, words=epoch.words, seconds=epoch.seconds, **facts)
         if heldout or epoch.seconds >= LONG_EPOCH_SECONDS:
             self.say(f"epoch {epoch.epoch} done, {duration(epoch.seconds)}: {loss_text(epoch.loss)}{score}")
 

@@ -23,7 +23,8 @@ class Progress:
 
     epoch: counted from 1; words: the words processed so far, before subsampling; total_words: the words processed by
     the end of training, an estimate if time is limited; loss and examples: sums since the previous report; seconds: of
-    training so far. Words and seconds include those before a run was resumed.
+    training so far; epochs: trained so far, with the fraction of the current one. Words, seconds and epochs include
+    those before a run was resumed.
     """
 
     epoch: int
@@ -33,6 +34,7 @@ class Progress:
     loss: float
     examples: int
     seconds: float
+    epochs: float
 
 
 @dataclass(frozen=True)

@@ -314,8 +314,8 @@ class Trainer:
             state, loss=state.loss + loss, examples=state.examples + examples, cpu=state.cpu + report.cpu,
             timed=state.timed + report.words,
         )  # fmt: skip
-        seconds = self.clock.elapsed()
-        return Progress(order.epoch + 1, done, self.expected(done), report.alpha, loss, examples, seconds)
+        seconds, epochs = self.clock.elapsed(), done * self.schedule.epochs / self.total
+        return Progress(order.epoch + 1, done, self.expected(done), report.alpha, loss, examples, seconds, epochs)
 
     def expected(self, done: int) -> int:
         """Return the words of the whole run: those of all epochs, or fewer if the time limit will end it earlier."""

@@ -18,13 +18,13 @@ FIRST = {"event": "start", "run": "1", "settings": {"epochs": 2, "alpha": 0.05, 
 
 def progress(words, loss, alpha, speed=1000):
     return {
-        "event": "progress", "epoch": 1, "words": words, "total_words": 2000, "words_per_second": speed, "alpha": alpha,
-        "loss": loss, "eta": 0.0,
+        "event": "progress", "epoch": 1, "epochs": words / 1000, "words": words, "total_words": 2000,
+        "words_per_second": speed, "alpha": alpha, "loss": loss, "eta": 0.0,
     }  # fmt: skip
 
 
 def epoch(number, loss, seconds=1.0, **facts):
-    return {"event": "epoch", "epoch": number, "loss": loss, "seconds": seconds, **facts}
+    return {"event": "epoch", "epoch": number, "loss": loss, "words": 1000, "seconds": seconds, **facts}
 
 
 def written(path, *events, end="\n"):
@@ -55,6 +55,15 @@ def test_a_log_with_more_reports_than_epochs_has_a_point_for_each(tmp_path):
     assert values(run.rate) == [0.05, 0.04, 0.03, 0.02]
     assert [at.epochs for at, _ in run.rate] == [0, 0.5, 1, 1.5]
     assert values(run.speed) == pytest.approx([1000, 500 / (1000 / 800 - 0.5), 500 / (1500 / 900 - 1000 / 800)])
+
+
+def test_a_run_that_a_time_limit_ends_has_the_epochs_that_it_trained(tmp_path):
+    """Progress is in words of the part that there is time for, and the last epoch has fewer words."""
+    first = {"event": "start", "settings": {**FIRST["settings"], "epochs": 1000, "seconds": 2.0}}
+    run = read_run(written(tmp_path / "log", first, progress(500, 3.0, 0.04), progress(740, 2.5, 0.01)))
+    assert [at.epochs for at, _ in run.loss] == [0.5, 0.74]
+    run = read_run(written(tmp_path / "log", first, epoch(1, 3.0), {**epoch(3, 2.5), "words": 740}))
+    assert [at.words for at, _ in run.loss] == [1000, 2740]
 
 
 def test_the_last_report_is_no_speed_if_it_follows_at_once(tmp_path):
@@ -130,8 +139,8 @@ def test_the_run_folder_of_a_run_that_was_stopped_has_its_finished_epochs(w2vtra
         ('{"event": "start"}\n', r":1: Object missing required field `settings`: name"),
         ('{"event": "start", "settings": {}}\n', "has not finished an epoch"),
         (
-            '{"event": "progress", "words": 1, "total_words": 2, "words_per_second": 3}\n',
-            r":1: no event `start` before it has the number of epochs: name",
+            '{"event": "progress", "words": 1, "words_per_second": 3}\n',
+            r":1: Object missing required field `epochs`",
         ),
         ('{"event": "epoch", "epoch": "x"}\n', r":1: Expected `float`, got `str` - at `\$.epoch`"),
         ('{"event": "epoch", "epoch": 1, "seconds": -1}\n', r">= 0.0 - at `\$.seconds`"),
@@ -169,8 +178,8 @@ NAMES = [
     "settings",
     "record",
     "epoch",
+    "epochs",
     "words",
-    "total_words",
     "words_per_second",
     "alpha",
     "loss",

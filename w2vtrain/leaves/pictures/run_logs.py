@@ -47,11 +47,11 @@ class Scored(Struct):
 
 
 class EpochFacts(Struct):
-    """An epoch in a record or a log. words: not in a log; elapsed: seconds of training since the run began."""
+    """An epoch in a record or a log. elapsed: seconds of training since the run began, not in a log."""
 
     epoch: Size
     seconds: Size
-    words: Size | None = None
+    words: Size
     elapsed: Size | None = None
     loss: Value = None
     heldout: Scored | None = None
@@ -79,8 +79,8 @@ class Start(Struct):
 class ProgressFacts(Struct):
     """A report of progress in a log."""
 
+    epochs: Size
     words: Size
-    total_words: Size
     words_per_second: Size
     loss: Value = None
     alpha: Value = None
@@ -169,19 +169,15 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Add the events of a log: of progress and of epochs. A run that was resumed continues its curves."""
     settings = RunSettings()
     finished: list[EpochFacts] = []
-    per_epoch = 0.0
     progress: list[tuple[Moment, float | None, float | None]] = []
     for where, facts in events:
         kind = facts.get("event")
         if kind == "start":
             settings = typed(facts, Start, where, REMEDY).settings
         elif kind == "progress":
-            report, planned = typed(facts, ProgressFacts, where), settings.epochs
-            if planned is None:
-                raise DataError(f"{where}: no event `start` before it has the number of epochs{REMEDY}")
-            per_epoch = per_epoch or max(1.0, report.total_words / max(1.0, planned))
+            report = typed(facts, ProgressFacts, where)
             words = report.words
-            moment = Moment(words / per_epoch, words, words / max(report.words_per_second, 1e-9))
+            moment = Moment(report.epochs, words, words / max(report.words_per_second, 1e-9))
             while progress and progress[-1][0].words >= words:  # after the checkpoint that was resumed
                 progress.pop()
             progress.append((moment, report.loss, report.alpha))
@@ -190,7 +186,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
             finished = [*(entry for entry in finished if entry.epoch != last.epoch), last]
         elif kind == "done" and facts.get("record") is not None:
             finished = typed(facts["record"], Epochs, where).epochs
-    _add_epochs(run, settings, finished, per_epoch)
+    _add_epochs(run, settings, finished)
     _add_progress(run, settings, progress)
 
 
@@ -211,17 +207,15 @@ def _add_progress(run: RunLog, settings: RunSettings, progress: Sequence[tuple[M
             before = at
 
 
-def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts], per_epoch: float = 0.0) -> None:
-    """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity.
-
-    per_epoch: words of an epoch that does not say how many it had.
-    """
+def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]) -> None:
+    """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity."""
     run.objective = settings.objective
-    words = elapsed = before = 0.0
+    words = elapsed = before = whole = 0.0
     moments = [Moment(0, 0, 0)]
     for entry in epochs:
-        number, learned = entry.epoch, per_epoch if entry.words is None else entry.words
-        words = (number - 1) * learned if number != before + 1 else words  # a log may begin late, a record have gaps
+        number, learned = entry.epoch, entry.words
+        whole = max(whole, learned)  # the last epoch may be a part of one
+        words = (number - 1) * whole if number != before + 1 else words  # a log may begin late, a record have gaps
         words, before = words + learned, number
         elapsed = entry.elapsed or elapsed + entry.seconds
         at = Moment(number, words, elapsed)

@@ -546,9 +546,11 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert "matplotlib" not in again.stderr
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()} == before
+    (tmp_path / "seed.toml").write_text("seed = 5\n")
     for wrong, code in (
         (["--objectives", "softmacks"], 78), (["--heldout", "none.txt"], 66), (["--rates", "x"], 78),
-        (["--pairs", "train.txt"], 65), (["--questions", "train.txt"], 65),
+        (["--pairs", "train.txt"], 65), (["--questions", "train.txt"], 65), (["--patience", "1"], 78),
+        (["--config", "seed.toml"], 78),
     ):  # fmt: skip
         found, _, said = w2vtrain_here([*command[3:], *wrong], tmp_path)
         assert found == code

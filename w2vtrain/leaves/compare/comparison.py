@@ -80,8 +80,11 @@ def _trial(comparison: Comparison, contender: Contender, name: str, more: dict[s
     shared = base.pop("options") if own["objective"] == base["objective"] else {}
     own["options"] = {**shared, **own.get("options", {})}
     settings = effective(validated({**base, **own}))
-    if settings.seconds is not None:  # no epoch is scored: see trial.Curve
-        settings = replace(settings, patience=None)
+    if settings.seconds is not None and settings.patience is not None:
+        raise ConfigError(
+            f"patience: no epoch of {contender.name} is scored, because its time is limited; leave out"
+            f" {spelled('patience')} or {spelled('seconds')}"
+        )
     c = comparison
     contents = dict(c.contents) | other_inputs(settings, None)
     return Trial(

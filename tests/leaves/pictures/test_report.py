@@ -270,6 +270,13 @@ NAMES = ("corpus", "vocabulary", "epochs", "seconds", "machine", "versions", "or
          "words_per_second", "peak_memory_bytes", "words_per_cpu_second", "output_parameters")  # fmt: skip
 
 
+def test_a_record_that_leaves_out_epochs_has_their_number():
+    record = {"epochs": [{"epoch": 1}, {"epoch": 1500}]}
+    found = Page(report(Subject("r", "record", Vectors(["x", "y"], np.eye(2, dtype=np.float32)), {}, record)))
+    assert "Finished: 1,500 epochs." in found.texts[""]
+    assert ["epochs", "1,500"] in found.rows[""]
+
+
 @settings(max_examples=30, deadline=None)
 @given(record=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, JSON)), options=JSON, alpha=JSON)
 def test_any_record_gives_a_page(record, options, alpha):

@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from signaled import on_terminal
@@ -115,6 +117,19 @@ def test_a_bar_on_a_terminal_has_the_percentage_and_the_facts_that_fit(columns, 
     assert re.search(r"^epoch 2 100%\|.{10,}\| ETA 0 s", bars[1]), bars
     assert all(len(frame) <= columns for frame in frames)
     assert frames[-2].strip() == "finished"  # the bar is removed before the line is printed
+
+
+@pytest.mark.parametrize(("interval", "advised"), [(499, True), (500, False)])
+def test_a_longer_interval_is_advised_only_within_an_epoch(capsys, interval, advised):
+    ranks = {"ranks": 2, "words_per_second": [7, 8], "communication": 0.9, "words_per_synchronization": interval}
+    record = {
+        "epochs": [asdict(Epoch(1, 3.0, 2, 1000, 1.0))], "words_per_second": 15, "seconds": {}, "peak_memory_bytes": 1,
+        "vocabulary": {"words": 1000}, "distributed": {**ranks, "bytes_per_synchronization": 9},
+    }  # fmt: skip
+    Console().summary(SimpleNamespace(record=record, settings={"architecture": "cbow"}), "in", [], 0.0)
+    said = capsys.readouterr().err
+    assert "would waste less time" in said
+    assert ("--sync-words" in said) == advised
 
 
 def test_an_epoch_without_an_example_has_no_loss(capsys, tmp_path):

@@ -268,7 +268,10 @@ class Console:
                 f" {ranks['words_per_synchronization']:,} words per rank"
             )
             if ranks["communication"] > 0.5:
-                self.say("            fewer ranks, a faster network or larger --sync-words would waste less time")
+                longest = record["vocabulary"]["words"] // ranks["ranks"]  # the ranks synchronize after each epoch
+                is_longest = ranks["words_per_synchronization"] >= longest
+                others = " or a faster network" if is_longest else ", a faster network or larger --sync-words"
+                self.say(f"            fewer ranks{others} would waste less time")
         phases = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
         self.say(f"time        {duration(total)}: {phases}; peak memory {size_text(record['peak_memory_bytes'])}")
         for output in outputs:

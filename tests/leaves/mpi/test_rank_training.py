@@ -39,7 +39,7 @@ class Ranks:
     epochs: (rank, Epoch) of every epoch that ended on a rank.
 
     act: called before every call of engine.train with the rank, the number of the call on this rank, the engine and the
-    signals of the rank.
+    signals of the rank; interval: words per rank between two synchronizations.
     """
 
     def __init__(self, folder, text, **settings):
@@ -47,7 +47,7 @@ class Ranks:
         self.settings = effective(
             Settings(**{"vector_size": 16, "max_vocab": 200, "epochs": 3, "threads": 1, **settings})
         )
-        self.act = lambda *_: None
+        self.act, self.interval = lambda *_: None, WORDS
         self.folder.mkdir()
 
     def __call__(self, count, every=1e9):
@@ -55,7 +55,7 @@ class Ranks:
         return run_ranks(count, lambda comm: self.rank(comm, every))
 
     def rank(self, comm, every):
-        ranks, kept = mpi.Ranks(comm, WORDS), {}
+        ranks, kept = mpi.Ranks(comm, self.interval), {}
         run = ranks.run
         if comm.rank == 0:
             run = CheckpointedRun(self.folder, every)
@@ -126,6 +126,14 @@ def test_one_rank_learns_what_a_process_without_ranks_learns(ranks, text, subwor
     # A rank adds its changes to the common weights, which rounds them once more.
     np.testing.assert_allclose(model.input, alone.input, atol=1e-4)
     assert model.words == alone.words
+
+
+def test_the_interval_of_the_record_is_at_most_an_epoch(ranks):
+    run = ranks()
+    run.interval = 1_000_000
+    (model, _), _ = run(2)
+    half = model.record["vocabulary"]["words"] / 2
+    assert half <= model.record["distributed"]["words_per_synchronization"] < 1.1 * half
 
 
 def test_log_probabilities_without_biases_are_learned_by_four_ranks_as_by_one(ranks):

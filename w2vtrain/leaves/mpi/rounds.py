@@ -4,6 +4,7 @@ In every round, the ranks train on the next chunks of the epoch's order together
 the epochs: states, and so checkpoints, are those of one process, and any number of ranks can continue from them.
 """
 
+import math
 import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -134,7 +135,8 @@ class Rounds:
         if complete:
             self.traffic.sums += self.cycle
             self.traffic.rounds += self.rounds
-            self.traffic.bytes, self.traffic.interval = self.synchronizer.bytes, self.pace.chunks
+            epoch = math.ceil(len(self.trainer.text.words) / self.pace.ranks)  # at its end, the ranks synchronize
+            self.traffic.bytes, self.traffic.interval = self.synchronizer.bytes, min(self.pace.chunks, epoch)
             self.pace.adapt(*self.cycle)
             self.cycle, self.rounds = np.zeros_like(self.cycle), 0
         return complete

@@ -23,6 +23,11 @@ def test_speeds_of_a_measurement(monkeypatch):
     assert measured.record()["wall_speed"] == 10
 
 
+def test_warming_up_says_nothing_about_its_own_text(capfd):
+    measure.warm_up(Job("w2vtrain", "cbow", "neg", "corpus", vector_size=8, threads=1))
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
     ("error", "message", "code"),
     [(Relayed("training diverged", 76), "training diverged", 76), (ChildEnded(1), "see its message above", 70)],

@@ -61,6 +61,12 @@ def test_patience_counts_the_epochs_since_the_best_one():
     assert early.chosen(weights(5)).input[0, 0] == 5
 
 
+def test_any_perplexity_is_better_than_nan():
+    early = stopping(patience=1)
+    finish(early, math.nan, 9.0)
+    assert (early.lowest, early.finished - early.waited, early.is_out_of_patience()) == (9.0, 2, False)
+
+
 def test_training_does_not_stop_early_without_patience_or_held_out_text():
     early = stopping()
     finish(early, 1.0, 2.0, 3.0)

@@ -60,7 +60,7 @@ class EarlyStopping:
             is_first = self.waited == self.finished  # no epoch before it was the best
             self.waited += 1
             if epoch.examples and (heldout.perplexity < self.lowest or is_first):
-                self.lowest, self.waited = heldout.perplexity, 0
+                self.lowest, self.waited = min(math.inf, heldout.perplexity), 0  # not NaN, than which none is lower
                 self.best = {}  # its memory is free before the copy is made
                 if epoch.epoch < self.settings.epochs:
                     self.best = {name: array.copy() for name, array in arrays_of(weights()).items()}

@@ -25,8 +25,7 @@ class AdaptiveImportanceSampling(ImportanceObjective):
     parentheses, with weight_v = r_v / Σ r, estimates the negative gradient by the logit of λ.
 
     Each example draws its own words, in batches, until its effective sample size (Σ r)² / Σ r² reaches `ess`. If that
-    takes more than `cap` draws, the example uses the exact sum over all words instead. `examples` counts all examples,
-    and `fallbacks` counts those that used the exact sum.
+    takes more than `cap` draws, the example uses the exact sum over all words instead.
 
     samples: draws per batch. ess: effective sample size to reach. cap: maximum draws per example, rounded down to whole
     batches. ns_exponent: U is proportional to the counts to this power. mixture_rate: see above.

@@ -110,8 +110,7 @@ class ImportanceSampling(ImportanceObjective):
     L = -s_w + log(mean r). Both the gradient and the loss are biased; the bias shrinks as more words are drawn.
 
     Words are drawn in batches, until the effective sample size (Σ r)² / Σ r² reaches `ess`. An example that is still
-    below it after `cap` draws uses the exact sum over all words instead. `examples` counts all examples, and
-    `fallbacks` counts those that used the exact sum.
+    below it after `cap` draws uses the exact sum over all words instead.
 
     proposal: Q. "unigram" is proportional to the counts to the power ns_exponent. "log-uniform" is Zipf's law over the
     ranks of the words, as in TensorFlow, and "uniform" gives all words the same probability. "bigram" is a mixture,

@@ -56,7 +56,10 @@ class ImportanceObjective(RowObjective):
         self.estimator, self.counts = estimator, np.zeros(3, np.int64)
 
     def arrays(self) -> Arrays:
-        """Return "is.counts": the examples trained on, those that used the exact sum, and the draws made for all."""
+        """Return "is.counts": the examples trained on, those that used the exact sum, and the draws made for all.
+
+        They are those of one rank in a distributed run.
+        """
         return {"is.counts": self.counts}
 
     def untrained_loss(self) -> float:

@@ -214,6 +214,7 @@ def test_settings_without_effect_are_refused_unless_all_are_given_as_a_model_has
         with pytest.raises(ConfigError, match=f"^{why}$"):
             train(**given)
     assert same_model(w2vtrain.train(corpus, **model.settings), model)
+    assert w2vtrain.continue_training(model, corpus, **model.settings).words == model.words
 
 
 def test_large_results_are_shown_in_one_line(model):

@@ -102,7 +102,7 @@ def train(
         usual["architecture"] = sources.architecture
     checked = validated({**usual, **settings})
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
-    _check_effect(checked, settings)
+    _check_effect(settings, without_effect(checked))
     known = None if vocabulary is None else Vocabulary.of(vocabulary.words, vocabulary.counts, "the vocabulary")
     return _fit(Inputs(sources, sources_of(heldout), known), checked, events, progress)
 
@@ -236,20 +236,18 @@ def continue_training(
         )
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
-    _check_effect(checked, settings)
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
-    if unused := [why for name, why in inputs.without_effect().items() if name in settings]:
-        raise ConfigError(unused[0])
+    _check_effect({**settings, "epochs": epochs}, without_effect(checked) | inputs.without_effect())
     return _fit(inputs, checked, events, progress)
 
 
-def _check_effect(settings: Settings, given: Mapping[str, Any]) -> None:
-    """Raise ConfigError for settings among the arguments that have no effect.
+def _check_effect(given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
+    """Raise ConfigError for settings among the arguments that have no effect, for these reasons.
 
     If the arguments are all settings, such as those of a model, nobody has chosen each of them.
     """
     names = canonical(given)[0].keys()
-    if names < FIELDS.keys() and (unused := [why for name, why in without_effect(settings).items() if name in names]):
+    if names < FIELDS.keys() and (unused := [why for name, why in reasons.items() if name in names]):
         raise ConfigError("; ".join(unused))
 
 

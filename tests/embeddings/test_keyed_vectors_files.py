@@ -56,6 +56,10 @@ def test_options_of_saving(keyed, tmp_path):
         keyed.set_vecattr(key, "rank", row)
     keyed.save_word2vec_format(path, fvocab=tmp_path / "ranks", sort_attr="rank")
     assert (tmp_path / "ranks").read_text() == "e 4\nd 3\nc 2\nb 1\na 0\n"
+    marked = KeyedVectors.of(["\ufeffa", "x"], np.ones((2, 4)), [5, 3])  # readers drop one byte order mark
+    marked.save_word2vec_format(path, write_header=False, fvocab=tmp_path / "counts")
+    found = load(path, tmp_path / "counts", no_header=True)
+    assert (found.index_to_key, found.expandos["count"].tolist()) == (["\ufeffa", "x"], [5, 3])
     free = KeyedVectors(4, count=2)
     free.save_word2vec_format(path)
     assert path.read_text() == "0 4\n"

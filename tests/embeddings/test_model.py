@@ -12,6 +12,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
+import w2vtrain
 from w2vtrain.embeddings import analogies, model, similarity
 from w2vtrain.embeddings.model import Model, load_model, save_model
 from w2vtrain.errors import DataError, MissingKey, OutputError, UsageError, WriteError
@@ -311,6 +312,14 @@ def test_a_number_is_a_word_of_digits_as_for_nodes_of_a_graph():
     keyed.add_vectors([9, 2], [[5, 6], [7, 8]], replace=True)
     assert keyed.index_to_key == ["0", "x", "2", "9"]
     np.testing.assert_array_equal(keyed[[9, "9", 2]], [[5, 6], [5, 6], [7, 8]])
+
+
+def test_a_number_is_composed_of_its_n_grams_as_other_words_are():
+    model = w2vtrain.train(
+        [["2024", "2025"]] * 9, vector_size=4, min_count=1, sample=0, epochs=1, subwords=True, bucket=99
+    )
+    np.testing.assert_array_equal(model[20245], model["20245"])
+    assert model.most_similar(20245) == model.most_similar("20245")
 
 
 def test_queries_use_the_vectors_that_the_record_names():

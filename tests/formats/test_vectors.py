@@ -471,7 +471,7 @@ def test_a_dash_writes_vectors_to_standard_output(capfdbinary):
         (b"3 2\nthe 1.0 2.0\nof 3.0 4.0\n", "header promises 3 vectors, the file has 2; `w2vtrain convert --repair`"),
         (
             b"9 2\nthe 1.0 2.0\n",
-            "it is cut off or its header is wrong; `w2vtrain convert --repair` writes a clean copy",
+            "it is cut off or its header is wrong; if rows have 2 values, `w2vtrain convert --repair` writes",
         ),
         (
             b"1 2\nthe 1 2\nof 3 4\n",

@@ -143,6 +143,13 @@ def test_a_broken_table_is_refused_with_file_and_line(tmp_path, name):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("empty", ["", "a\tb"])
+def test_phrases_that_no_line_can_hold_are_not_saved(tmp_path, empty):
+    table = w2vtrain.find_phrases([["new", empty, "york"]] * 20, threshold=0.01)
+    with pytest.raises(DataError, match="has an empty word, or white space in one"):
+        table.save(tmp_path / "t.tsv")
+
+
 @pytest.mark.parametrize("wrong", [
     {"threshold": 2.0, "scoring": "npmi"}, {"threshold": True}, {"threshold": "x"}, {"scoring": ["npmi"]},
     {"min_count": 2.5}, {"passes": 0}, {"passes": True}, {"delimiter": ""}, {"delimiter": 5},

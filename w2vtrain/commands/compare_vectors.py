@@ -59,7 +59,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 
 
 @command(epilog=CODES)
-@click.argument("vectors", nargs=2, metavar="FIRST SECOND")
+@click.argument("files", nargs=2, metavar="FIRST SECOND")
 @click.option(
     "--pairs", metavar="FILE",
     help="Compare these words, a word of FIRST and one of SECOND per line, separated by a tab or spaces, such as a"
@@ -76,7 +76,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @json_option
 def diff(
-    vectors: tuple[str, str], pairs: str | None, min_count: int | None, topn: int, k: int, restrict_vocab: int,
+    files: tuple[str, str], pairs: str | None, min_count: int | None, topn: int, k: int, restrict_vocab: int,
     output: str | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Rotate the vectors of the file SECOND onto those of FIRST, and print the words that moved most. The rotation is
@@ -91,7 +91,7 @@ def diff(
         from w2vtrain.embeddings.alignment import difference
         from w2vtrain.embeddings.datasets import read_translations
         from w2vtrain.formats.vectors import Output, format_of
-    first, second = vectors
+    first, second = files
     refuse_stdin_twice(first, second, *filter(None, [pairs]))
     written = Output(output, format_of(output)) if output else None
     if written:

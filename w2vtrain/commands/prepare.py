@@ -118,10 +118,10 @@ def phrases(
     """
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.formats.safetensors import encode_words
         from w2vtrain.text.phrase_finding import find_in, read_text
         from w2vtrain.text.phrase_joining import joined_text
         from w2vtrain.text.phrase_table import Scoring
+        from w2vtrain.text.vocabulary import Vocabulary
         from w2vtrain.training.inputs import corpus_of
     settings, origins = resolve(given(flags, READING))
     how = _scoring_fields(connector_words, flags)
@@ -142,7 +142,7 @@ def phrases(
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)
     if output:
-        encode_words(lines.words, output)  # raises an error for words of lists that a text would split
+        Vocabulary(lines.words, lines.counts).text(text.name)  # raises an error for words that a text would split
     if save_table:
         table.save(save_table, force)
     if output:

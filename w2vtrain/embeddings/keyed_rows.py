@@ -4,6 +4,7 @@ KeyedVectors adds the queries. What reads and writes files without keys is in fo
 """
 
 import warnings
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
@@ -757,6 +758,7 @@ class KeyedRows:
         if fvocab is not None:
             values = self.expandos[attribute][order].tolist()
             with packed_write(fvocab, force=True) as file:
+                file.write(BOM_UTF8 * "".join(keys[:1]).startswith("\ufeff"))  # readers drop one byte order mark
                 file.writelines(f"{key} {value}\n".encode() for key, value in zip(keys, values, strict=True))
 
     def intersect_word2vec_format(

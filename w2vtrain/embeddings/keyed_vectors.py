@@ -42,7 +42,7 @@ from w2vtrain.gensim_names import with_successors
 logger = logging.getLogger(__name__)
 Term = Key | Vector | tuple[Key | Vector, float]
 """A key, an index or a vector, or a pair of one of these and its weight."""
-Terms = Term | Iterable[Term] | None
+Terms = Key | Vector | Iterable[Term] | None
 
 
 @with_successors
@@ -207,7 +207,7 @@ class KeyedVectors(KeyedRows):
 
         Parameters
         ----------
-        positive, negative : key, index, vector, pair of one of these and a weight, or sequence of these
+        positive, negative : key, index, vector, or sequence of these or of pairs of one and its weight
             What to add and what to subtract. The weights are 1 and -1 by default; vectors are not normalized.
         topn : int or None, default 10
             The number of keys. None returns the cosines of all keys.
@@ -217,7 +217,7 @@ class KeyedVectors(KeyedRows):
             Search only the first rows, instead of `clip_start` and `clip_end`.
         indexer : object, optional
             An approximate index, such as `build_index` returns: its method ``most_similar(vector, n)`` returns keys and
-            cosines.
+            cosines. It searches all rows, whatever the three parameters before it are.
 
         Returns
         -------
@@ -894,6 +894,9 @@ class TextKeyedVectors(KeyedVectors):
 
     def _row(self, key: Any) -> int:
         return self._index(key)
+
+    def _composed(self, key: Any) -> Vector | None:
+        return super()._composed(self._key(key))
 
 
 def _none_requested(topn: Any) -> bool:

@@ -172,15 +172,16 @@ class PhraseTable:
         """Write a line of settings, a line of column names, and a line of tab-separated values for each phrase.
 
         path: `-` is standard output, and a suffix such as .gz compresses; force: overwrite an existing file. Raise
-        DataError for a word with white space, which the file cannot store, OutputError if the file exists (unless
-        `force`) or cannot be created, and WriteError if writing fails.
+        DataError for an empty word or white space in one, which the file cannot store, OutputError if the file exists
+        (unless `force`) or cannot be created, and WriteError if writing fails.
         """
         lines = [f"{MAGIC}{json_text(asdict(self.scoring))}\n", f"{COLUMNS}\n"]
         for number, phrases in enumerate(self.passes, 1):
             for phrase in phrases:
                 text = " ".join(phrase.words)
-                if tuple(text.split(" ")) != phrase.words or any(mark in text for mark in "\t\n\r\v\f\0"):
-                    raise DataError(f"{path}: the phrase {phrase.words!r} has white space in a word: it has no line")
+                is_split = tuple(text.split(" ")) != phrase.words or any(mark in text for mark in "\t\n\r\v\f\0")
+                if is_split or not all(phrase.words):
+                    raise DataError(f"{path}: the phrase {phrase.words!r} has an empty word, or white space in one")
                 lines.append(f"{number}\t{text}\t{phrase.times}\t{phrase.score!r}\n")
         try:
             data = "".join(lines).encode()

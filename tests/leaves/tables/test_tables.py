@@ -384,6 +384,17 @@ def test_a_series_of_something_else_is_a_type_error(problem, message):
         read(column_of(pandas.DataFrame({"text": problem}), "text"))
 
 
+def test_a_column_of_a_frame_may_have_a_number_as_its_name():
+    frame = pandas.DataFrame([["x", text] for text in TEXTS])
+    assert read(column_of(frame, "1")) == read(column_of(pandas.Series(TEXTS)))
+
+
+def test_tags_of_several_types_are_refused_with_what_to_do():
+    frame = pandas.DataFrame({"text": ["a b"] * 3, "tag": [1, "x", "y"]})
+    with pytest.raises(TokenError, match=r"the DataFrame: a column has values of several types: .* astype\(str\)"):
+        w2vtrain.train(w2vtrain.Documents(frame, tag="tag"), column="text", min_count=1)
+
+
 def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
     with pytest.raises(UsageError, match="the DataFrame: name the column to read with column; the columns are: 'text'"):
         read(column_of(pandas.DataFrame({"text": ["a b"]})))

@@ -242,7 +242,7 @@ def check_promise(path: str | Path, sniffed: Sniff, lenient: bool, smallest: Cal
     if rows is not None and not lenient:
         needed, most = rows * smallest(dim), justified(sniffed.size) if sniffed.compression else sniffed.size
         if needed > most - sniffed.start + 1:
-            but = f"the file has {most:,}: it is cut off or its header is wrong; {REPAIR}"
+            but = f"the file has {most:,}: it is cut off or its header is wrong; if rows have {dim:,} values, {REPAIR}"
             if sniffed.compression:
                 but = f"{sniffed.size:,} compressed bytes may expand to {most:,} here: decompress it if that is right"
             raise TruncatedFile(

@@ -180,7 +180,7 @@ def _joined(texts: Iterable[Any], place: Place, whole_rows: bool, numbers: bool)
 def _narrowed(data: Any, column: str, name: str) -> Any:
     """Return only the column of a table, if the table says which columns it has."""
     names = getattr(data, "column_names", None) or getattr(data, "columns", None)
-    names = None if names is None else list(names)
+    names = None if names is None else list(map(str, names))  # pandas numbers columns without names
     if names is None and hasattr(data, "schema") and hasattr(data.schema, "names"):
         names = list(data.schema.names)
     if names is None:
@@ -223,17 +223,19 @@ def _selected(batches: Any, column: str, name: str, numbers: bool) -> Iterator[A
 
 def _chunks(arrow: Any, data: Any, name: str, numbers: bool) -> Iterator[Any]:
     convert = arrow.chunked_array if hasattr(data, "__arrow_c_stream__") else arrow.array
-    array = _converted(convert, data, name)
+    array = _converted(convert, data, name, numbers)
     if is_list(array.type, numbers) is None:
         raise TokenError(f"{name}: values of the type {array.type}, and must be strings or lists of strings")
     yield from array.chunks if hasattr(array, "chunks") else [array]
 
 
-def _converted(convert: Any, data: Any, name: str) -> Any:
+def _converted(convert: Any, data: Any, name: str, numbers: bool = False) -> Any:
     """Return what pyarrow makes of data. Raise TokenError if it cannot represent them, as with values of two types."""
     try:
         return convert(data)
     except (TypeError, ValueError, NotImplementedError) as error:
+        if numbers:
+            raise TokenError(f"{name}: a column has values of several types: convert it with astype(str)") from error
         for row, value in enumerate(data if hasattr(data, "to_frame") else ()):
             if not isinstance(value, str | bytes | list | tuple | np.ndarray) and str(value) not in NULLS:
                 place = f"{name}: row {row} (from 0)"

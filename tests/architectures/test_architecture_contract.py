@@ -67,6 +67,10 @@ BUILT = {
         changed(SIDED, ('{"sides": self', '{"weights": self')),
         "needs learned() to return a dict of arrays by",
     ),
+    "a copy": (
+        changed(SIDED, ('{"sides": self.sides}', '{"sides": self.sides.copy()}')),
+        "returns another array than its field sides from learned",
+    ),
     "no table": (
         changed(SIDED, ('return {"sides": self.sides}', "return None")),
         "needs learned() to return a dict of arr",

@@ -116,6 +116,9 @@ def test_newlines_before_binary_words_are_skipped(tmp_path):
 
 
 ONE = np.float32(1).tobytes()
+NUMPY = (
+    b"\x93NUMPY\x01\0v\0" + f"{{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }}{chr(10):>62}".encode() + ONE
+)
 
 
 @pytest.mark.parametrize(("data", "options", "kind", "message"), [
@@ -133,7 +136,11 @@ ONE = np.float32(1).tobytes()
     (b"1 2\na 1 2\n", {"binary": True}, ValueError, "is text: pass binary=False"),
     (b"1 2\na 1 2\n", {"no_header": True}, ValueError, "leave out no_header"),
     (b"1 1\na " + b"\0\0\x80?", {}, ValueError, "pass binary=True"),
-    (pickle.dumps([1]), {}, ValueError, "expected the numbers"),
+    (pickle.dumps([1]), {}, ValueError, "is a pickle|: a pickle"),
+    (b"PK\x03\x04 1 2\n", {"no_header": True}, ValueError, "a zip archive"),
+    (NUMPY, {"no_header": True}, ValueError, "not in word2vec's format: read it with load"),
+    (b"a,1,2\n", {"no_header": True}, ValueError, ":1: expected a word and its values, separated by spaces"),
+    (b"", {"no_header": True}, ValueError, ":1: expected a word and its values, separated by spaces"),
 ])  # fmt: skip
 def test_an_invalid_file_is_an_error_of_gensims_kind_that_names_the_place(tmp_path, data, options, kind, message):
     with pytest.raises(kind, match=message) as caught:

@@ -435,6 +435,14 @@ def test_values_that_are_not_finite_are_not_written(tmp_path, format, value):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("limit", [None, 2])
+def test_rows_that_are_kept_keep_their_counts(tmp_path, limit):
+    matrix = np.array([[1, 2], [np.nan, 1], [3, 4], [5, 6]], "f4")
+    np.savez(tmp_path / "v.npz", words=np.array(["a", "b", "c", "a"]), vectors=matrix, counts=np.array([4, 3, 2, 1]))
+    found = read_vectors(tmp_path / "v.npz", lenient=True, limit=limit)
+    assert (found.words, found.counts.tolist()) == (["a", "c"], [4, 2])
+
+
 @pytest.mark.parametrize("shape", [(2, 2), (3,), (3, 0), (3, 2, 1), (3, vector_rows.MAX_DIM + 1)])
 def test_shapes_that_do_not_match_the_words_raise_usage_error(tmp_path, shape):
     with pytest.raises(UsageError, match="shape"):

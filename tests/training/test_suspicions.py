@@ -184,6 +184,17 @@ def test_text_without_spaces_is_to_be_segmented_before_other_advice(text, tmp_pa
         assert (code, "segment it first" in said, "--min-count" in said) == (65, True, False)
 
 
+def test_results_among_the_files_of_a_text_are_named(tmp_path, w2vtrain_here):
+    (tmp_path / "a.txt").write_bytes(WIKI.read_bytes()[:50_000])
+    (tmp_path / "b.txt").write_bytes(WIKI.read_bytes()[50_000:60_000])
+    options = ["--vector-size", "8", "--epochs", "1", "--threads", "1"]
+    for run in range(2):
+        code, _, said = w2vtrain_here(["fit", "*.txt", "-o", "../c.bin", *options, "--force"], tmp_path)
+        assert code == 0, said
+        assert ("results.txt looks like word vectors of 8 dimensions, not text" in said) == bool(run)
+        assert w2vtrain_here(["convert", "../c.bin", "-o", "results.txt", "--force"], tmp_path)[0] == 0
+
+
 def test_the_demo_corpus_gets_no_warning():
     assert suspicions(WIKI.read_bytes()[:SAMPLE_BYTES]) == []
 

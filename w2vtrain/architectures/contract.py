@@ -140,6 +140,8 @@ class Architecture(Protocol):
     def learned(self) -> dict[str, np.ndarray]:
         """Return the matrices that the architecture learns besides the input rows, by the names of their fields.
 
+        These are the fields themselves, not copies, which training would not change.
+
         Each has as many columns as an input row and is made by kernels.rows.padded_rows. If the window engine runs
         several threads, it gives each of them a replica.
         """
@@ -219,4 +221,6 @@ def verify_built(instance: Any, words: int, subject: str) -> None:
     learned = instance.learned()
     if not isinstance(learned, dict) or learned.keys() - set(instance._fields):
         raise breach(type(instance), subject, "needs learned() to return a dict of arrays by field name")
+    if copied := [name for name, array in learned.items() if array is not getattr(instance, name)]:
+        raise breach(type(instance), subject, f"returns another array than its field {copied[0]} from learned")
     check_names(learned, subject)

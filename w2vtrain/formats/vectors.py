@@ -32,6 +32,7 @@ from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import Claim, atomic_write, is_stream
 from w2vtrain.system.folder_writing import atomic_folder, check_folder
+from w2vtrain.system.foreign import refuse_foreign
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import check_free, check_output
 from w2vtrain.system.reading import read_lines
@@ -328,7 +329,7 @@ def mended(vectors: Vectors, path: str | Path) -> Vectors:
     names = [word.encode("utf-8", "surrogatepass") for word in vectors.words]
     rows.add(names, vectors.matrix, lambda i: f", row {i + 1:,}")
     words, matrix = rows.result()
-    counts = None if rows.skipped else vectors.counts
+    counts = None if vectors.counts is None else np.delete(vectors.counts, rows.left_out)
     return replace(
         vectors, words=words, matrix=matrix, counts=counts, skipped=rows.skipped, mended=rows.mended, flaws=rows.flaws
     )
@@ -382,10 +383,15 @@ def _promised(path: str | Path, is_binary: bool, no_header: bool) -> Sniff:
     """Return what the first line of a file in word2vec's format promises. Raise DataError if it is another format."""
     head, size, compression = read_head(path)
     header = promise_of(head, len(head) < SNIFFED_BYTES)
+    if no_header or header is None:
+        if (kind := sniff(path).kind) not in ("text", "binary") and reader_of(kind):
+            raise DataError(f"{path} is not in word2vec's format: read it with load, which knows its format")
+        refuse_foreign(head, str(path))
     if no_header:
         if header is not None:
             raise DataError(f"{path}:1: the file begins with a header line: leave out no_header")
-        dim = len(head.partition(b"\n")[0].split()) - 1
+        if (dim := len(head.partition(b"\n")[0].split()) - 1) < 1:
+            raise DataError(f"{path}:1: expected a word and its values, separated by spaces")
         return Sniff("text", None, dim, len(BOM_UTF8) * head.startswith(BOM_UTF8), size, compression)
     if header is None:
         advice = "" if is_binary else "; if the first line is a vector, pass no_header=True"

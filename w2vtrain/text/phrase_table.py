@@ -224,7 +224,10 @@ def _settings(line: bytes, where: str) -> Scoring:
 def _row(line: bytes, scoring: Scoring, where: str) -> tuple[int, Phrase]:
     """Return the pass and the phrase of a line."""
     try:
-        number, text, count, score = line.decode().rstrip("\r\n").split("\t")
+        fields = line.decode().rstrip("\r\n").split("\t")
+        if len(fields) != 4:
+            raise ValueError(f"got {len(fields)}")
+        number, text, count, score = fields
         place, phrase = int(number), Phrase(tuple(text.split(" ")), int(count), float(score))
     except ValueError as error:
         raise DataError(f"{where}: expected 4 columns separated by tabs, {COLUMNS!r}: {error}") from None

@@ -75,7 +75,7 @@ def estimate(plan: Plan, run: Run, progress: Callable[[int, int | None, int], No
         time.monotonic() - started, {name: getattr(stats, name) for name in ODDITIES}, available_memory(),
         vocabularies(counts), about=ids.about(),
     )  # fmt: skip
-    result.warnings = warnings_of(ids, corpus.name, thinned(vocabulary.counts, settings.sample), inputs.raw)
+    result.warnings = warnings_of(ids, corpus, thinned(vocabulary.counts, settings.sample), inputs.raw)
     # Each word, and the end of each sentence.
     entries = len(ids.tokens) if isinstance(corpus, Generator) else learned + stats.lines
     result.encoded = 4 * (stats.token_count + entries) if entries else 0

@@ -2,7 +2,7 @@
 
 For raw text, also suggest the tokenizer that removes punctuation.
 
-Nothing here reads files or prints: the caller passes the beginning of the text or the counts, and shows the warnings.
+Nothing here prints: the caller passes the beginning of the text or the counts, and shows the warnings.
 """
 
 import re
@@ -14,14 +14,17 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from w2vtrain.errors import spelled
-from w2vtrain.formats.sniff import SNIFFED_BYTES, VOCABULARY_LINE, sniff_head
+from w2vtrain.errors import W2VError, spelled
+from w2vtrain.formats.sniff import SNIFFED_BYTES, VOCABULARY_LINE, read_head, sniff_head
 from w2vtrain.formats.vector_formats.word2vec import row_values
 from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.segmentation import unsegmented
+from w2vtrain.text.source import File, Source
+from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Int64
 
+EXAMINED_FILES = 1000  # files whose beginnings are examined for vectors and vocabularies
 EXAMINED_LINES = 1000  # lines at the beginning of a file that are examined
 SAME_FORMAT_SHARE = 0.9  # share of these lines that must have the same format
 MIN_TABLE_LINES = 20  # a table has at least this many lines
@@ -39,11 +42,12 @@ _OBJECTS = re.compile(rb'\s*\[\s*\{\s*"')
 _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)')
 
 
-def warnings_of(ids: EncodedCorpus, name: str, thinning: "Thinning", raw: bool) -> list[str]:
-    """Return all warnings about a corpus. name: of the corpus; raw: whether it may be raw text."""
+def warnings_of(ids: EncodedCorpus, corpus: Source, thinning: "Thinning", raw: bool) -> list[str]:
+    """Return all warnings about a corpus that was read. raw: whether it may be raw text."""
     hint = punctuated(ids.vocabulary.words, ids.vocabulary.counts) if raw and ids.sample else None
     return [
-        *suspicions(ids.sample, name),
+        *suspicions(ids.sample, corpus.name),
+        *results_among(corpus.files[1:EXAMINED_FILES] if type(corpus) is Corpus else ()),
         *filter(None, (thinning.warning, ids.stats.undecoded(), hint, wordless(ids))),
     ]
 
@@ -57,6 +61,17 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
     form = _json(sample, lines) or _numbers(sample, lines) or _table(sample)
     return [f"{name} looks like {description}" for description in filter(None, [form, *unsegmented(sample)])]
+
+
+def results_among(files: Sequence[File]) -> list[str]:
+    """Return a warning for each file that has vectors or a vocabulary, as results that match the pattern of a text."""
+    found = []
+    for file in files:
+        with suppress(W2VError):
+            head = read_head(file.path)[0] if file.size else b""
+            if said := _numbers(head, head.split(b"\n", EXAMINED_LINES)[:-1]):
+                found.append(f"{file.name} looks like {said}")
+    return found
 
 
 def _json(sample: bytes, lines: list[bytes]) -> str | None:

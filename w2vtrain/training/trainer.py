@@ -101,7 +101,7 @@ def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) ->
     events.read(ids, record.seconds["reading"])
     thinning = thinned(ids.vocabulary.counts, settings.sample)
     events.kept(round(thinning.share * ids.words), thinning.share)  # an estimate: `vocabulary` may have other counts
-    for sentence in warnings_of(ids, corpus.name, thinning, inputs.raw):
+    for sentence in warnings_of(ids, corpus, thinning, inputs.raw):
         events.warning(sentence)
     return corpus, ids
 

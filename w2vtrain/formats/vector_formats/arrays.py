@@ -127,7 +127,7 @@ def collected(
     kept, matrix = collector.result()
     if not kept:
         raise DataError(f"{path} contains no vectors")
-    known = None if counts is None or collector.skipped else counts[: len(kept)]
+    known = None if counts is None else np.delete(counts, collector.left_out)[: len(kept)]
     skipped, mended, flaws = collector.skipped, collector.mended, collector.flaws
     return Vectors(kept, matrix, sniffed.kind, skipped=skipped, counts=known, mended=mended, flaws=flaws)
 

@@ -537,6 +537,13 @@ def test_a_table_is_not_read_as_text(tmp_path, name):
             column_of(str(source))
 
 
+def test_json_that_is_no_table_is_not_read_as_text_and_what_to_do_is_said(w2vtrain_here, tmp_path):
+    (tmp_path / "a.txt").write_text("a b\n" * 9)
+    (tmp_path / "v.txt.json").write_text('{\n  "settings": {}\n}\n')
+    code, _, said = w2vtrain_here(["vocab", ".", "-o", "../counts.txt"], tmp_path)
+    assert (code, "v.txt.json: a table, not text: name the column" in said, "as '*.txt' does" in said) == (2, True, True)
+
+
 def test_the_suffixes_of_tables_are_those_of_their_formats():
     assert set(doors.TABLES) == {suffix for form in FORMATS for suffix in form.suffixes}
 

@@ -222,8 +222,8 @@ def column_needed(corpus: Corpus) -> None:
                 columns = f"; the columns are: {column_of(columns_of(corpus, file))}"
             rename = "" if form in (ARROW, PARQUET) else "; if the file is text, rename it"
             raise UsageError(
-                f"{file.path}: a table, not text: name the column to read with {spelled('column')}, or leave the file"
-                f" out, as '{Path(file.path).with_name('*.txt')}' does{columns}{rename}"
+                f"{file.path}: a table, not text: name the column to read with {spelled('column')}{columns}; or"
+                f" leave the file out, as '{Path(file.path).with_name('*.txt')}' does{rename}"
             )
 
 

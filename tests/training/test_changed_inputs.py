@@ -181,12 +181,15 @@ def test_what_a_run_writes_is_outside_of_its_corpus(w2vtrain, tmp_path, more):
     assert [path.name for path in (tmp_path / "corpus").iterdir()] == ["text.txt"]
 
 
-def test_resume_of_an_output_names_its_run_folder(w2vtrain, monkeypatch):
+def test_a_run_folder_is_named_to_resume_and_is_no_text(w2vtrain, monkeypatch):
     with monkeypatch.context() as patch:
         stopping_after(2, patch)
         assert w2vtrain(*FIT)[0] == 75
     code, said = w2vtrain("resume", "v.txt")
     assert (code, "the run folder of this output is " in said) == (66, True), said
+    for sources in (["text.txt", "v.txt.run"], ["*"], ["text.txt", "v.txt.run", "--column", "text"]):
+        code, said = w2vtrain("fit", *sources, "-o", "w.txt", "-q")
+        assert (code, "v.txt.run: is a run folder, not text: leave it out; `w2vtrain resume" in said) == (2, True), said
 
 
 # what training came to

@@ -195,7 +195,8 @@ def export(
 ) -> None:  # fmt: skip
     """Write the vectors of the last checkpoint in folder RUN, or of the best epoch so far if it has --heldout text.
 
-    The run may still be training and is not affected. The corpus is not needed.
+    The run may still be training and is not affected. The corpus is not needed. Vectors of documents are written only
+    when their run ends.
     """
     with imports():
         from w2vtrain.architectures import architecture_class

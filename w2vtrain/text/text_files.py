@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from glob import glob, has_magic
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, MalformedFile, UsageError, reason, spelled
@@ -31,6 +32,9 @@ BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
 
+RUN_FOLDER = {"config.json", "lock"}
+"""Names of files that a run folder has; training/run_files.py writes them."""
+
 
 class Corpus:
     """The text files that the sources name. Regular files are opened once at the start, to report missing ones early.
@@ -43,7 +47,8 @@ class Corpus:
     raise DataError. block_bytes: the approximate size of a block, which does not affect any result. options: whether
     messages may name options that read such files.
 
-    Raise InputMissing if a source does not exist or cannot be read, and UsageError for no sources or `-` twice.
+    Raise InputMissing if a source does not exist or cannot be read, and UsageError for no sources, `-` twice, or run
+    folders.
     """
 
     phrases: "PhraseTable | None" = None
@@ -73,9 +78,15 @@ class Corpus:
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     def _below(self, folder: str) -> list[str]:
-        """Return all regular files below a folder in sorted order, except dot-files."""
+        """Return all regular files below a folder in sorted order, except dot-files. Refuse run folders: `fit *` names
+        that of the run before.
+        """
         names = []
         for parent, folders, files in os.walk(folder, onerror=_unreadable):
+            if RUN_FOLDER.issubset(files):
+                raise UsageError(
+                    f"{parent}: is a run folder, not text: leave it out; `w2vtrain resume {quote(parent)}` continues it"
+                )
             folders[:] = [f for f in folders if not f.startswith(".")]
             names += [Path(parent, f) for f in files if not f.startswith(".")]
         for path in sorted(names):

@@ -209,11 +209,20 @@ def test_frames_and_their_columns_are_read_as_text(tmp_path, name):
 
 @pytest.mark.parametrize(
     "make",
-    [pandas.Series, polars.Series, pa.array, lambda rows: pa.chunked_array([rows])],
-    ids=["pandas", "polars", "array", "chunked"],
+    [pandas.Series, lambda rows: pandas.Series(rows).array, polars.Series, pa.array, lambda r: pa.chunked_array([r])],
+    ids=["pandas", "pandas array", "polars", "array", "chunked"],
 )
 def test_columns_of_lists_from_python_are_sentences(make):
     assert read(column_of(make(WORDS))) == read(Sentences(WORDS))
+
+
+@pytest.mark.parametrize("dtype", [None, object, "category", "string"])
+def test_arrays_of_strings_of_pandas_are_text(dtype, monkeypatch):
+    texts = pandas.Series(TEXTS, dtype=dtype)
+    arrays, expected = (texts.values, texts.array), read(column_of(pa.array(TEXTS)))
+    assert [read(column_of(array)) for array in arrays] == [expected] * 2
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert [read(column_of(array)) for array in arrays] == [expected] * 2
 
 
 def test_datasets_are_read_without_their_other_columns(tmp_path):
@@ -526,6 +535,14 @@ def test_a_table_is_not_read_as_text(tmp_path, name):
     for source in (tmp_path, path):
         with pytest.raises(UsageError, match=f"{name}: a table, not text: name the column.* columns are: 'id', 'text'"):
             column_of(str(source))
+
+
+def test_json_that_is_no_table_is_not_read_as_text_and_what_to_do_is_said(w2vtrain_here, tmp_path):
+    (tmp_path / "a.txt").write_text("a b\n" * 9)
+    (tmp_path / "v.txt.json").write_text('{\n  "settings": {}\n}\n')
+    code, _, said = w2vtrain_here(["vocab", ".", "-o", "../counts.txt"], tmp_path)
+    assert (code, "v.txt.json: a table, not text: name the column" in said) == (2, True), said
+    assert "or leave the file out, as '*.txt' does" in said
 
 
 def test_the_suffixes_of_tables_are_those_of_their_formats():

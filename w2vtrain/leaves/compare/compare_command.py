@@ -73,9 +73,9 @@ def compare(
     --seconds are CPU seconds of training, summed over threads, so other programs on the machine do not affect them.
     Compilation and scoring do not count; the time that scoring will take is printed before it begins. The table has
     words per second of wall-clock time, how many times as fast as `softmax` training and scoring are in CPU time
-    (medians over seeds; "-" without `softmax`), and perplexity (the mean, and the range over seeds). The files
-    table.md, table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the vectors, size
-    and memory. The picture, curves.png, needs w2vtrain[plot].
+    (medians over seeds; training has "-" without `softmax`), and perplexity (the mean, and the range over seeds). The
+    files table.md, table.csv, compare.json and curves.png in DIR have all figures, such as log Z, scores of the
+    vectors, size and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
         from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports

@@ -33,29 +33,34 @@ NULLS = ("None", "nan", "<NA>")
 
 
 def is_frame(data: object) -> bool:
-    """Return whether data have the interface of Arrow, of Hugging Face's datasets, or of columns of pandas, or are an
-    array of strings.
+    """Return whether data have the interface of Arrow, of Hugging Face's datasets, or are a column or an array of
+    strings.
     """
     names = dir(type(data))
     return (
         _is_column(data)
         or _is_strings(data)
+        or _is_series(data)
         or "__arrow_c_stream__" in names
         or "__arrow_c_array__" in names
         or {"with_format", "iter"} <= {*names}
-        or {"to_frame", "to_numpy"} <= {*names}
     )
 
 
 def needs_no_pyarrow(data: Any) -> bool:
     """Return whether pyarrow is missing and data are a column whose first row is a list or tuple, as Python's."""
-    if hasattr(data, "columns") or not hasattr(data, "to_frame"):
+    if not _is_series(data):
         return False
     try:
         pyarrow("a column")
     except InputMissing:
         return isinstance(next(iter(data), None), list | tuple)
     return False
+
+
+def _is_series(data: Any) -> bool:
+    """Return whether data are a column of pandas or Polars, or an array of pandas, as `Series.array` is."""
+    return {"to_numpy", "dtype"} <= {*dir(type(data))} and not hasattr(data, "columns")
 
 
 def _is_strings(data: Any) -> bool:
@@ -152,7 +157,7 @@ def _texts(data: Any, column: str, name: str) -> Iterable[Any] | None:
     data = _narrowed(data, column, name)
     if column and hasattr(data, "columns") and column in list(data.columns):
         data = data[column]
-    is_text = isinstance(data, np.ndarray) or (hasattr(data, "to_frame") and isinstance(next(iter(data), None), str))
+    is_text = isinstance(data, np.ndarray) or (_is_series(data) and isinstance(next(iter(data), None), str))
     return data if is_text else None
 
 
@@ -184,7 +189,7 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
     if names is None and hasattr(data, "schema") and hasattr(data.schema, "names"):
         names = list(data.schema.names)
     if names is None:
-        if column and (hasattr(data, "to_frame") or not hasattr(data, "__arrow_c_array__")):
+        if column and (_is_series(data) or not hasattr(data, "__arrow_c_array__")):
             raise UsageError(f"{name}: has no columns: leave out {spelled('column')}")
         return data
     if not column:
@@ -236,7 +241,7 @@ def _converted(convert: Any, data: Any, name: str, numbers: bool = False) -> Any
     except (TypeError, ValueError, NotImplementedError) as error:
         if numbers:
             raise TokenError(f"{name}: a column has values of several types: convert it with astype(str)") from error
-        for row, value in enumerate(data if hasattr(data, "to_frame") else ()):
+        for row, value in enumerate(data if _is_series(data) else ()):
             if not isinstance(value, str | bytes | list | tuple | np.ndarray) and str(value) not in NULLS:
                 place = f"{name}: row {row} (from 0)"
                 raise TokenError(f"{place}: {shown(value)}, and there must be text or a list of words") from error

@@ -6,6 +6,7 @@ files. A column of lists of strings has a sentence per row, whose words are used
 
 import copy
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -213,14 +214,16 @@ def columns_of(corpus: Corpus, file: File) -> list[str]:
 
 
 def column_needed(corpus: Corpus) -> None:
-    """Raise UsageError, which lists the columns, if a file of the corpus is a table by its suffix."""
+    """Raise UsageError, which lists the columns if possible, if a file of the corpus is a table by its suffix."""
     for file in corpus.files:
         if (form := by_suffix(file.path)) and file.size is not None:
-            names = columns_of(corpus, file)
+            columns = ""
+            with suppress(DataError):  # other JSON, such as the record of a run
+                columns = f"; the columns are: {column_of(columns_of(corpus, file))}"
             rename = "" if form in (ARROW, PARQUET) else "; if the file is text, rename it"
             raise UsageError(
-                f"{file.path}: a table, not text: name the column to read with {spelled('column')}; the columns are:"
-                f" {column_of(names)}{rename}"
+                f"{file.path}: a table, not text: name the column to read with {spelled('column')}{columns}; or"
+                f" leave the file out, as '{Path(file.path).with_name('*.txt')}' does{rename}"
             )
 
 

@@ -15,8 +15,8 @@ pytest.importorskip("jinja2")
 
 LOG = [
     {"event": "start", "settings": {"epochs": 2, "alpha": 0.05, "min_alpha": 0.001, "seconds": None}},
-    {"event": "epoch", "epoch": 1, "loss": 3.0, "seconds": 1.0},
-    {"event": "epoch", "epoch": 2, "loss": 2.5, "seconds": 1.0},
+    {"event": "epoch", "epoch": 1, "loss": 3.0, "words": 500, "seconds": 1.0},
+    {"event": "epoch", "epoch": 2, "loss": 2.5, "words": 500, "seconds": 1.0},
 ]
 
 

@@ -24,7 +24,7 @@ from w2vtrain.commands.options import (
 )
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import ROWS, Settings, resolve
-from w2vtrain.errors import ConfigError, Diverged, OutputError, spelled
+from w2vtrain.errors import ConfigError, Diverged, OutputError
 from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import digest, open_input
@@ -124,7 +124,7 @@ def _budgeted(flags: dict[str, Any], config: str | None, at_once: int) -> Settin
     settings, origins = resolve(flags, config=config)
     check_origins(settings, origins)
     if (origin := origins["seed"]) != "default":
-        raise ConfigError(f"{origin}: seed: {spelled('seeds')} N trains with the seeds 1 to N; leave it out")
+        raise ConfigError(f"{origin}: seed: --seeds N trains with the seeds 1 to N; leave it out")
     if settings.seconds is not None and origins["epochs"] == "default":
         settings = replace(settings, epochs=1_000_000)
     if settings.threads == "auto":

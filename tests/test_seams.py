@@ -51,3 +51,16 @@ def test_arrays_of_an_objective_have_one_name_of_their_own(tmp_path, name, messa
         w2vtrain.train(
             str(tmp_path / "text"), objective=str(tmp_path / "mine.py"), vector_size=8, min_count=1, epochs=1
         )
+
+
+def test_copies_of_what_an_objective_learns_are_refused(tmp_path):
+    (tmp_path / "text").write_text("a b c d\n" * 20)
+    (tmp_path / "mine.py").write_text(
+        "from w2vtrain.objectives.softmax import DEFAULTS, Softmax\n\n\nclass Mine(Softmax):\n"
+        "    def parameters(self):\n        return {'output': self.output.copy()}\n\n\nOBJECTIVE = Mine\n"
+    )
+    objectives.allow_code(str(tmp_path / "mine.py"))
+    with pytest.raises(ConfigError, match="returns a copy of the learned array 'output', not the array itself"):
+        w2vtrain.train(
+            str(tmp_path / "text"), objective=str(tmp_path / "mine.py"), vector_size=8, min_count=1, epochs=1
+        )

@@ -411,16 +411,24 @@ def check_candidates(objective: Any, size: int) -> int:
     return most
 
 
+def _changing(instance: Any) -> Arrays:
+    """Return the arrays that training changes."""
+    return {
+        name: array for method in ("learned", "parameters") for name, array in getattr(instance, method, dict)().items()
+    }
+
+
 def verify_built(instance: Any, engine: str, subject: str) -> None:
     """Raise ConfigError if an instance that `build` returned violates the contract of its engine."""
     CONTRACTS[engine].verify_built(instance, subject)
     limit = getattr(instance, "candidate_limit", 1)
     if not (isinstance(limit, (int, np.integer)) and limit > 0):
         raise breach(type(instance), subject, f"has candidate_limit {shown(limit)}; expected 1 or more")
-    learned: Arrays = getattr(instance, "learned", dict)()
-    arrays: Arrays = instance.arrays()
-    check_names([*arrays, *learned], subject)
+    arrays, changing, again = instance.arrays(), _changing(instance), _changing(instance)
+    check_names([*arrays, *getattr(instance, "learned", dict)()], subject)
     names = {id(array): name for name, array in arrays.items()}
-    for name, array in {**learned, **getattr(instance, "parameters", dict)()}.items():
+    for name, array in changing.items():
+        if array.size and not np.may_share_memory(array, again[name]):  # training would change another copy
+            raise breach(type(instance), subject, f"returns a copy of the learned array {name!r}, not the array itself")
         if (other := names.get(id(array), name)) != name:  # checkpoints and ranks would take it for two arrays
             raise breach(type(instance), subject, f"names an array both {name!r} and {other!r}; use one name")

@@ -214,6 +214,10 @@ def test_settings_without_effect_are_refused_unless_all_are_given_as_a_model_has
         with pytest.raises(ConfigError, match=f"^{why}$"):
             train(**given)
     assert same_model(w2vtrain.train(corpus, **model.settings), model)
+    most = {name: value for name, value in model.settings.items() if name != "seed"}
+    for settings in (most, {"block": None, "subwords": False, "minn": 3, "epochs": 1}):
+        w2vtrain.train(corpus, **settings)
+        w2vtrain.continue_training(model, corpus, **{**settings, "max_vocab": None})
     assert w2vtrain.continue_training(model, corpus, **model.settings).words == model.words
 
 

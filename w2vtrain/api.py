@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Unpack
 
-from w2vtrain.config import FIELDS, Settings, canonical, validated
+from w2vtrain.config import Settings, canonical, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
 from w2vtrain.errors import ConfigError, DataError
@@ -102,7 +102,7 @@ def train(
         usual["architecture"] = sources.architecture
     checked = validated({**usual, **settings})
     Named(checked.objective, checked.architecture).allow()  # naming them here is permission
-    _check_effect(settings, without_effect(checked))
+    _check_effect(settings, checked, without_effect(checked))
     known = None if vocabulary is None else Vocabulary.of(vocabulary.words, vocabulary.counts, "the vocabulary")
     return _fit(Inputs(sources, sources_of(heldout), known), checked, events, progress)
 
@@ -162,7 +162,8 @@ def find_phrases(
     """
     how = Scoring(scoring, threshold, min_count, delimiter, passes, connector_words)  # type: ignore[arg-type]
     resolved = effective(validated(settings))
-    if others := settings.keys() - ReadingSettings.__annotations__.keys():
+    given = {name for name, value in settings.items() if value is not None}
+    if others := given - ReadingSettings.__annotations__.keys():
         raise ConfigError(f"{min(others)}: find_phrases takes only {', '.join(ReadingSettings.__annotations__)}")
     lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads), warn=_warn)
     return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]
@@ -237,18 +238,19 @@ def continue_training(
     checked, _ = start.resolve({**settings, "epochs": epochs}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
-    _check_effect({**settings, "epochs": epochs}, without_effect(checked) | inputs.without_effect())
+    _check_effect(settings, checked, without_effect(checked) | inputs.without_effect(checked))
     return _fit(inputs, checked, events, progress)
 
 
-def _check_effect(given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
-    """Raise ConfigError for settings among the arguments that have no effect, for these reasons.
+def _check_effect(given: Mapping[str, Any], settings: Settings, reasons: Mapping[str, str]) -> None:
+    """Raise ConfigError for arguments that would change a setting without effect, for these reasons.
 
-    If the arguments are all settings, such as those of a model, nobody has chosen each of them.
+    Those that have the value it has anyway pass: wrappers give defaults, and the settings of a model have all of them.
     """
-    names = canonical(given)[0].keys()
-    if names < FIELDS.keys() and (unused := [why for name, why in reasons.items() if name in names]):
-        raise ConfigError("; ".join(unused))
+    usual = effective(replace(settings, **{name: getattr(Settings(), name) for name in reasons}))
+    values = {name: value for name, value in canonical(given)[0].items() if value is not None}
+    if unused := [name for name in reasons if name in values and values[name] != getattr(usual, name)]:
+        raise ConfigError("; ".join(reasons[name] for name in unused))
 
 
 def _fit(inputs: Inputs, settings: Settings, events: Events | None, progress: bool) -> Model:

@@ -279,7 +279,7 @@ class Registry:
         """
         if name and name not in self.loaders:
             place = placed(name)
-            if place in _stamps and _stamp(place) != _stamps[place]:
+            if (stamp := _stamp(place)) is not None and stamp != _stamps.get(place, stamp):
                 raise ConfigError(f"{self.kind} {name}: the file has changed since it was loaded: start Python again")
             self._allowed.add(place)
 

@@ -674,7 +674,7 @@ def test_an_output_that_links_to_a_missing_folder_names_that_folder(fails, corpu
     ("name", "said"),
     [
         ("v.txt.json", "{} is a symbolic link to {}, which does not exist: use --force to create it"),
-        ("v.txt.run", "{}: the run folder is a symbolic link: name {} itself"),
+        ("v.txt.run", "{}: the run folder is a symbolic link: use --run {}"),
     ],
 )
 def test_links_that_others_planted_beside_an_output_are_not_followed(fails, corpus, tmp_path, name, said):

@@ -105,7 +105,8 @@ LAYOUTS = {
     "simverb": "old\tnew\tA\t1.50\tANTONYMS\nwater\triver\tN\t8.00\tNONE\nbook\ta paper\tN\t7.00\tNONE\n",
     "semicolons": "old;new;1.5\nwater;river;8\nbook;a paper;7\n",
     "underscores": "id,word_1,word_2,gold\n1,old,new,1.5\n2,water,river,8\n3,book,a paper,7\n",
-    "year": "word1,word2,2012\nold,new,1.5\nwater,river,8\nbook,a paper,7\n",
+    "cue": "old\tnew\tA\t1.5\nwater\triver\tB\t8\nbook\ta paper\tC\t7\n",
+    "gloss": "old\tnew\told-new\t1.5\nwater\triver\twater-river\t8\nbook\ta paper\tbook-paper\t7\n",
     "rank": "word1,word2,rank,score\nold,new,1,1.5\nwater,river,2,8\nbook,a paper,3,7\n",
     "by-header": ",word2,word1,sd,rating\n0,new,old,3,1.5\n1,river,water,2,8\n2,a paper,book,1,7\n",
 }

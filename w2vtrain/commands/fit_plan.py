@@ -185,7 +185,7 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
 
 def check_effect(settings: Settings, origins: Mapping[str, str], inputs: Inputs) -> None:
     """Raise ConfigError for settings of the command line that have no effect."""
-    reasons = without_effect(settings) | inputs.without_effect()
+    reasons = without_effect(settings) | inputs.without_effect(settings)
     if mistakes := [why for name, why in reasons.items() if origins[name] == "command line"]:
         raise ConfigError("; ".join(mistakes))
 

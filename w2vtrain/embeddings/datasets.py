@@ -21,6 +21,8 @@ SCORES = ("score", "simlex999", "humanmean", "mean", "rating", "similarity", "re
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
 WORD_COLUMNS = (("word1", "w1"), ("word2", "w2"))
 """Names of the columns of both words."""
+CODE_LETTERS = 4
+"""The longest code of a relation or a part of speech."""
 LAYOUT_LINES = 1_000
 """Lines that show which columns have the words."""
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
@@ -136,7 +138,7 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
     """Return the places of two words and a score, by the cells of the first lines, and whether one is a header."""
     first, second = rows[0], rows[:2][-1]
     names = [re.sub(r"[\W_]", "", cell).lower() for cell in first]
-    is_header = all(set(names) & {*known} for known in WORD_COLUMNS)
+    is_header = all(set(names) & {*known} for known in (*WORD_COLUMNS, SCORES))
     is_data = not is_header and any(map(_is_number, first[2:]))
     names = [] if is_data else names
     if columns:
@@ -156,26 +158,36 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
         named = [names.index(name) for name in SCORES if name in names]
         numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
         places.append((named + numbers + [after])[0])
-        if not (is_header or _have_words(rows, places)) or (not (is_data or named) and len(numbers) > 1):
+        are_words_clear = all(set(names) & {*known} for known in WORD_COLUMNS) or _have_words(rows[1:] or rows, places)
+        if not are_words_clear or (not (is_data or named) and len(numbers) > 1):
             raise UsageError(
                 f"{path}: it is not clear which columns have the words and the score: name them with"
                 f" {spelled('columns')} WORD,WORD,SCORE; the columns are {', '.join(first)[:200]}"
             )
     name = first[places[2]] if places[2] < len(first) else ""
-    has_header = is_header or (name[:1].isalpha() and not _is_number(name))
+    has_header = name[:1].isalpha() and not _is_number(name)
     if has_header and not columns and not set(names) & {*SCORES, *chain(*WORD_COLUMNS)}:
         logger.warning("%s: the line %r is taken for the names of columns: it has no score", path, " ".join(first)[:60])
     return places, has_header
 
 
 def _have_words(rows: list[list[str]], places: list[int]) -> bool:
-    """Return whether the first two of three places have more different words than the columns beside and between."""
-    counts = [
-        len({row[place] for row in rows if place < len(row) and not _is_number(row[place])})
+    """Return whether the first two of three places have words, not codes or numbers beside a column of words.
+
+    Codes are short, such as `N` or `noun`, and there are at most as many of them as of longer words.
+    """
+    columns = [
+        {row[place] for row in rows if place < len(row) and not _is_number(row[place])}
         for place in range(max(places) + 1)
     ]
-    others = [count for place, count in enumerate(counts) if place not in places]
-    return len(set(places)) == 3 and (not others or min(counts[place] for place in places[:2]) > max(others))
+    others = [cells for place, cells in enumerate(columns) if place not in places]
+
+    def are_codes(cells: set[str]) -> bool:
+        longest = max(map(len, cells), default=0)
+        longer = (other for other in others if max(map(len, other), default=0) > longest)
+        return longest <= CODE_LETTERS and any(len(cells) <= len(other) for other in longer)
+
+    return len(set(places)) == 3 and not any(are_codes(columns[place]) for place in places[:2])
 
 
 def _is_number(cell: str) -> bool:

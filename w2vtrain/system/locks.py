@@ -101,7 +101,7 @@ def in_use(protected: str, owner: str) -> OutputError:
     by = owner if owner == ANOTHER else f"{OWNER_PREFIX}{owner}"
     remedy = f"wait for it, or choose another output or {spelled('run')} folder"
     if launched_processes() > 1:
-        remedy = f"for one run of several processes, add {spelled('distributed', 'mpi')}"
+        remedy = f"{remedy}; for one run of several processes, add {spelled('distributed', 'mpi')}"
     return OutputError(f"{protected}: in use by {by}; {remedy}")
 
 

@@ -49,13 +49,13 @@ def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = ma
         raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
 
 
-def check_decay(weights: Weights, settings: Settings) -> None:
-    """Raise NothingLearned if weight decay has shrunk all weights of a word to almost 0."""
+def check_decay(weights: Weights, settings: Settings, negligible: float = NEGLIGIBLE) -> None:
+    """Raise NothingLearned if weight decay has shrunk the weights of a word to 0, or to `negligible` of the usual."""
     if not settings.weight_decay:
         return
     largest = np.maximum(weights.input.max(axis=1), -weights.input.min(axis=1))
     usual = max(float(np.median(largest)), settings.init or 1 / settings.vector_size)
-    if lost := int((largest <= NEGLIGIBLE * usual).sum()):
+    if lost := int((largest <= negligible * usual).sum()):
         raise NothingLearned(
             f"weight decay has shrunk {lost:,} of {len(weights.input):,} input vectors to almost 0: lower"
             f" {spelled('weight_decay')} ({settings.weight_decay:.4g})"

@@ -97,12 +97,14 @@ class Inputs:
         is_chosen = self.grow or isinstance(self.sources, Generator)
         return self.start is not None and self.start.model is not None and not is_chosen
 
-    def without_effect(self) -> dict[str, str]:
+    def without_effect(self, settings: Settings) -> dict[str, str]:
         """Return the settings that have no effect on these words, each with the error message for its use."""
-        if not self.has_words_of_model:
+        if not (self.start and self.has_words_of_model):
             return {}
+        mine = self.start.settings
         more = f"has no effect on the words of a model; leave it out, or add {spelled('grow_vocabulary', True)}"
-        return {name: f"{label(name)}: {more}" for name in ("min_count", "max_vocab")}
+        names = [name for name in ("min_count", "max_vocab") if getattr(settings, name) != mine.get(name)]
+        return {name: f"{label(name)}: {more}" for name in names}
 
     def more_words(self) -> str:
         """Return, for messages about a text with too few known words, what makes more of its words known."""

@@ -210,7 +210,7 @@ def locked(folder: Path) -> Iterator[None]:
     one.
     """
     if os.path.islink(folder):  # noqa: PTH114 - others may have planted it; is_symlink raises for long names
-        raise OutputError(f"{folder}: the run folder is a symbolic link: name {resolved(folder)} itself")
+        raise OutputError(f"{folder}: the run folder is a symbolic link: use {spelled('run', str(resolved(folder)))}")
     try:
         with answering(folder):
             is_there = folder.is_dir()

@@ -26,7 +26,15 @@ from w2vtrain.text.source import Source
 from w2vtrain.text.token_lists import TINY
 from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, check_rows, compile_engine
-from w2vtrain.training.divergence import MAX_WEIGHT, Losses, check_decay, check_weights, diverged, loss_warning
+from w2vtrain.training.divergence import (
+    MAX_WEIGHT,
+    NEGLIGIBLE,
+    Losses,
+    check_decay,
+    check_weights,
+    diverged,
+    loss_warning,
+)
 from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
 from w2vtrain.training.events import Events, Probe
@@ -360,7 +368,7 @@ class Trainer:
             self.events.warning(warning)
         try:
             self.losses.check(self.state, self.settings, self.more_words)
-            check_decay(weights, self.settings)
+            check_decay(weights, self.settings, 0.0 if math.isinf(largest) else NEGLIGIBLE)  # as given weights may be
         except NothingLearned:
             self.run.remove_checkpoints()
             raise

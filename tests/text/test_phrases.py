@@ -153,7 +153,7 @@ def test_phrases_that_no_line_can_hold_are_not_saved(tmp_path, empty):
 @pytest.mark.parametrize("wrong", [
     {"threshold": 2.0, "scoring": "npmi"}, {"threshold": True}, {"threshold": "x"}, {"scoring": ["npmi"]},
     {"min_count": 2.5}, {"passes": 0}, {"passes": True}, {"delimiter": ""}, {"delimiter": 5},
-    {"connector_words": "english"}, {"connector_words": ["of", 5]}, {"epochs": 9}, {"phrases": None},
+    {"connector_words": "english"}, {"connector_words": ["of", 5]}, {"epochs": 9}, {"phrases": "t.tsv"},
 ], ids=str)  # fmt: skip
 def test_parameters_out_of_range_or_without_effect_are_refused(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):

@@ -92,10 +92,9 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
     """Yield the two words and the score of each line, in the layouts in which evaluation sets are published.
 
     The lines are those of `rows_of`, of which the first may be a header; one without a known name is logged. The words
-    are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, if each has more different
-    words than the other columns before the score, which then have codes such as parts of speech; the score is in the
-    one whose name is among SCORES, otherwise in the only one after the words that has a number, or, without a header,
-    in the first.
+    are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, unless `_have_words` takes
+    one of these for codes, such as parts of speech; the score is in the one whose name is among SCORES, otherwise in
+    the only one after the words that has a number, or, without a header, in the first.
 
     columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
     naming the line, for any other line, and UsageError for columns that do not exist or are not clear.

@@ -91,6 +91,7 @@ class Objective(Protocol):
 
     engine: str = "windows"
     rowless: bool = False  # True if there are no output rows
+    needs_text: bool = False  # True if `build` needs the text, which walks over a graph do not store
 
     check: Callable[[Options], None] | None = None
     """Class method (options): raise ConfigError for invalid options. It must not open files or allocate memory in

@@ -5,7 +5,6 @@ It draws nothing at random.
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import kernel
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
@@ -27,22 +26,16 @@ class Target(RowObjective):
     size: τ in the paper, the maximum number of distinct words in a part.
     """
 
+    needs_text = True
+
     def __init__(self, output: np.ndarray, part_of: np.ndarray, parts: list[np.ndarray]) -> None:
         super().__init__(output)
         self.part_of, self.parts = part_of, parts
 
     @classmethod
     def build(cls, problem: Problem, *, size: int = 8192) -> "Target":
-        """Start biases, if any, at the log-frequencies of the words. Without a text, all words form one part.
-
-        Raise ConfigError for a text that is not stored, whose chunks have other words in each epoch.
-        """
+        """Start biases, if any, at the log-frequencies of the words. Without a text, all words form one part."""
         check_ranges("target", size=(size, 2, 2**31 - 1))
-        if len(problem.tokens) and not len(problem.starts):
-            raise ConfigError(
-                "objective: target splits a stored text into parts, and walks over a graph are not stored; choose"
-                " another, such as sampled-softmax"
-            )
         part_of, parts = cut(problem.tokens, problem.starts, len(problem.counts), size, problem.end)
         return cls(problem.initial_rows(bias=problem.log_unigram()), part_of, parts)
 

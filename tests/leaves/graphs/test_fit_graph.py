@@ -129,7 +129,7 @@ def test_the_default_learning_rate_is_a_quarter_of_that_for_text(folder, w2vtrai
         (["edges.tsv", "--graph", "--tokenizer", "simple"], 78, "tokenizer: has no effect on walks over a graph"),
         (["edges.tsv", "--graph", "--min-count", 3], 78, "min-count: has no effect on walks over a graph"),
         (["edges.tsv", "--graph", "--allow-nul"], 78, "allow-nul: has no effect on walks over a graph"),
-        (["edges.tsv", "--graph", "--objective", "target"], 78, "target splits a stored text into parts, and walks"),
+        (["edges.tsv", "--graph", "--objective", "target", "--dry-run"], 78, "target needs a stored text, and walks"),
         (["none.tsv", "--graph"], 66, "none.tsv"),
         (["bad.csv", "--graph"], 65, "bad.csv: an edge has the columns source and target, and perhaps weight;"),
         (["bad.tsv", "--graph"], 65, "bad.tsv:2: the weight is -1: weights must be from"),

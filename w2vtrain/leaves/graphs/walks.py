@@ -22,6 +22,7 @@ from w2vtrain.leaves.graphs.edges import read_edges
 from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
 from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
 from w2vtrain.leaves.graphs.objects import graph_of
+from w2vtrain.objectives import objective_class
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text.counting import CorpusStats, OnRead
 from w2vtrain.text.source import BlocksInMemory, File
@@ -239,7 +240,14 @@ class Walks:
         return Walker(self.graph.arcs, bias, rounds, words, seed)
 
     def check(self, inputs: Inputs, settings: Settings) -> None:
-        """Raise ConfigError for settings that have no effect, or words other than the nodes; `min_count` drops none."""
+        """Raise ConfigError for settings that have no effect, words other than the nodes, and an objective that needs a
+        stored text. `min_count` drops no node.
+        """
+        if objective_class(settings.objective).needs_text:
+            raise ConfigError(
+                f"objective: {settings.objective} needs a stored text, and walks over a graph are not stored; choose"
+                " another, such as sampled-softmax"
+            )
         own = {name: FIELDS[name].default for name in WITHOUT_EFFECT} | (inputs.start.settings if inputs.start else {})
         if settings.min_count == 1:  # it drops no node, either
             own["min_count"] = 1

@@ -175,7 +175,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
         if kind == "start":
             settings = typed(facts, Start, where, REMEDY).settings
         elif kind == "progress":
-            report = typed(facts, ProgressFacts, where)
+            report = typed(facts, ProgressFacts, where, REMEDY)
             words = report.words
             moment = Moment(report.epochs, words, words / max(report.words_per_second, 1e-9))
             while progress and progress[-1][0].words >= words:  # after the checkpoint that was resumed

@@ -221,6 +221,14 @@ def test_tables_have_edges_in_columns(tmp_path, suffix, numbers, columns):
     assert steps(graph) == pytest.approx(expected([*named, *([a, b, 1] for a, b, _ in named)]), abs=1e-6)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_records_without_a_weight_have_the_weight_1(tmp_path, order):
+    lines = ['{"source": "a", "target": "b"}\n', '{"source": "a", "target": "c", "weight": 9}\n'][::order]
+    (tmp_path / "edges.jsonl").write_text("".join(lines))
+    found = steps(Walks(tmp_path / "edges.jsonl", directed=True).graph)
+    assert found == pytest.approx({("a", "b"): 0.1, ("a", "c"): 0.9}, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -233,6 +241,8 @@ def test_tables_have_edges_in_columns(tmp_path, suffix, numbers, columns):
         ("a.jsonl", '{"source": "a", "target": "b", "weight": -1}\n', "a.jsonl:1: the weight is -1"),
         ("a.csv", "x,target,source,weight\n1,a,b,1\n1,a,c,\n", "a.csv:3: the weight is empty or null: fill it in"),
         ("a.jsonl", '{"source": "a", "target": "b", "weight": null}\n', "a.jsonl:1: the weight is empty or null"),
+        ("a.jsonl", '{"source": "a", "target": "b"}\n{"source": null, "target": null}\n', "a.jsonl:2: the source is empty"),
+        ("a.jsonl", '{"source": "a", "target": ["b"]}\n', "a.jsonl:1: column 'target' is ['b'], and must be a string or"),
         ("a.csv", "source,target\na,b\nc\n", "a.csv:3: expected two nodes and perhaps a weight"),
     ],
 )

@@ -138,18 +138,27 @@ def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
     """Yield the edges of a table as lines: the cells of their columns, separated by tabs."""
     if file.size is None:
         raise UsageError(f"{file.name}: a table of edges is read once for each column: save it")
-    columns = columns_of_edges(leaf("tables").columns_of(corpus, file), file.path)
-    tables = [corpus_of([file.path], Settings(column=name), whole_rows=True, numbers=True) for name in columns]
-    rows = zip(*(cells_of(table.read()) for table in tables), strict=True)
+    tables = leaf("tables")
+    if records := tables.records_of(corpus, file, columns_of_edges):  # of which each may have a weight or not
+        rows = ([cell.encode() for cell in record] for record in records)
+    else:
+        names = columns_of_edges(tables.columns_of(corpus, file), file.path)
+        columns = [corpus_of([file.path], Settings(column=name), whole_rows=True, numbers=True) for name in names]
+        rows = zip(*(cells_of(column.read()) for column in columns), strict=True)
     while batch := list(islice(rows, BATCH_ROWS)):
-        yield b"".join(b"\t".join(row) + b"\n" for row in batch)
+        yield b"".join(b"\t".join(map(field, row)) + b"\n" for row in batch)
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the cells of a column, without tabs, and in quotes if they have any."""
+    """Yield the cells of a column."""
     for block in whole_lines(blocks):
-        for cell in block.replace(b"\t", b" ").split(b"\n")[:-1]:
-            yield b'"%b"' % cell.replace(b'"', b'""') if b'"' in cell else cell
+        yield from block.split(b"\n")[:-1]
+
+
+def field(cell: bytes) -> bytes:
+    """Return a cell as a field of a line: without tabs and newlines, and in quotes if it is empty or has any."""
+    text = b" ".join(cell.split())
+    return b'"%b"' % text.replace(b'"', b'""') if b'"' in text or not text else text
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -308,6 +308,11 @@ def test_whole_numbers_that_are_floats_are_the_nodes_that_integers_are(tmp_path)
     assert steps(Walks(frame).graph) == pytest.approx(expected([("1", "2", 1), ("2", "3", 1), ("3", "1", 1)]), abs=1e-6)
     halves = pandas.DataFrame({"source": [0.5], "target": [1.0]})
     assert sorted(Walks(halves).graph.names) == ["0.5", "1"]
+    frame = pandas.DataFrame({"source": [10**10 + 1, 10**10 + 2], "target": [10**10 + 2.0, 0.5]})
+    assert sorted(Walks(frame).graph.names) == ["0.5", "10000000001", "10000000002"]
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "edges.parquet")
+    assert sorted(Walks(tmp_path / "edges.parquet").graph.names) == ["0.5", "10000000001", "10000000002"]
     mixed = pandas.DataFrame({"source": [3, 3.0, np.float32(3)], "target": ["a", 4.0, 4]}, dtype=object)
     assert sorted(Walks(mixed).graph.names) == ["3", "4", "a"]
     huge = pandas.DataFrame({"source": [1e20, 2e20], "target": [2e20, 3.0]})

@@ -134,13 +134,16 @@ class Reader(Blocks):
     """
 
     def __init__(self, corpus: Corpus, files: Sequence[File] | None = None) -> None:
-        lines = chain.from_iterable(map(self._unchanged, corpus.files if files is None else files))
+        lines = chain.from_iterable(map(self.pieces, corpus.files if files is None else files))
         super().__init__(blocks(lines, corpus.block_bytes))
         self._corpus = corpus
         self._read_bytes = min(READ_BYTES, max(MIN_HEAD_BYTES, corpus.block_bytes))
 
-    def _unchanged(self, file: File) -> Iterator[bytes]:
-        """Yield the text of a file. Raise DataError at its end if it was rewritten in place since it was listed."""
+    def pieces(self, file: File) -> Iterator[bytes]:
+        """Yield the text of a file in pieces that may end anywhere.
+
+        Raise DataError at its end if it was rewritten in place since it was listed.
+        """
         yield from self._lines(file)
         with suppress(OSError):  # it was removed after it was opened
             now = Path(file.path).stat()

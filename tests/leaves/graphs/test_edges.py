@@ -163,7 +163,7 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ('a,b\n"","c"\n', 2, "the source is empty or null"),
         ('a,b\n"c,d\n', 2, "a field begins with a quote that does not end it: put the field in quotes, and double"),
         ('"a"b\tc\n', 1, "a field begins with a quote that does not end it"),
-        ("#\nid_1,id_2\n1,2\n2,3\n", 2, "seems to name columns, because all other nodes are numbers: put # before it"),
+        ("#\nid_1,id_2\n1,2\n2,3\n", 2, "seems to name columns, because all other nodes are numbers: put # before it; or"),
         ("FromNodeId\tToNodeId\n1\t2\n", 1, "seems to name columns"),
         ("u v w\n1 2 0.5\n", 1, "seems to name columns"),
         ('{"source": "a", "target": "b"}\n', 1, "JSON lines: save them in a file with the suffix .jsonl"),
@@ -194,6 +194,24 @@ def test_a_line_keeps_its_number_in_later_blocks(tmp_path):
     for size in (1, 7, 4000):
         with pytest.raises(DataError, match="edges:1001: the weight is -1"):
             read_edges(Corpus([str(path)], block_bytes=size))
+
+
+def test_names_of_any_length_are_whole_where_commas_separate_them(tmp_path):
+    (tmp_path / "edges").write_text("".join(f"http://a/{i}{'x' * 900},http://b/{i}{'y' * 900}\n" for i in range(3000)))
+    names = Walks(tmp_path / "edges").graph.names
+    assert len(names) == 6000
+    assert {len(name.rstrip("xy")) for name in names} == {10, 11, 12, 13}
+    assert {len(name) - len(name.rstrip("xy")) for name in names} == {900}
+
+
+def test_a_file_is_read_as_it_is_when_the_graph_is_used(tmp_path):
+    path = tmp_path / "edges"
+    path.write_text("alice bob\n")
+    walks, corpus = Walks(path), Corpus([str(path)])
+    path.write_text("alexander bob\nbob carol\n")
+    assert list(walks.graph.names) == ["alexander", "bob", "carol"]
+    with pytest.raises(DataError, match="edges: grew while it was read: start again when it is complete"):
+        read_edges(corpus)
 
 
 @pytest.mark.parametrize(
@@ -405,8 +423,9 @@ def test_objects_that_are_no_graphs_are_refused():
             Walks(pandas.DataFrame({"source": ["nan", "b"], "target": ["None", missing]}))
     with pytest.raises(DataError, match="the weights of the edges must be numbers: could not convert"):
         Walks(pandas.DataFrame({"source": [1], "target": [2], "weight": ["x"]}))
-    with pytest.raises(InvalidType, match="names: has no effect"):
-        Walks(pandas.DataFrame({"a": [1], "b": [2]}), names=["a", "b"])
+    for named in (pandas.DataFrame({"a": [1], "b": [2]}), "edges.txt"):
+        with pytest.raises(InvalidType, match="names: has no effect"):
+            Walks(named, names=["a", "b"])
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -16,7 +16,7 @@ import numpy as np
 
 from w2vtrain.config import FIELDS, ROWS, WORDS, Settings
 from w2vtrain.engines.chunks import Chunks, read_only
-from w2vtrain.errors import ConfigError, InvalidValue, label, shown
+from w2vtrain.errors import ConfigError, InvalidType, InvalidValue, label, shown
 from w2vtrain.leaves.graphs import RANGES
 from w2vtrain.leaves.graphs.edges import read_edges
 from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
@@ -203,6 +203,8 @@ class Walks:
         self.walks: int = checked("walks", walks)
         self.p, self.q, self.seed = checked("p", p), checked("q", q), checked("seed", seed)
         self.directed, self.threads = directed, threads
+        if names is not None and not hasattr(graph, "tocoo"):
+            raise InvalidType("names: has no effect except with a matrix: leave it out")
         paths = [graph] if isinstance(graph, str | PathLike) else graph
         is_read = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
         self._corpus = Corpus([fspath(path) for path in paths], options=False) if is_read else None
@@ -212,6 +214,7 @@ class Walks:
     def graph(self) -> Graph:
         """The graph, which is read when it is first used. Raise DataError for lines that are no edges."""
         if self._corpus:
+            self._corpus = Corpus([file.path for file in self._corpus.files], options=False)  # with their sizes now
             return read_edges(self._corpus, self.directed)
         assert self._given
         return self._given

@@ -81,13 +81,17 @@ class Corpus:
         """Return all regular files below a folder in sorted order, except dot-files. Refuse run folders: `fit *` names
         that of the run before.
         """
-        names = []
-        for parent, folders, files in os.walk(folder, onerror=_unreadable):
+        names, walked = [], set[str]()
+        for parent, folders, files in os.walk(folder, onerror=_unreadable, followlinks=True):
+            if (real := os.path.realpath(parent)) in walked:  # a link leads to a folder that is read, too
+                folders.clear()
+                continue
+            walked.add(real)
             if RUN_FOLDER.issubset(files):
                 raise UsageError(
                     f"{parent}: is a run folder, not text: leave it out; `w2vtrain resume {quote(parent)}` continues it"
                 )
-            folders[:] = [f for f in folders if not f.startswith(".")]
+            folders[:] = sorted(f for f in folders if not f.startswith("."))
             names += [Path(parent, f) for f in files if not f.startswith(".")]
         for path in sorted(names):
             if path.is_symlink() and not path.exists():

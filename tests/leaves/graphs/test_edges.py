@@ -279,10 +279,13 @@ def test_what_is_no_graph_is_refused(tmp_path):
         Walks("none.txt")
     with pytest.raises(UsageError):
         Walks([])
-    mistakes = ({"walk_length": 0}, {"walks": -1}, {"walks": 2.5}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")})
+    mistakes = ({"walk_length": 1}, {"walks": -1}, {"walks": 2.5}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")})
     for mistake in (*mistakes, {"walk_length": 10**9}, {"walks": 10**25}, {"p": 1e-310}, {"seed": None}):
         with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a (whole )?number from"):
             Walks(pandas.DataFrame({"a": [1], "b": [2]}), **mistake)
+    for mistake in ({"threads": -1}, {"directed": "perhaps"}):
+        with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected "):
+            Walks("none.txt", **mistake)
 
 
 NAMES = st.text("abé:/", min_size=1, max_size=40)

@@ -23,6 +23,7 @@ from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
 from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
 from w2vtrain.leaves.graphs.objects import graph_of
 from w2vtrain.objectives import objective_class
+from w2vtrain.system.machine import threads_of
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text.counting import CorpusStats, OnRead
 from w2vtrain.text.source import BlocksInMemory, File
@@ -171,6 +172,8 @@ class Walks:
         Names of the nodes of a matrix, by default their indices.
     seed : int, default 1
         Seed of the walks that are iterated over. Those of training depend on the seed of training.
+    threads : int or "auto", default 1
+        Threads that generate the walks that are read as text. Their number changes no walk.
 
     Examples
     --------
@@ -191,7 +194,7 @@ class Walks:
 
     def __init__(
         self, graph: Any, *, walk_length: int = 80, walks: int = 10, p: float = 1.0, q: float = 1.0,
-        directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int = 1,
+        directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int | str = 1,
     ) -> None:  # fmt: skip
         def checked(name: str, value: Any) -> Any:
             try:
@@ -202,13 +205,14 @@ class Walks:
         self.walk_length: int = checked("walk_length", walk_length)
         self.walks: int = checked("walks", walks)
         self.p, self.q, self.seed = checked("p", p), checked("q", q), checked("seed", seed)
-        self.directed, self.threads = directed, threads
+        self.directed: bool = checked("directed", directed)
+        self.threads = threads_of(checked("threads", threads))[0]
         if names is not None and not hasattr(graph, "tocoo"):
             raise InvalidType("names: has no effect except with a matrix: leave it out")
         paths = [graph] if isinstance(graph, str | PathLike) else graph
         is_read = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
         self._corpus = Corpus([fspath(path) for path in paths], options=False) if is_read else None
-        self._given = None if is_read else graph_of(graph, directed, names)
+        self._given = None if is_read else graph_of(graph, self.directed, names)
 
     @cached_property
     def graph(self) -> Graph:

@@ -138,7 +138,7 @@ def join_once(
 
 
 def join_all(lines: Lines, table: PhraseTable, name: str, folder: Path | None, threads: int) -> Lines:
-    """Return the text with the phrases of all passes joined. name: of the text, for a warning if it has none of them."""
+    """Return the text with the phrases of all passes joined. name: of the text, for a warning if it has no phrase."""
     size = lines.ids.size
     for phrases in table.passes:
         lines = join_once(lines, [phrase.words for phrase in phrases], table, folder, threads)

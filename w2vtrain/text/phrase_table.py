@@ -76,8 +76,8 @@ class Scoring:
     def score(self, first: int, second: int, both: int, types: int, total: int) -> float:
         """Return the score of a phrase.
 
-        both: its count, at least min_count; first, second: those of its first and last word; types: the number of distinct words and
-        candidates; total: the number of words of the corpus.
+        both: its count, at least min_count; first, second: those of its first and last word; types: the number of
+        distinct words and candidates; total: the number of words of the corpus.
         """
         if self.scoring == "npmi":
             p = both / total

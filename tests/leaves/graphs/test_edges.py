@@ -163,7 +163,11 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ('a,b\n"","c"\n', 2, "the source is empty or null"),
         ('a,b\n"c,d\n', 2, "a field begins with a quote that does not end it: put the field in quotes, and double"),
         ('"a"b\tc\n', 1, "a field begins with a quote that does not end it"),
-        ("#\nid_1,id_2\n1,2\n2,3\n", 2, "seems to name columns, because all other nodes are numbers: put # before it; or"),
+        (
+            "#\nid_1,id_2\n1,2\n2,3\n",
+            2,
+            "seems to name columns, because all other nodes are numbers: put # before it; or",
+        ),
         ("FromNodeId\tToNodeId\n1\t2\n", 1, "seems to name columns"),
         ("u v w\n1 2 0.5\n", 1, "seems to name columns"),
         ('{"source": "a", "target": "b"}\n', 1, "JSON lines: save them in a file with the suffix .jsonl"),
@@ -259,8 +263,16 @@ def test_records_without_a_weight_have_the_weight_1(tmp_path, order):
         ("a.jsonl", '{"source": "a", "target": "b", "weight": -1}\n', "a.jsonl:1: the weight is -1"),
         ("a.csv", "x,target,source,weight\n1,a,b,1\n1,a,c,\n", "a.csv:3: the weight is empty or null: fill it in"),
         ("a.jsonl", '{"source": "a", "target": "b", "weight": null}\n', "a.jsonl:1: the weight is empty or null"),
-        ("a.jsonl", '{"source": "a", "target": "b"}\n{"source": null, "target": null}\n', "a.jsonl:2: the source is empty"),
-        ("a.jsonl", '{"source": "a", "target": ["b"]}\n', "a.jsonl:1: column 'target' is ['b'], and must be a string or"),
+        (
+            "a.jsonl",
+            '{"source": "a", "target": "b"}\n{"source": null, "target": null}\n',
+            "a.jsonl:2: the source is empty",
+        ),
+        (
+            "a.jsonl",
+            '{"source": "a", "target": ["b"]}\n',
+            "a.jsonl:1: column 'target' is ['b'], and must be a string or",
+        ),
         ("a.csv", "source,target\na,b\nc\n", "a.csv:3: expected two nodes and perhaps a weight"),
     ],
 )

@@ -4,10 +4,7 @@ edges.py reads lists of edges, graph.py has the graph in memory, objects.py take
 graph_kernels.py takes the steps, and walks.py is the source that training reads.
 """
 
-from w2vtrain.parsers import Real, Truth, Whole
+from w2vtrain.parsers import Real, Whole
 
-RANGES = {
-    "walk_length": Whole(2, 10**6), "walks": Whole(1, 10**6), "p": Real(1e-9, 1e9), "q": Real(1e-9, 1e9),
-    "directed": Truth(),
-}  # fmt: skip
+RANGES = {"walk_length": Whole(2, 10**6), "walks": Whole(1, 10**6), "p": Real(1e-9, 1e9), "q": Real(1e-9, 1e9)}
 """The parameters of walks."""

@@ -137,7 +137,7 @@ def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, bool, Iterator[byt
 
 
 def lines_in(corpus: Corpus, file: File) -> Iterator[bytes]:
-    """Yield the text of a file in blocks of whole lines. Raise DataError if it grew meanwhile, and a line is cut off."""
+    """Yield a text file in blocks of whole lines. Raise DataError if it grew meanwhile: a line may be cut off."""
     reader = corpus.read()
     for block in whole_lines(reader.pieces(file)):
         if reader.grown:
@@ -150,6 +150,7 @@ def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
     if file.size is None:
         raise UsageError(f"{file.name}: a table of edges is read once for each column: save it")
     tables = leaf("tables")
+    rows: Iterator[Iterable[bytes]]
     if records := tables.records_of(corpus, file, columns_of_edges):  # of which each may have a weight or not
         rows = ([cell.encode() for cell in record] for record in records)
     else:
@@ -157,7 +158,7 @@ def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
         columns = [corpus_of([file.path], Settings(column=name), whole_rows=True, numbers=True) for name in names]
         rows = zip(*(cells_of(column.read()) for column in columns), strict=True)
     while batch := list(islice(rows, BATCH_ROWS)):
-        yield b"".join(b"\t".join(map(field, row)) + b"\n" for row in batch)
+        yield b"".join(b"\t".join(map(field_of, row)) + b"\n" for row in batch)
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -166,7 +167,7 @@ def cells_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield from block.split(b"\n")[:-1]
 
 
-def field(cell: bytes) -> bytes:
+def field_of(cell: bytes) -> bytes:
     """Return a cell as a field of a line: without tabs and newlines, and in quotes if it is empty or has any."""
     text = b" ".join(cell.split())
     return b'"%b"' % text.replace(b'"', b'""') if b'"' in text or not text else text

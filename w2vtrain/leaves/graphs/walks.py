@@ -23,6 +23,7 @@ from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
 from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
 from w2vtrain.leaves.graphs.objects import graph_of
 from w2vtrain.objectives import objective_class
+from w2vtrain.parsers import Truth
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text.counting import CorpusStats, OnRead
@@ -51,6 +52,7 @@ RATE_FACTOR = 0.25
 repeated: a noise word then takes many steps in one direction at once, where word2vec.c draws noise words of its own for
 each pair. On the citations of Cora, at a rate of 0.025, this lowers the micro-F1 of labels by 0.012 (standard error
 0.003, 5 seeds); at 0.0125, it is that of gensim at 0.025. At 0.003, one epoch does not learn a block model."""
+PARSERS = {**RANGES, "directed": Truth(), "seed": ROWS["seed"].parser, "threads": ROWS["threads"].parser}
 WITHOUT_EFFECT = ("sentence_end", *(name for name, row in ROWS.items() if row.section == WORDS))
 
 
@@ -198,7 +200,7 @@ class Walks:
     ) -> None:  # fmt: skip
         def checked(name: str, value: Any) -> Any:
             try:
-                return (RANGES.get(name) or ROWS[name].parser).parse(value)
+                return PARSERS[name].parse(value)
             except ValueError as error:
                 raise InvalidValue(f"{name}: {error}, got {shown(value)}") from None
 

@@ -77,6 +77,25 @@ def test_a_text_without_phrases_is_said_to_have_none(folder, w2vtrain_here):
     assert "no pair of words occurs 3 times and scores above 1e+06" in said
 
 
+def test_connector_words_may_have_spaces_around_and_capitals(folder, w2vtrain_here):
+    """The text has `lives in new` and `a lot`, of which `in` and `a` could connect words."""
+
+    def table(words):
+        words = ["phrases", "text", "--save-table", "x.tsv", "--force", "--connector-words", words]
+        assert w2vtrain_here(words, folder)[0] == 0
+        return (folder / "x.tsv").read_text()
+
+    assert table("to,in") == table(" to, in ") != table("to")
+    assert table("English") == table("english")
+
+
+def test_a_table_that_joins_nothing_is_named(folder, w2vtrain_here):
+    (folder / "upper").write_text(TEXT.upper())
+    for words in (["fit", "upper", "-o", "v.txt", *FIT[:-1]], ["phrases", "upper", "-o", "x"]):
+        code, _, said = w2vtrain_here([*words, "--phrases", "t.tsv"], folder)
+        assert (code, "upper: has no phrase of t.tsv: was this table found with" in said) == (0, True)
+
+
 def test_a_table_is_applied_to_other_text(folder, w2vtrain_here):
     (folder / "other").write_text("saw new york\n\nx\n")
     code, out, _ = w2vtrain_here(["phrases", "other", "--phrases", "t.tsv", "-o", "-", "-q"], folder)

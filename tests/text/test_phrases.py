@@ -96,6 +96,9 @@ def test_a_table_survives_its_file_and_an_editor_that_adds_a_byte_order_mark(tmp
     for name in ("t.tsv.gz", "notepad.tsv"):
         again = PhraseTable.load(tmp_path / name)
         assert (again.scoring, again.passes) == (TABLE.scoring, TABLE.passes)
+    many = PhraseTable(Scoring(connector_words=tuple(f"{i:08}" for i in range(10_000))), ((),))
+    many.save(tmp_path / "many.tsv")
+    assert PhraseTable.load(tmp_path / "many.tsv").scoring == many.scoring
 
 
 HEAD = MAGIC + (

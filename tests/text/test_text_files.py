@@ -51,6 +51,17 @@ def test_a_pattern_reads_each_file_once(tmp_path):
     assert text_of(tmp_path / "**/*.txt") == b"a\nb\nc\n"
 
 
+def test_folders_that_links_lead_to_are_read_once(tmp_path):
+    write(tmp_path / "b" / "c" / "1", b"1\n")
+    write(tmp_path / "a" / "2", b"2\n")
+    for link, to in (("a/b", tmp_path / "b"), ("a/b/up", ".."), ("a/again", "b")):
+        try:
+            (tmp_path / link).symlink_to(to, target_is_directory=True)
+        except OSError:
+            pytest.skip("Windows allows links to few users")
+    assert text_of(tmp_path / "a") == b"2\n1\n"
+
+
 def test_sources_can_be_files_directories_and_globs(tmp_path):
     for name in ("b/2", "b/1", "b/c/x", "b/.hidden", "b/.git/x", "a", "[x]", "x"):
         write(tmp_path / name, name.encode())

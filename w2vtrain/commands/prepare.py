@@ -162,6 +162,6 @@ def _scoring_fields(connector_words: str | None, flags: dict[str, Any]) -> dict[
 
     how = {name: value for name, value in flags.items() if value is not None}
     if connector_words is not None:
-        words = CONNECTOR_WORDS if connector_words == "english" else connector_words.split(",")
-        how["connector_words"] = tuple(filter(None, words))
+        words = tuple(filter(None, map(str.strip, connector_words.split(","))))
+        how["connector_words"] = CONNECTOR_WORDS if connector_words.lower() == "english" else words
     return how

@@ -71,7 +71,7 @@ def read_text(
         counting.stats(words, words.invalid).report(source.name, warn)
         if not lines.words:
             raise no_tokens(source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
-        return join_all(lines, source.phrases, folder, threads) if source.phrases else lines
+        return join_all(lines, source.phrases, source.name, folder, threads) if source.phrases else lines
 
 
 class _Pass:

@@ -3,6 +3,7 @@
 Nothing here finds phrases, and the text is not read again: everything works on word ids, on all threads.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,7 @@ from w2vtrain.text.counting import Counting, MergedWords, append, temporary
 from w2vtrain.text.phrase_table import PhraseTable
 from w2vtrain.text.word_table import LEFT_OUT, LINE_END, Int32, Int64
 
+log = logging.getLogger(__name__)
 STRETCH_IDS = 1 << 20
 """Entries that one thread joins at a time."""
 
@@ -135,16 +137,20 @@ def join_once(
     return Lines(ids, words, counts)
 
 
-def join_all(lines: Lines, table: PhraseTable, folder: Path | None, threads: int) -> Lines:
-    """Return the text with the phrases of all passes joined."""
+def join_all(lines: Lines, table: PhraseTable, name: str, folder: Path | None, threads: int) -> Lines:
+    """Return the text with the phrases of all passes joined. name: of the text, for a warning if it has no phrase."""
+    size = lines.ids.size
     for phrases in table.passes:
         lines = join_once(lines, [phrase.words for phrase in phrases], table, folder, threads)
+    if lines.ids.size == size:
+        log.warning("%s: has no phrase of %s: was this table found with another tokenizer?", name, table.name)
     return lines
 
 
 def join_counted(counting: Counting, merged: MergedWords, table: PhraseTable) -> tuple[Lines, MergedWords]:
     """Join the phrases of a table in a text that was counted. Return the text, and its words in one table."""
-    lines = join_all(lines_of(counting, merged), table, counting.folder, len(counting.workers))
+    lines = lines_of(counting, merged)
+    lines = join_all(lines, table, counting.source.name, counting.folder, len(counting.workers))
     words = word_table.listed(counting.source.tokens_of(lines.words), lines.counts)
     return lines, MergedWords(counting.source, [word_table.merge(words, word_table.empty())[0]])
 

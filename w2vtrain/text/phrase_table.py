@@ -20,7 +20,7 @@ MAGIC = "# w2vtrain phrases "
 """The beginning of the first line of a file; a JSON object of the settings follows."""
 COLUMNS = "pass\tphrase\tcount\tscore"
 """The second line."""
-MAX_LINE_BYTES = 1 << 16
+MAX_LINE_BYTES = 1 << 24
 """Longest line of a file."""
 MAX_PASSES = 20
 SCORINGS = {"original": 10.0, "npmi": 0.5}
@@ -76,14 +76,12 @@ class Scoring:
     def score(self, first: int, second: int, both: int, types: int, total: int) -> float:
         """Return the score of a phrase.
 
-        both: its count; first, second: those of its first and last word; types: the number of distinct words and
-        candidates; total: the number of words of the corpus.
+        both: its count, at least min_count; first, second: those of its first and last word; types: the number of
+        distinct words and candidates; total: the number of words of the corpus.
         """
         if self.scoring == "npmi":
-            if both < self.min_count:
-                return -math.inf
             p = both / total
-            return math.log(p / ((first / total) * (second / total))) / -math.log(p) if p < 1 else math.inf
+            return math.log(p / ((first / total) * (second / total))) / -math.log(p)
         return (both - self.min_count) / float(first * second) * types
 
 

@@ -81,13 +81,17 @@ class Corpus:
         """Return all regular files below a folder in sorted order, except dot-files. Refuse run folders: `fit *` names
         that of the run before.
         """
-        names = []
-        for parent, folders, files in os.walk(folder, onerror=_unreadable):
+        names, walked = [], set[str]()
+        for parent, folders, files in os.walk(folder, onerror=_unreadable, followlinks=True):
+            if (real := os.path.realpath(parent)) in walked:  # a link leads to a folder that is read, too
+                folders.clear()
+                continue
+            walked.add(real)
             if RUN_FOLDER.issubset(files):
                 raise UsageError(
                     f"{parent}: is a run folder, not text: leave it out; `w2vtrain resume {quote(parent)}` continues it"
                 )
-            folders[:] = [f for f in folders if not f.startswith(".")]
+            folders[:] = sorted(f for f in folders if not f.startswith("."))
             names += [Path(parent, f) for f in files if not f.startswith(".")]
         for path in sorted(names):
             if path.is_symlink() and not path.exists():
@@ -134,13 +138,16 @@ class Reader(Blocks):
     """
 
     def __init__(self, corpus: Corpus, files: Sequence[File] | None = None) -> None:
-        lines = chain.from_iterable(map(self._unchanged, corpus.files if files is None else files))
+        lines = chain.from_iterable(map(self.pieces, corpus.files if files is None else files))
         super().__init__(blocks(lines, corpus.block_bytes))
         self._corpus = corpus
         self._read_bytes = min(READ_BYTES, max(MIN_HEAD_BYTES, corpus.block_bytes))
 
-    def _unchanged(self, file: File) -> Iterator[bytes]:
-        """Yield the text of a file. Raise DataError at its end if it was rewritten in place since it was listed."""
+    def pieces(self, file: File) -> Iterator[bytes]:
+        """Yield the text of a file in pieces that may end anywhere.
+
+        Raise DataError at its end if it was rewritten in place since it was listed.
+        """
         yield from self._lines(file)
         with suppress(OSError):  # it was removed after it was opened
             now = Path(file.path).stat()

@@ -163,7 +163,11 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ('a,b\n"","c"\n', 2, "the source is empty or null"),
         ('a,b\n"c,d\n', 2, "a field begins with a quote that does not end it: put the field in quotes, and double"),
         ('"a"b\tc\n', 1, "a field begins with a quote that does not end it"),
-        ("#\nid_1,id_2\n1,2\n2,3\n", 2, "seems to name columns, because all other nodes are numbers: put # before it"),
+        (
+            "#\nid_1,id_2\n1,2\n2,3\n",
+            2,
+            "seems to name columns, because all other nodes are numbers: put # before it; or",
+        ),
         ("FromNodeId\tToNodeId\n1\t2\n", 1, "seems to name columns"),
         ("u v w\n1 2 0.5\n", 1, "seems to name columns"),
         ('{"source": "a", "target": "b"}\n', 1, "JSON lines: save them in a file with the suffix .jsonl"),
@@ -196,6 +200,24 @@ def test_a_line_keeps_its_number_in_later_blocks(tmp_path):
             read_edges(Corpus([str(path)], block_bytes=size))
 
 
+def test_names_of_any_length_are_whole_where_commas_separate_them(tmp_path):
+    (tmp_path / "edges").write_text("".join(f"http://a/{i}{'x' * 900},http://b/{i}{'y' * 900}\n" for i in range(3000)))
+    names = Walks(tmp_path / "edges").graph.names
+    assert len(names) == 6000
+    assert {len(name.rstrip("xy")) for name in names} == {10, 11, 12, 13}
+    assert {len(name) - len(name.rstrip("xy")) for name in names} == {900}
+
+
+def test_a_file_is_read_as_it_is_when_the_graph_is_used(tmp_path):
+    path = tmp_path / "edges"
+    path.write_text("alice bob\n")
+    walks, corpus = Walks(path), Corpus([str(path)])
+    path.write_text("alexander bob\nbob carol\n")
+    assert list(walks.graph.names) == ["alexander", "bob", "carol"]
+    with pytest.raises(DataError, match="edges: grew while it was read: start again when it is complete"):
+        read_edges(corpus)
+
+
 @pytest.mark.parametrize(
     "columns", [["source", "target", "weight"], ["weight", "year", "target", "source"]], ids=["these", "more"]
 )
@@ -221,6 +243,14 @@ def test_tables_have_edges_in_columns(tmp_path, suffix, numbers, columns):
     assert steps(graph) == pytest.approx(expected([*named, *([a, b, 1] for a, b, _ in named)]), abs=1e-6)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_records_without_a_weight_have_the_weight_1(tmp_path, order):
+    lines = ['{"source": "a", "target": "b"}\n', '{"source": "a", "target": "c", "weight": 9}\n'][::order]
+    (tmp_path / "edges.jsonl").write_text("".join(lines))
+    found = steps(Walks(tmp_path / "edges.jsonl", directed=True).graph)
+    assert found == pytest.approx({("a", "b"): 0.1, ("a", "c"): 0.9}, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -233,6 +263,16 @@ def test_tables_have_edges_in_columns(tmp_path, suffix, numbers, columns):
         ("a.jsonl", '{"source": "a", "target": "b", "weight": -1}\n', "a.jsonl:1: the weight is -1"),
         ("a.csv", "x,target,source,weight\n1,a,b,1\n1,a,c,\n", "a.csv:3: the weight is empty or null: fill it in"),
         ("a.jsonl", '{"source": "a", "target": "b", "weight": null}\n', "a.jsonl:1: the weight is empty or null"),
+        (
+            "a.jsonl",
+            '{"source": "a", "target": "b"}\n{"source": null, "target": null}\n',
+            "a.jsonl:2: the source is empty",
+        ),
+        (
+            "a.jsonl",
+            '{"source": "a", "target": ["b"]}\n',
+            "a.jsonl:1: column 'target' is ['b'], and must be a string or",
+        ),
         ("a.csv", "source,target\na,b\nc\n", "a.csv:3: expected two nodes and perhaps a weight"),
     ],
 )
@@ -251,10 +291,13 @@ def test_what_is_no_graph_is_refused(tmp_path):
         Walks("none.txt")
     with pytest.raises(UsageError):
         Walks([])
-    mistakes = ({"walk_length": 0}, {"walks": -1}, {"walks": 2.5}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")})
+    mistakes = ({"walk_length": 1}, {"walks": -1}, {"walks": 2.5}, {"p": 0.0}, {"q": float("nan")}, {"p": float("inf")})
     for mistake in (*mistakes, {"walk_length": 10**9}, {"walks": 10**25}, {"p": 1e-310}, {"seed": None}):
         with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected a (whole )?number from"):
             Walks(pandas.DataFrame({"a": [1], "b": [2]}), **mistake)
+    for mistake in ({"threads": -1}, {"directed": "perhaps"}):
+        with pytest.raises(UsageError, match=f"{next(iter(mistake))}: expected "):
+            Walks("none.txt", **mistake)
 
 
 NAMES = st.text("abé:/", min_size=1, max_size=40)
@@ -298,6 +341,11 @@ def test_whole_numbers_that_are_floats_are_the_nodes_that_integers_are(tmp_path)
     assert steps(Walks(frame).graph) == pytest.approx(expected([("1", "2", 1), ("2", "3", 1), ("3", "1", 1)]), abs=1e-6)
     halves = pandas.DataFrame({"source": [0.5], "target": [1.0]})
     assert sorted(Walks(halves).graph.names) == ["0.5", "1"]
+    frame = pandas.DataFrame({"source": [10**10 + 1, 10**10 + 2], "target": [10**10 + 2.0, 0.5]})
+    assert sorted(Walks(frame).graph.names) == ["0.5", "10000000001", "10000000002"]
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "edges.parquet")
+    assert sorted(Walks(tmp_path / "edges.parquet").graph.names) == ["0.5", "10000000001", "10000000002"]
     mixed = pandas.DataFrame({"source": [3, 3.0, np.float32(3)], "target": ["a", 4.0, 4]}, dtype=object)
     assert sorted(Walks(mixed).graph.names) == ["3", "4", "a"]
     huge = pandas.DataFrame({"source": [1e20, 2e20], "target": [2e20, 3.0]})
@@ -390,8 +438,9 @@ def test_objects_that_are_no_graphs_are_refused():
             Walks(pandas.DataFrame({"source": ["nan", "b"], "target": ["None", missing]}))
     with pytest.raises(DataError, match="the weights of the edges must be numbers: could not convert"):
         Walks(pandas.DataFrame({"source": [1], "target": [2], "weight": ["x"]}))
-    with pytest.raises(InvalidType, match="names: has no effect"):
-        Walks(pandas.DataFrame({"a": [1], "b": [2]}), names=["a", "b"])
+    for named in (pandas.DataFrame({"a": [1], "b": [2]}), "edges.txt"):
+        with pytest.raises(InvalidType, match="names: has no effect"):
+            Walks(named, names=["a", "b"])
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

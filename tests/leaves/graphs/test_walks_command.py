@@ -1,6 +1,7 @@
 """The command `walks`: what it prints, and how it ends."""
 
 import gzip
+import os
 import subprocess
 import sys
 from itertools import pairwise
@@ -77,6 +78,18 @@ def test_walks_pipe_into_fit(edges):
     assert sorted(line.split()[0] for line in (edges / "nodes.txt").read_text().splitlines()[1:]) == [
         "New_York", "a", "b", "c",
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_with_a_node_that_is_not_utf_8_is_read_once(edges):
+    os.mkfifo(edges / "pipe")
+    with subprocess.Popen([*PROGRAM, "walks", "pipe"], cwd=edges, stderr=subprocess.PIPE) as process:
+        (edges / "pipe").write_bytes(b"a b\nc \xff\n")
+        try:
+            said = process.communicate(timeout=60)[1]
+        finally:
+            process.kill()
+    assert (process.returncode, b"pipe: the node b'\\xff' is not UTF-8" in said) == (65, True)
 
 
 def test_walks_end_quietly_with_their_reader(edges):

@@ -290,6 +290,13 @@ def test_threads_of_arrow_call_no_files_of_python(tmp_path, monkeypatch, name):
     assert threading._DummyThread not in threads  # a thread that Python has not started
 
 
+def streamed():
+    """Return an Arrow stream."""
+    out = io.BytesIO()
+    stream(table(), out)
+    return out.getvalue()
+
+
 MALFORMED = [
     ("t.jsonl", b'{"text": "a"}\n\n{"text": null}\n', ":3: "),
     ("t.jsonl", b'{"text": "a"}\n{"other": 1}\n', ":2: "),
@@ -326,6 +333,7 @@ MALFORMED = [
     ("t.parquet", b"PAR1" + bytes(50), ": damaged or unsupported Parquet data"),
     ("t.arrow", b"\xff\xff\xff\xff\x10\x00\x00\x7fabc", ": damaged or unsupported Arrow data"),
     ("t.arrow", b"ARROW1" + bytes(50), ": damaged or unsupported Arrow data"),
+    ("t.arrow", 2 * streamed(), ": more data after the end of an Arrow stream"),
 ]
 
 

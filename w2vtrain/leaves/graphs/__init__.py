@@ -6,5 +6,5 @@ graph_kernels.py takes the steps, and walks.py is the source that training reads
 
 from w2vtrain.parsers import Real, Whole
 
-RANGES = {"walk_length": Whole(1, 10**6), "walks": Whole(1, 10**6), "p": Real(1e-9, 1e9), "q": Real(1e-9, 1e9)}
+RANGES = {"walk_length": Whole(2, 10**6), "walks": Whole(1, 10**6), "p": Real(1e-9, 1e9), "q": Real(1e-9, 1e9)}
 """The parameters of walks."""

@@ -48,7 +48,10 @@ HEADERS = (
     {"source", "target"}, {"from", "to"}, {"src", "dst"}, {"node1", "node2"}, {"node_1", "node_2"}
 )  # fmt: skip
 HEADER = "this line names columns: name them source, target and perhaps weight, in this order, or put # before it"
-LIKE_HEADER = "this line seems to name columns, because all other nodes are numbers: put # before it"
+LIKE_HEADER = (
+    "this line seems to name columns, because all other nodes are numbers: put # before it; or, if it is an edge, write"
+    " source and target as the first line, separated as the nodes are"
+)
 SAMPLE_LINES = 1 << 12
 """Lines in which all nodes are numbers, if the first line of a file is taken for names of columns."""
 MAYBE_PLAIN = (".csv", ".tsv")
@@ -110,8 +113,7 @@ def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, bool, Iterator[byt
     suffix, line = unpacked(file.path)[0].suffix.lower(), 1
     if suffix in TABLES and suffix not in MAYBE_PLAIN:
         return line, b"\t", True, rows_of(corpus, file)
-    is_table, text = suffix in TABLES and file.size is not None, corpus.part([file], corpus.block_bytes)
-    blocks = whole_lines(text.read())
+    is_table, blocks = suffix in TABLES and file.size is not None, lines_in(corpus, file)
     for block in blocks:
         if start := first_edge(block):
             number, edge = start
@@ -124,7 +126,7 @@ def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, bool, Iterator[byt
                     raise DataError(f"{file.name}:{line}: {LIKE_HEADER}")
                 return line, separator, False, chain([block.split(b"\n", number)[-1]], blocks)
             is_plain = names in (COLUMNS, COLUMNS[:2])
-            if is_table and not (is_plain and all(b'"' not in block for block in text.read())):
+            if is_table and not (is_plain and all(b'"' not in block for block in lines_in(corpus, file))):
                 return line + 1, b"\t", True, rows_of(corpus, file)
             if not is_plain:
                 raise DataError(f"{file.name}:{line}: {HEADER}")
@@ -134,32 +136,54 @@ def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, bool, Iterator[byt
     return line, b" ", False, blocks
 
 
+def lines_in(corpus: Corpus, file: File) -> Iterator[bytes]:
+    """Yield a text file in blocks of whole lines. Raise DataError if it grew meanwhile: a line may be cut off."""
+    reader = corpus.read()
+    for block in whole_lines(reader.pieces(file)):
+        if reader.grown:
+            raise DataError(f"{file.path}: grew while it was read: start again when it is complete")
+        yield block
+
+
 def rows_of(corpus: Corpus, file: File) -> Iterator[bytes]:
     """Yield the edges of a table as lines: the cells of their columns, separated by tabs."""
     if file.size is None:
         raise UsageError(f"{file.name}: a table of edges is read once for each column: save it")
-    columns = columns_of_edges(leaf("tables").columns_of(corpus, file), file.path)
-    tables = [corpus_of([file.path], Settings(column=name), whole_rows=True, numbers=True) for name in columns]
-    rows = zip(*(cells_of(table.read()) for table in tables), strict=True)
+    tables = leaf("tables")
+    rows: Iterator[Iterable[bytes]]
+    if records := tables.records_of(corpus, file, columns_of_edges):  # of which each may have a weight or not
+        rows = ([cell.encode() for cell in record] for record in records)
+    else:
+        names = columns_of_edges(tables.columns_of(corpus, file), file.path)
+        columns = [corpus_of([file.path], Settings(column=name), whole_rows=True, numbers=True) for name in names]
+        rows = zip(*(cells_of(column.read()) for column in columns), strict=True)
     while batch := list(islice(rows, BATCH_ROWS)):
-        yield b"".join(b"\t".join(row) + b"\n" for row in batch)
+        yield b"".join(b"\t".join(map(field_of, row)) + b"\n" for row in batch)
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the cells of a column, without tabs, and in quotes if they have any."""
+    """Yield the cells of a column."""
     for block in whole_lines(blocks):
-        for cell in block.replace(b"\t", b" ").split(b"\n")[:-1]:
-            yield b'"%b"' % cell.replace(b'"', b'""') if b'"' in cell else cell
+        yield from block.split(b"\n")[:-1]
+
+
+def field_of(cell: bytes) -> bytes:
+    """Return a cell as a field of a line: without tabs and newlines, and in quotes if it is empty or has any."""
+    text = b" ".join(cell.split())
+    return b'"%b"' % text.replace(b'"', b'""') if b'"' in text or not text else text
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield text in blocks of whole lines."""
-    rest = b""
+    rest = list[bytes]()
     for block in blocks:
-        lines, newline, rest = (rest + block).rpartition(b"\n")
-        yield lines + newline
-    if rest:
-        yield rest + b"\n"
+        lines, newline, end = block.rpartition(b"\n")
+        if newline:
+            yield b"".join([*rest, lines, newline])
+            rest = []
+        rest.append(end)
+    if any(rest):
+        yield b"".join(rest) + b"\n"
 
 
 def first_edge(block: bytes) -> tuple[int, bytes] | None:
@@ -259,7 +283,7 @@ def names_in(table: word_table.WordTable, corpus: Corpus) -> list[str]:
     """Return the names of nodes. Raise DataError, with the file and the line, for one that is not UTF-8."""
     for number in table.not_utf8():
         (name,) = table.words(np.array([number]))
-        for file in corpus.files:
+        for file in (file for file in corpus.files if file.size is not None):  # pipes are read only once
             first, separator, _, blocks = edges_in(corpus, file)
             for line, text in enumerate(b"".join(blocks).split(b"\n"), first):
                 if name in fields_of(text, separator):

@@ -46,8 +46,6 @@ def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = No
         return data
     if hasattr(data, "tocoo"):
         return _of_matrix(data.tocoo(), names)
-    if names is not None:
-        raise InvalidType("names: has no effect except with a matrix: leave it out")
     if hasattr(data, "get_edgelist"):
         return _of_igraph(data)
     if hasattr(data, "is_directed"):

@@ -16,13 +16,15 @@ import numpy as np
 
 from w2vtrain.config import FIELDS, ROWS, WORDS, Settings
 from w2vtrain.engines.chunks import Chunks, read_only
-from w2vtrain.errors import ConfigError, InvalidValue, label, shown
+from w2vtrain.errors import ConfigError, InvalidType, InvalidValue, label, shown
 from w2vtrain.leaves.graphs import RANGES
 from w2vtrain.leaves.graphs.edges import read_edges
 from w2vtrain.leaves.graphs.graph import Arcs, Floats, Graph, Ints, Nodes
 from w2vtrain.leaves.graphs.graph_kernels import Bias, Rounds, pull, push, spell, walk_chunks
 from w2vtrain.leaves.graphs.objects import graph_of
 from w2vtrain.objectives import objective_class
+from w2vtrain.parsers import Truth
+from w2vtrain.system.machine import threads_of
 from w2vtrain.system.parallel import in_order
 from w2vtrain.text.counting import CorpusStats, OnRead
 from w2vtrain.text.source import BlocksInMemory, File
@@ -50,6 +52,7 @@ RATE_FACTOR = 0.25
 repeated: a noise word then takes many steps in one direction at once, where word2vec.c draws noise words of its own for
 each pair. On the citations of Cora, at a rate of 0.025, this lowers the micro-F1 of labels by 0.012 (standard error
 0.003, 5 seeds); at 0.0125, it is that of gensim at 0.025. At 0.003, one epoch does not learn a block model."""
+PARSERS = {**RANGES, "directed": Truth(), "seed": ROWS["seed"].parser, "threads": ROWS["threads"].parser}
 WITHOUT_EFFECT = ("sentence_end", *(name for name, row in ROWS.items() if row.section == WORDS))
 
 
@@ -171,6 +174,8 @@ class Walks:
         Names of the nodes of a matrix, by default their indices.
     seed : int, default 1
         Seed of the walks that are iterated over. Those of training depend on the seed of training.
+    threads : int or "auto", default 1
+        Threads that generate the walks that are read as text. Their number changes no walk.
 
     Examples
     --------
@@ -191,27 +196,31 @@ class Walks:
 
     def __init__(
         self, graph: Any, *, walk_length: int = 80, walks: int = 10, p: float = 1.0, q: float = 1.0,
-        directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int = 1,
+        directed: bool = False, names: Sequence[str] | None = None, seed: int = 1, threads: int | str = 1,
     ) -> None:  # fmt: skip
         def checked(name: str, value: Any) -> Any:
             try:
-                return (RANGES.get(name) or ROWS[name].parser).parse(value)
+                return PARSERS[name].parse(value)
             except ValueError as error:
                 raise InvalidValue(f"{name}: {error}, got {shown(value)}") from None
 
         self.walk_length: int = checked("walk_length", walk_length)
         self.walks: int = checked("walks", walks)
         self.p, self.q, self.seed = checked("p", p), checked("q", q), checked("seed", seed)
-        self.directed, self.threads = directed, threads
+        self.directed: bool = checked("directed", directed)
+        self.threads = threads_of(checked("threads", threads))[0]
+        if names is not None and not hasattr(graph, "tocoo"):
+            raise InvalidType("names: has no effect except with a matrix: leave it out")
         paths = [graph] if isinstance(graph, str | PathLike) else graph
         is_read = isinstance(paths, list | tuple) and all(isinstance(path, str | PathLike) for path in paths)
         self._corpus = Corpus([fspath(path) for path in paths], options=False) if is_read else None
-        self._given = None if is_read else graph_of(graph, directed, names)
+        self._given = None if is_read else graph_of(graph, self.directed, names)
 
     @cached_property
     def graph(self) -> Graph:
         """The graph, which is read when it is first used. Raise DataError for lines that are no edges."""
         if self._corpus:
+            self._corpus = Corpus([file.path for file in self._corpus.files], options=False)  # with their sizes now
             return read_edges(self._corpus, self.directed)
         assert self._given
         return self._given

@@ -11,7 +11,6 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.leaves.graphs.arguments import WALKS
 from w2vtrain.system.compression import packed_write
-from w2vtrain.system.machine import threads_of
 
 SETTINGS = ("seed", "threads")
 
@@ -44,7 +43,7 @@ def walks(
         from w2vtrain.commands.console import Console
         from w2vtrain.leaves.graphs.walks import Walks
     settings, _ = resolve(given(flags, SETTINGS))
-    source = Walks(edges, seed=settings.seed, threads=threads_of(settings.threads)[0], **given(flags, tuple(WALKS)))
+    source = Walks(edges, seed=settings.seed, threads=settings.threads, **given(flags, tuple(WALKS)))
     check_texts([output], edges, [file.path for file in source.files], force)
     console, started, lines, words = Console(quiet), time.monotonic(), 0, 0
     nodes, arcs = len(source.graph.names), len(source.graph.arcs.targets)

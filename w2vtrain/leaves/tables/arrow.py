@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, reason
 from w2vtrain.leaves.tables.columns import (
@@ -116,14 +116,22 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
         head = next(pieces, b"")
         if head[:6] != b"ARROW1":
             refuse_foreign(head, file.path)
-            reader = ipc.open_stream(stream_of(chain([head], pieces)), options=options)
-            yield reader.schema, 0, iter(reader)
+            stream = stream_of(chain([head], pieces))
+            reader = ipc.open_stream(stream, options=options)
+            yield reader.schema, 0, _only(reader, stream, file.path)
             return
         if file.size is None or unpacked(file.path)[1]:
             raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
         with native_file(file.path) as plain:
             reader = ipc.open_file(plain, options=options)
             yield reader.schema, reader.num_record_batches, map(reader.get_batch, range(reader.num_record_batches))
+
+
+def _only(batches: Iterator[Any], stream: BinaryIO, path: str) -> Iterator[Any]:
+    """Yield the batches of a stream. Raise DataError if the file goes on after them."""
+    yield from batches
+    if stream.read(1):
+        raise DataError(f"{path}: more data after the end of an Arrow stream: save each stream in a file of its own")
 
 
 def _arrow_names(file: File, raw: Raw) -> list[str]:

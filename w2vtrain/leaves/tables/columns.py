@@ -15,7 +15,7 @@ import numpy as np
 
 from w2vtrain.errors import DataError, InputMissing, shown
 from w2vtrain.text.source import File
-from w2vtrain.text.token_lists import encoded, is_plain
+from w2vtrain.text.token_lists import encoded, is_plain, text_of
 
 Array: TypeAlias = Any
 """A pyarrow.Array, whose package has no types."""
@@ -239,6 +239,9 @@ def as_bytes(array: Array) -> Array:
 
     if pyarrow.types.is_dictionary(array.type):  # dictionary_decode() does not know the string_view of Polars
         return as_bytes(array.dictionary).take(array.indices)
+    if pyarrow.types.is_floating(array.type):
+        texts = list(map(text_of, array.to_numpy(zero_copy_only=False)))
+        array = pyarrow.array(texts, pyarrow.large_string(), mask=np.asarray(array.is_null()))
     if pyarrow.types.is_string_view(array.type) or _is_any(array.type, NUMBERS):
         array = array.cast(pyarrow.large_string())
     return array.cast(pyarrow.large_binary())

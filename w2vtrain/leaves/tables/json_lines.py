@@ -1,6 +1,6 @@
 """JSON lines: a record per line, which orjson reads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -55,6 +55,19 @@ def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(record, dict):
             raise DataError(f"{place}: {shown(record)} is not a JSON object{_LINES}")
         yield place, record
+
+
+def cells(file: File, raw: Raw, columns: Callable[[list[str], str], list[str]]) -> Iterator[list[str]]:
+    """Yield, of each record, the columns that `columns` chooses of its keys, with numbers as text, and nulls as ''.
+
+    The second argument of `columns` is the place of the record for messages.
+    """
+    for place, record in _records(file, raw):
+        row = {key: record[key] for key in columns(list(record), place)}
+        for key, value in row.items():
+            if type(value) not in (str, int, float, type(None)):
+                raise DataError(f"{place}: column {shown(key)} is {shown(value)}, and must be a string or a number")
+        yield ["" if value is None else text_of(value) for value in row.values()]
 
 
 def _keys(record: dict[str, Any], column: str, path: str) -> list[str]:

@@ -5,7 +5,7 @@ files. A column of lists of strings has a sentence per row, whose words are used
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -14,7 +14,7 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, shown
 from w2vtrain.leaves.tables.arrow import ARROW, PARQUET, group_starts
 from w2vtrain.leaves.tables.columns import Format, Opened, Piece, Raw, column_of
 from w2vtrain.leaves.tables.delimited import CSV, TSV
-from w2vtrain.leaves.tables.json_lines import JSON_LINES
+from w2vtrain.leaves.tables.json_lines import JSON_LINES, cells
 from w2vtrain.system.compression import decompressed, unpacked
 from w2vtrain.system.foreign import refuse_foreign
 from w2vtrain.system.json_text import json_object, typed
@@ -211,6 +211,13 @@ def _form(file: File) -> Format:
 def columns_of(corpus: Corpus, file: File) -> list[str]:
     """Return the names of the columns of a table."""
     return _form(file).names(file, Reader(corpus).raw)
+
+
+def records_of(
+    corpus: Corpus, file: File, columns: Callable[[list[str], str], list[str]]
+) -> Iterator[list[str]] | None:
+    """Return the records of JSON lines, see `json_lines.cells`; None for other tables, whose columns all rows have."""
+    return cells(file, Reader(corpus).raw, columns) if _form(file) is JSON_LINES else None
 
 
 def column_needed(corpus: Corpus) -> None:

@@ -1,5 +1,6 @@
 """The Python API: training, saving and reading without the command line."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -169,6 +170,14 @@ def test_frozen_vectors_include_that_of_the_end_of_sentences(objective):
     settings = {"objective": objective, "sample": 0, "threads": 1}
     more = w2vtrain.continue_training(vectors, [["a", "b", "c"]] * 50, 1, freeze=True, sentence_end=True, **settings)
     np.testing.assert_array_equal(more.input[[more.words.index(word) for word in vectors.words]], vectors.matrix)
+
+
+@pytest.mark.parametrize(("decay", "lost"), [(1e-6, 0), (1.0, 2)])
+def test_a_given_vector_of_zeros_was_not_shrunk_by_weight_decay(decay, lost):
+    vectors = w2vtrain.Vectors(["a", "b", "pad"], np.vstack([np.eye(2, 8), np.zeros((1, 8))]).astype(np.float32))
+    settings = {"sample": 0, "threads": 1, "min_count": 1, "alpha": 1.0, "weight_decay": decay}
+    with pytest.raises(DataError, match="shrunk 2 of 3 input vectors") if lost else nullcontext():
+        w2vtrain.continue_training(vectors, [["a", "b"], ["pad"]] * 50, 1, **settings)
 
 
 def test_a_text_of_unknown_words_is_answered_with_what_makes_them_known(model):

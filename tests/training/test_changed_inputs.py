@@ -210,8 +210,11 @@ def test_a_run_with_held_out_text_whose_best_epoch_diverged_is_an_error(w2vtrain
     (tmp_path / "text.txt").write_text("".join("the " * 100 + f"x{i}\n" for i in range(10)))
     (tmp_path / "held.txt").write_text("the the the x1\n")
     settings = ["--objective", "softmax", "--architecture", "cbow", "--alpha", "1e6", "--no-shrink-windows"]
-    code, said = w2vtrain(*[word.replace("20", "1") for word in FIT], *settings, "--heldout", "held.txt")
-    assert (code, "diverged" in said) == (76, True), said
+    words = [*[word.replace("20", "1") for word in FIT], *settings, "--heldout", "held.txt"]
+    code, said = w2vtrain(*words)
+    assert (code, "diverged" in said, "try --alpha 0.1 or less, with --force" in said) == (76, True, True), said
+    assert w2vtrain(*words, "--alpha", "0.1")[0] == 78
+    assert w2vtrain(*words, "--alpha", "0.1", "--force")[0] == 0
 
 
 def test_a_window_longer_than_a_block_can_be_compiled(w2vtrain):

@@ -162,6 +162,8 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
             ConfigError, match=f"{name}: has no effect on the words of a model; leave it out, or add gr"
         ):
             w2vtrain.continue_training(model, corpus, **{name: 3})
+    with pytest.raises(ConfigError, match="freeze: all words keep their vectors, so none would change; grow_vocabular"):
+        w2vtrain.continue_training(model, corpus, freeze=True)
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])

@@ -241,8 +241,13 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
         (["--freeze"], 2, "freeze: has no effect without --init-from"),
         (
             ["--init-from", "first.model", "--freeze"],
-            2,
-            "freeze: all words of a model keep their vectors, so none would",
+            78,
+            "freeze: all words keep their vectors, so none would change; --grow-vocabulary adds the words that first",
+        ),
+        (
+            ["--init-from", "first.vec", "--freeze", "--min-count", "275"],
+            78,
+            "freeze: all words keep their vectors, so none would change; a lower --min-count keeps rare words",
         ),
         (["--init-from", "first.vec", "--freeze", "--export", "out"], 2, "export: --freeze keeps input vectors"),
         (["--init-from", os.devnull], 66, "is a pipe or a device: name a file"),

@@ -205,7 +205,7 @@ def check_same_start(start: "WarmStart", settings: Settings, inputs: Inputs) -> 
 
 def check_start(request: FitRequest, inputs: Inputs) -> None:
     """Raise UsageError for options without --distributed or --init-from, for --read-vocab with a model, for results
-    that cannot have all words of vectors, and for --freeze if other vectors are written, or none would change.
+    that cannot have all words of vectors, and for --freeze if other vectors are written.
     """
     start = inputs.start
     for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
@@ -216,8 +216,6 @@ def check_start(request: FitRequest, inputs: Inputs) -> None:
             raise UsageError(f"{name}: has no effect without --init-from")
     if request.freeze and request.export not in ("auto", "in"):
         raise UsageError("export: --freeze keeps input vectors unchanged, and others change; use --export in")
-    if inputs.has_words_of_model and request.freeze:
-        raise UsageError("freeze: all words of a model keep their vectors, so none would change; add --grow-vocabulary")
     if start and not start.model and request.grow_vocabulary:
         if request.export not in ("auto", "in"):
             raise UsageError(f"export: the other words of {start.name} have input vectors alone; use --export in")

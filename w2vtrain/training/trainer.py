@@ -156,8 +156,9 @@ class Trainer:
             run.check_disk_space(footprint, ids.vocabulary, weights)
 
     def start(self, start: "WarmStart", inputs: Inputs) -> None:
-        """Start from the weights of a trained model, and record it."""
+        """Start from the weights of a trained model, and record it. Raise ConfigError if nothing would be trained."""
         facts = start.copy_to(self.engine, self.settings)
+        inputs.check_new_words(facts["new_words"])
         others = len(start.words) - facts["words"]
         self.record.init_from = facts | {"kept_words" if inputs.grow else "left_out_words": others}
         if inputs.freeze:

@@ -35,7 +35,7 @@ from w2vtrain.user_code import Named
 
 RUN_SETTINGS = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads")
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""
-METHOD_SETTINGS = ("alpha", "shuffle", "block", "shrink_windows", "options")
+METHOD_SETTINGS = ("alpha", "shuffle", "block", "shrink_windows")
 """Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""
 
 

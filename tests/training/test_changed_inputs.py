@@ -15,6 +15,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.leaves.compare import comparison
 from w2vtrain.leaves.compare.contenders import contenders
 from w2vtrain.registry import _outside
+from w2vtrain.training.inputs import chunks_of
 
 FIT = ["fit", "text.txt", "-o", "v.txt", "--vector-size", "6", "--epochs", "3", "--threads", "1", "--min-count", "20"]
 CODE = "from w2vtrain.objectives.neg import *\n"
@@ -158,6 +159,16 @@ def test_a_corpus_that_changed_is_named_rather_than_the_held_out_text(w2vtrain, 
     (tmp_path / "text.txt").write_text((tmp_path / "text.txt").read_text(encoding="utf-8")[:-3000], encoding="utf-8")
     code, said = w2vtrain("resume", "v.txt.run")
     assert (code, "the corpus changed since the run began: " in said, "text.txt had" in said) == (65, True, True), said
+
+
+def test_a_corpus_may_be_deleted_once_it_was_read(w2vtrain, tmp_path, monkeypatch):
+    def read(*inputs):
+        (tmp_path / "text.txt").unlink()
+        return chunks_of(*inputs)
+
+    monkeypatch.setattr("w2vtrain.training.trainer.chunks_of", read)
+    code, said = w2vtrain(*FIT)
+    assert code == 0, said
 
 
 @pytest.mark.parametrize(("options", "name", "_"), CHANGES, ids=[name for _, name, _ in CHANGES])

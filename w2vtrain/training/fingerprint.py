@@ -4,6 +4,7 @@ Nothing here decides what happens then: trainer.py does.
 """
 
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,7 +60,9 @@ class Fingerprint:
         """Return the fingerprint of a corpus. The table of phrases is one of its files."""
         files, phrases = [], [corpus.phrases.name] if corpus.phrases else []
         for path in [*(file.path for file in corpus.files), *phrases]:
-            if path != "-":
+            if path == "-":
+                continue
+            with suppress(OSError):  # it may have been deleted since it was read
                 status = Path(path).stat()
                 files.append(FileRead(path, status.st_size, status.st_mtime_ns))
         return cls(ids.checksum(), vocabulary_checksum(ids.vocabulary), files, init_from, others)

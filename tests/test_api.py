@@ -55,8 +55,12 @@ def test_training_starts_from_the_keys_that_have_rows():
     model = w2vtrain.continue_training(keyed, [["None", "a", "b"]] * 50, threads=1, sample=0)
     assert [model.record["init_from"][name] for name in ("words", "new_words")] == [2, 1]
     twins = w2vtrain.KeyedVectors.of([1, "1"], np.ones((2, 4), np.float32))
-    with pytest.raises(ValueError, match="the same word as text"):
+    with pytest.raises(ValueError, match="one word twice"):
         w2vtrain.continue_training(twins, [["1", "a", "b"]] * 50, threads=1)
+    with pytest.raises(ValueError, match="one word twice"):
+        w2vtrain.continue_training(w2vtrain.Vectors(["a", "a"], np.ones((2, 4), np.float32)), [["a", "b"]] * 50)
+    with pytest.raises(ValueError, match="the vector of 'a' is not finite"):
+        w2vtrain.continue_training(w2vtrain.KeyedVectors.of(["a"], np.full((1, 4), np.nan)), [["a", "b"]] * 50)
     with pytest.raises(ValueError, match="vectors are real numbers"):
         w2vtrain.KeyedVectors.of(["a"], np.ones((1, 4)) * 1j)
 

@@ -66,6 +66,15 @@ def test_a_run_is_not_resumed_with_another_input(w2vtrain, tmp_path, monkeypatch
     assert code == 0, said
 
 
+def test_a_new_file_with_the_name_of_an_option_does_not_prevent_resuming(w2vtrain, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        stopping_after(2, patch)
+        assert w2vtrain(*FIT, "--objective", "hs")[0] == 75
+    (tmp_path / "huffman").write_text("notes on trees\n")
+    code, said = w2vtrain("resume", "v.txt.run")
+    assert code == 0, said
+
+
 @pytest.fixture
 def entry_points(monkeypatch):
     """Register the objective `ours` and the architecture `two-sided`, as a package would; forget both later."""

@@ -75,7 +75,7 @@ class Fingerprint:
             changed = "; ".join(_changes(before.files, self.files)) or "different words in the same files"
             raise CorpusChanged(f"the corpus changed since the run began: {changed}")
         for name, checksum in self.others.items():  # last: the vocabulary decides the ids of the held-out text
-            if before.others.get(name) != checksum:
+            if before.others.get(name, checksum) != checksum:  # a new file may have the name of an option's value
                 raise CorpusChanged(f"{name} changed since the run began")
 
 

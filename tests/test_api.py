@@ -1,5 +1,6 @@
 """The Python API: training, saving and reading without the command line."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -54,8 +55,12 @@ def test_training_starts_from_the_keys_that_have_rows():
     model = w2vtrain.continue_training(keyed, [["None", "a", "b"]] * 50, threads=1, sample=0)
     assert [model.record["init_from"][name] for name in ("words", "new_words")] == [2, 1]
     twins = w2vtrain.KeyedVectors.of([1, "1"], np.ones((2, 4), np.float32))
-    with pytest.raises(ValueError, match="the same word as text"):
+    with pytest.raises(ValueError, match="one word twice"):
         w2vtrain.continue_training(twins, [["1", "a", "b"]] * 50, threads=1)
+    with pytest.raises(ValueError, match="one word twice"):
+        w2vtrain.continue_training(w2vtrain.Vectors(["a", "a"], np.ones((2, 4), np.float32)), [["a", "b"]] * 50)
+    with pytest.raises(ValueError, match="the vector of 'a' is not finite"):
+        w2vtrain.continue_training(w2vtrain.KeyedVectors.of(["a"], np.full((1, 4), np.nan)), [["a", "b"]] * 50)
     with pytest.raises(ValueError, match="vectors are real numbers"):
         w2vtrain.KeyedVectors.of(["a"], np.ones((1, 4)) * 1j)
 
@@ -161,6 +166,8 @@ def test_vectors_of_another_program_can_start_a_run(model, corpus):
             ConfigError, match=f"{name}: has no effect on the words of a model; leave it out, or add gr"
         ):
             w2vtrain.continue_training(model, corpus, **{name: 3})
+    with pytest.raises(ConfigError, match="freeze: all words keep their vectors, so none would change; grow_vocabular"):
+        w2vtrain.continue_training(model, corpus, freeze=True)
 
 
 @pytest.mark.parametrize("objective", ["neg", "softmax"])
@@ -169,6 +176,14 @@ def test_frozen_vectors_include_that_of_the_end_of_sentences(objective):
     settings = {"objective": objective, "sample": 0, "threads": 1}
     more = w2vtrain.continue_training(vectors, [["a", "b", "c"]] * 50, 1, freeze=True, sentence_end=True, **settings)
     np.testing.assert_array_equal(more.input[[more.words.index(word) for word in vectors.words]], vectors.matrix)
+
+
+@pytest.mark.parametrize(("decay", "lost"), [(1e-6, 0), (1.0, 2)])
+def test_a_given_vector_of_zeros_was_not_shrunk_by_weight_decay(decay, lost):
+    vectors = w2vtrain.Vectors(["a", "b", "pad"], np.vstack([np.eye(2, 8), np.zeros((1, 8))]).astype(np.float32))
+    settings = {"sample": 0, "threads": 1, "min_count": 1, "alpha": 1.0, "weight_decay": decay}
+    with pytest.raises(DataError, match="shrunk 2 of 3 input vectors") if lost else nullcontext():
+        w2vtrain.continue_training(vectors, [["a", "b"], ["pad"]] * 50, 1, **settings)
 
 
 def test_a_text_of_unknown_words_is_answered_with_what_makes_them_known(model):

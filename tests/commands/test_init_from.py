@@ -193,6 +193,15 @@ def test_a_run_resumes_only_with_the_model_that_it_began_with(folder, w2vtrain_h
     assert w2vtrain_here([*words, "--allow-changed"], folder)[0] == 0
 
 
+def test_a_run_does_not_resume_with_vectors_of_another_size(folder, w2vtrain_here, monkeypatch, pretrained):
+    words = start("more.vec", *SMALL[2:], model="pre.bin")
+    stopped_after(3, monkeypatch, lambda: w2vtrain_here(words, folder))
+    write_vectors(folder / "pre.bin", ["w1", "w2"], np.eye(2, 9, dtype=np.float32), force=True)
+    code, _, said = w2vtrain_here(["resume", "more.vec.run"], folder)
+    assert (code, "pre.bin, which the run started from, changed since the run began" in said) == (65, True), said
+    assert w2vtrain_here([*words, "--force"], folder)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -232,8 +241,13 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
         (["--freeze"], 2, "freeze: has no effect without --init-from"),
         (
             ["--init-from", "first.model", "--freeze"],
-            2,
-            "freeze: all words of a model keep their vectors, so none would",
+            78,
+            "freeze: all words keep their vectors, so none would change; --grow-vocabulary adds the words that first",
+        ),
+        (
+            ["--init-from", "first.vec", "--freeze", "--min-count", "275"],
+            78,
+            "freeze: all words keep their vectors, so none would change; a lower --min-count keeps rare words",
         ),
         (["--init-from", "first.vec", "--freeze", "--export", "out"], 2, "export: --freeze keeps input vectors"),
         (["--init-from", os.devnull], 66, "is a pipe or a device: name a file"),

@@ -275,12 +275,12 @@ def test_a_checkpoint_that_failed_in_the_background_is_saved_at_the_end(tmp_path
     assert len(calls) == 2, "the same state is saved only once"
 
 
-def test_a_writer_warns_once_about_a_slow_task():
+def test_a_writer_warns_once_about_a_slow_task(monkeypatch):
     said, let = [], []
-    writer = BackgroundThread(said.append, slow=1000)
+    writer = BackgroundThread(said.append)
     writer.start("quick", lambda: None)
     writer.wait()
-    writer.slow = 0.05
+    monkeypatch.setattr("w2vtrain.system.background.SLOW_SECONDS", 0.05)
     writer.start("slow", lambda: wait_for(let))
     while not said:
         time.sleep(0.01)

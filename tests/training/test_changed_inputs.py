@@ -15,6 +15,7 @@ from w2vtrain.errors import ConfigError
 from w2vtrain.leaves.compare import comparison
 from w2vtrain.leaves.compare.contenders import contenders
 from w2vtrain.registry import _outside
+from w2vtrain.training.inputs import chunks_of
 
 FIT = ["fit", "text.txt", "-o", "v.txt", "--vector-size", "6", "--epochs", "3", "--threads", "1", "--min-count", "20"]
 CODE = "from w2vtrain.objectives.neg import *\n"
@@ -62,6 +63,15 @@ def test_a_run_is_not_resumed_with_another_input(w2vtrain, tmp_path, monkeypatch
         assert (code, "changed since the run began" in said) == (65, True), said
     path.write_bytes(before)
     code, said = w2vtrain("resume", "v.txt.run", *named)
+    assert code == 0, said
+
+
+def test_a_new_file_with_the_name_of_an_option_does_not_prevent_resuming(w2vtrain, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        stopping_after(2, patch)
+        assert w2vtrain(*FIT, "--objective", "hs")[0] == 75
+    (tmp_path / "huffman").write_text("notes on trees\n")
+    code, said = w2vtrain("resume", "v.txt.run")
     assert code == 0, said
 
 
@@ -160,6 +170,16 @@ def test_a_corpus_that_changed_is_named_rather_than_the_held_out_text(w2vtrain, 
     assert (code, "the corpus changed since the run began: " in said, "text.txt had" in said) == (65, True, True), said
 
 
+def test_a_corpus_may_be_deleted_once_it_was_read(w2vtrain, tmp_path, monkeypatch):
+    def read(*inputs):
+        (tmp_path / "text.txt").unlink()
+        return chunks_of(*inputs)
+
+    monkeypatch.setattr("w2vtrain.training.trainer.chunks_of", read)
+    code, said = w2vtrain(*FIT)
+    assert code == 0, said
+
+
 @pytest.mark.parametrize(("options", "name", "_"), CHANGES, ids=[name for _, name, _ in CHANGES])
 def test_an_input_is_never_overwritten(w2vtrain, tmp_path, options, name, _):
     before = (tmp_path / name).read_bytes()
@@ -210,8 +230,11 @@ def test_a_run_with_held_out_text_whose_best_epoch_diverged_is_an_error(w2vtrain
     (tmp_path / "text.txt").write_text("".join("the " * 100 + f"x{i}\n" for i in range(10)))
     (tmp_path / "held.txt").write_text("the the the x1\n")
     settings = ["--objective", "softmax", "--architecture", "cbow", "--alpha", "1e6", "--no-shrink-windows"]
-    code, said = w2vtrain(*[word.replace("20", "1") for word in FIT], *settings, "--heldout", "held.txt")
-    assert (code, "diverged" in said) == (76, True), said
+    words = [*[word.replace("20", "1") for word in FIT], *settings, "--heldout", "held.txt"]
+    code, said = w2vtrain(*words)
+    assert (code, "diverged" in said, "try --alpha 0.1 or less, with --force" in said) == (76, True, True), said
+    assert w2vtrain(*words, "--alpha", "0.1")[0] == 78
+    assert w2vtrain(*words, "--alpha", "0.1", "--force")[0] == 0
 
 
 def test_a_window_longer_than_a_block_can_be_compiled(w2vtrain):

@@ -38,6 +38,9 @@ def test_the_newest_two_checkpoints_are_kept_and_the_newest_is_read(tmp_path):
         np.testing.assert_array_equal(found.arrays[name], array)
         assert found.arrays[name].dtype == array.dtype
     assert checkpoint_file.newest_saved(tmp_path, RUN)[:2] == (3, saved(3))
+    for k in (999_999, 1_000_000):
+        checkpoint_file.write(tmp_path, k, RUN, saved(3), state(3))
+    assert checkpoint_file.numbers(tmp_path) == [999_999, 1_000_000]
 
 
 def test_checkpoints_of_another_run_are_not_read(tmp_path):
@@ -160,7 +163,7 @@ def test_a_checkpoint_never_replaces_another_file(tmp_path):
 
 
 def test_leftovers_of_killed_runs_are_deleted(tmp_path):
-    for name in ("config.json", "vocab.txt", "ckpt-000017.safetensors"):
+    for name in ("config.json", "vocab.txt", "ckpt-000017.safetensors", "ckpt-1000000.safetensors"):
         (tmp_path / f".{name}.tmp-123-0123abcd4567cdef").write_text("half")
     for name in (".tmp-mine", "ckpt-000004.safetensors", "notes"):
         (tmp_path / name).write_text("x")

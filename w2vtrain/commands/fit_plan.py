@@ -18,7 +18,7 @@ from w2vtrain.commands.input_files import check_different, check_outside, refuse
 from w2vtrain.commands.options import Export
 from w2vtrain.config import INIT_FROM, Settings, option, resolve
 from w2vtrain.doors import corpora
-from w2vtrain.errors import ConfigError, OutputError, UsageError, check_all, reason, shown
+from w2vtrain.errors import ConfigError, CorpusChanged, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.objectives import check_options, objective_class
 from w2vtrain.objectives.contract import has_word_rows
@@ -97,6 +97,8 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     known = request.origins or origins  # a run folder has those of its command
     grow, is_raw = bool(request.grow_vocabulary), known["tokenizer"] == "default"
     inputs = Inputs(sources, request.heldout, start=start, grow=grow, freeze=request.freeze, raw=is_raw)
+    if start and request.origins:
+        check_same_start(start, asked, inputs)
     check_origins(asked, origins, str(request.init_from))  # its errors are raised alone, not by each of these checks
     _, planned, _ = check_all(
         partial(check_effect, asked, known, inputs),
@@ -190,9 +192,20 @@ def check_effect(settings: Settings, origins: Mapping[str, str], inputs: Inputs)
         raise ConfigError("; ".join(mistakes))
 
 
+def check_same_start(start: "WarmStart", settings: Settings, inputs: Inputs) -> None:
+    """Raise CorpusChanged if a run that resumes could not have started from this: no other settings are the remedy."""
+    try:
+        start.check(settings, inputs.grow, inputs.freeze)
+    except ConfigError as error:
+        raise CorpusChanged(
+            f"{start.name}, which the run started from, changed since the run began: restore it, or repeat the `fit`"
+            " command with --force"
+        ) from error
+
+
 def check_start(request: FitRequest, inputs: Inputs) -> None:
     """Raise UsageError for options without --distributed or --init-from, for --read-vocab with a model, for results
-    that cannot have all words of vectors, and for --freeze if other vectors are written, or none would change.
+    that cannot have all words of vectors, and for --freeze if other vectors are written.
     """
     start = inputs.start
     for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
@@ -203,8 +216,6 @@ def check_start(request: FitRequest, inputs: Inputs) -> None:
             raise UsageError(f"{name}: has no effect without --init-from")
     if request.freeze and request.export not in ("auto", "in"):
         raise UsageError("export: --freeze keeps input vectors unchanged, and others change; use --export in")
-    if inputs.has_words_of_model and request.freeze:
-        raise UsageError("freeze: all words of a model keep their vectors, so none would change; add --grow-vocabulary")
     if start and not start.model and request.grow_vocabulary:
         if request.export not in ("auto", "in"):
             raise UsageError(f"export: the other words of {start.name} have input vectors alone; use --export in")

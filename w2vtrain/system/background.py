@@ -16,12 +16,12 @@ SLOW_SECONDS = 60.0
 class BackgroundThread:
     """A background thread for one task at a time, whose error is raised by the next `wait`.
 
-    warn: called with a line if a task takes longer than `slow` seconds, at most once per task. A task that hangs delays
+    warn: called with a line if a task takes longer than SLOW_SECONDS, at most once per task. A task that hangs delays
     only callers that wait for it: the thread is a daemon and ends with the process.
     """
 
-    def __init__(self, warn: Callable[[str], None], slow: float | None = None) -> None:
-        self.warn, self.slow = warn, SLOW_SECONDS if slow is None else slow
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self.warn = warn
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -37,7 +37,7 @@ class BackgroundThread:
 
     def start(self, name: str, task: Callable[[], object]) -> None:
         """Start a task; the previous one must be done. name: what it writes, for the warning."""
-        timer = threading.Timer(self.slow, lambda: self.warn(f"{name}: not written after {self.slow:g} s"))
+        timer = threading.Timer(SLOW_SECONDS, lambda: self.warn(f"{name}: not written after {SLOW_SECONDS:g} s"))
         timer.daemon = True
 
         def work() -> None:

@@ -24,8 +24,8 @@ from w2vtrain.system.json_text import json_object, json_text, typed
 from w2vtrain.training.state import Saved
 
 KEPT_CHECKPOINTS = 2
-NAME = re.compile(r"ckpt-(\d{6})\.safetensors")
-PARTIAL = temporary_pattern("ckpt-#.safetensors").replace(re.escape("#"), r"\d{6}")
+NAME = re.compile(r"ckpt-(\d{6,})\.safetensors")
+PARTIAL = temporary_pattern("ckpt-#.safetensors").replace(re.escape("#"), r"\d{6,}")
 """Pattern of the names of checkpoints that are being written."""
 BEST = "best."
 """In the names of the arrays that hold the weights of the best epoch, before their names in the model."""

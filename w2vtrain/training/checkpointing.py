@@ -18,7 +18,7 @@ import numpy as np
 
 from w2vtrain.config import Settings
 from w2vtrain.engines.base import Weights
-from w2vtrain.errors import ConfigError, DataError, OutputError, Stopped, W2VError, WriteError, spelled
+from w2vtrain.errors import ConfigError, DataError, Diverged, OutputError, Stopped, W2VError, WriteError, spelled
 from w2vtrain.system.background import SLOW_SECONDS, BackgroundThread
 from w2vtrain.system.files import answering, atomic_write, resolved
 from w2vtrain.system.machine import available_memory
@@ -87,6 +87,8 @@ class CheckpointedRun(Run):
                 try:
                     if isinstance(error, Exception):
                         self.settle(SLOW_SECONDS)
+                    if isinstance(error, Diverged) and checkpoint_file.numbers(self.folder):
+                        raise Diverged(f"{error}, with {spelled('force', True)} to start over") from error
                     if isinstance(error, DataError) and self._config:
                         self.remove_shared()
                 finally:  # spare a folder that `read` refused

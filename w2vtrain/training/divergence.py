@@ -49,13 +49,25 @@ def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = ma
         raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
 
 
-def check_decay(weights: Weights, settings: Settings, negligible: float = NEGLIGIBLE) -> None:
-    """Raise NothingLearned if weight decay has shrunk the weights of a word to 0, or to `negligible` of the usual."""
+def zeros(weights: Weights) -> int:
+    """Return the number of input vectors that are 0."""
+    return len(weights.input) - int(weights.input.any(axis=1).sum())
+
+
+def check_decay(weights: Weights, settings: Settings, given_zeros: int | None) -> None:
+    """Raise NothingLearned if weight decay has shrunk the weights of a word to 0, or to NEGLIGIBLE of the usual.
+
+    given_zeros: of given weights, which may have any size, the number of input vectors that were 0; None for others.
+    """
     if not settings.weight_decay:
         return
-    largest = np.maximum(weights.input.max(axis=1), -weights.input.min(axis=1))
-    usual = max(float(np.median(largest)), settings.init or 1 / settings.vector_size)
-    if lost := int((largest <= negligible * usual).sum()):
+    if given_zeros is None:
+        largest = np.maximum(weights.input.max(axis=1), -weights.input.min(axis=1))
+        usual = max(float(np.median(largest)), settings.init or 1 / settings.vector_size)
+        lost = int((largest <= NEGLIGIBLE * usual).sum())
+    else:
+        lost = zeros(weights) - given_zeros
+    if lost > 0:
         raise NothingLearned(
             f"weight decay has shrunk {lost:,} of {len(weights.input):,} input vectors to almost 0: lower"
             f" {spelled('weight_decay')} ({settings.weight_decay:.4g})"

@@ -4,6 +4,7 @@ Nothing here decides what happens then: trainer.py does.
 """
 
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,7 +60,9 @@ class Fingerprint:
         """Return the fingerprint of a corpus. The table of phrases is one of its files."""
         files, phrases = [], [corpus.phrases.name] if corpus.phrases else []
         for path in [*(file.path for file in corpus.files), *phrases]:
-            if path != "-":
+            if path == "-":
+                continue
+            with suppress(OSError):  # it may have been deleted since it was read
                 status = Path(path).stat()
                 files.append(FileRead(path, status.st_size, status.st_mtime_ns))
         return cls(ids.checksum(), vocabulary_checksum(ids.vocabulary), files, init_from, others)
@@ -72,7 +75,7 @@ class Fingerprint:
             changed = "; ".join(_changes(before.files, self.files)) or "different words in the same files"
             raise CorpusChanged(f"the corpus changed since the run began: {changed}")
         for name, checksum in self.others.items():  # last: the vocabulary decides the ids of the held-out text
-            if before.others.get(name) != checksum:
+            if before.others.get(name, checksum) != checksum:  # a new file may have the name of an option's value
                 raise CorpusChanged(f"{name} changed since the run began")
 
 

@@ -123,7 +123,7 @@ def check_memory(words: int, width: int, copies: int = 1, more: int = 0, once: i
 
 
 def check_run_memory(
-    plan: Plan, words: int, architecture: Any, subwords: Subwords | None, copies: int = 0, tags: int = 0
+    plan: Plan, words: int, architecture: Any, subwords: Subwords | None, copies: int, tags: int
 ) -> None:
     """Raise ResourceError if memory is too small for a run with `words` words. copies: more of all matrices."""
     settings, inputs = plan.settings, plan.inputs

@@ -28,12 +28,12 @@ from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, check_rows, compile_engine
 from w2vtrain.training.divergence import (
     MAX_WEIGHT,
-    NEGLIGIBLE,
     Losses,
     check_decay,
     check_weights,
     diverged,
     loss_warning,
+    zeros,
 )
 from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
@@ -88,9 +88,10 @@ def train(
             trainer.start(inputs.start, inputs)
         if prepare:
             prepare(trainer.engine)
+        given_zeros = zeros(trainer.engine.weights()) if inputs.start or prepare else None
         trainer.resume(corpus, inputs.start)
         run.keep(ids.vocabulary)
-        trainer.train(math.inf if inputs.start or prepare else MAX_WEIGHT)  # given weights may have any size
+        trainer.train(given_zeros)
     return ranks.finish(trainer.model())
 
 
@@ -155,8 +156,9 @@ class Trainer:
             run.check_disk_space(footprint, ids.vocabulary, weights)
 
     def start(self, start: "WarmStart", inputs: Inputs) -> None:
-        """Start from the weights of a trained model, and record it."""
+        """Start from the weights of a trained model, and record it. Raise ConfigError if nothing would be trained."""
         facts = start.copy_to(self.engine, self.settings)
+        inputs.check_new_words(facts["new_words"])
         others = len(start.words) - facts["words"]
         self.record.init_from = facts | {"kept_words" if inputs.grow else "left_out_words": others}
         if inputs.freeze:
@@ -208,12 +210,12 @@ class Trainer:
         self.state, self.record.epochs = saved.state, saved.epochs
         self.early_stopping.restore(saved, {name: checkpoint.arrays[f"{BEST}{name}"] for name in best})
 
-    def train(self, largest: float) -> None:
+    def train(self, given_zeros: int | None) -> None:
         """Train all epochs that are left: train, score, save, until they are done or time or patience has run out.
 
         From a state and the weights of that moment, training continues as if it had never stopped. Raise Stopped if a
-        signal asked for it; Diverged if a loss is not finite, or a weight is larger than `largest`; NothingLearned,
-        without checkpoints, if there was no example or effect.
+        signal asked for it; Diverged if a loss is not finite, or a weight is too large; NothingLearned, without
+        checkpoints, if there was no example or effect. given_zeros: see `check_decay`.
         """
         if self.state.last and self.early_stopping.finished < self.state.last.epoch:  # stopped while scoring
             self.end_epoch(self.state.last)
@@ -235,7 +237,7 @@ class Trainer:
 
                     self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
                 continues = not self.has_ended() and self.ranks.wait()
-        self.check(largest)
+        self.check(given_zeros)
 
     def has_ended(self) -> bool:
         """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
@@ -359,16 +361,17 @@ class Trainer:
         saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **facts, chunks=chunks)
         return saved, self.engine.state() | self.early_stopping.arrays()
 
-    def check(self, largest: float) -> None:
+    def check(self, given_zeros: int | None) -> None:
         """Check what was learned, and warn or raise as `train` does."""
         weights = self.early_stopping.chosen(self.engine.weights)
+        largest = MAX_WEIGHT if given_zeros is None else math.inf  # given weights may have any size
         check_weights(weights, self.schedule.alpha, self.state.epoch, largest)
         untrained = self.engine.objective.untrained_loss()
         if warning := loss_warning(self.state.last, untrained, self.settings):
             self.events.warning(warning)
         try:
             self.losses.check(self.state, self.settings, self.more_words)
-            check_decay(weights, self.settings, 0.0 if math.isinf(largest) else NEGLIGIBLE)  # as given weights may be
+            check_decay(weights, self.settings, given_zeros)
         except NothingLearned:
             self.run.remove_checkpoints()
             raise

@@ -20,6 +20,7 @@ from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.base import Array, Engine, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, label, shown, spelled
 from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS
+from w2vtrain.formats.safetensors import first_not_finite
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.formats.transforms import LazyRows
@@ -35,7 +36,7 @@ from w2vtrain.user_code import Named
 
 RUN_SETTINGS = ("epochs", "seconds", "patience", "min_alpha", "max_vocab", "column", "phrases", "threads")
 """Settings that a run does not take over from the model: they belong to its own text, schedule and machine."""
-METHOD_SETTINGS = ("alpha", "shuffle", "block", "shrink_windows", "options")
+METHOD_SETTINGS = ("alpha", "shuffle", "block", "shrink_windows")
 """Settings that are not taken over if the run has another objective or architecture: each has its own defaults."""
 
 
@@ -57,7 +58,10 @@ class WarmStart:
 
     @classmethod
     def of(cls, source: Model | KeyedVectors | Vectors, name: str = "") -> "WarmStart":
-        """Return the start from a model or from vectors in memory. Raise InvalidType for anything else."""
+        """Return the start from a model or from vectors in memory.
+
+        Raise InvalidType for anything else, and InvalidValue if a word occurs twice or a value is not finite.
+        """
         if isinstance(source, Model):
             check_counts(source.counts, name or source.name)
             return cls(source.words, source.input, source, name or source.name)
@@ -65,8 +69,6 @@ class WarmStart:
             taken = [row for row, key in enumerate(source.index_to_key) if key is not None]  # None: a free row
             words = [str(source.index_to_key[row]) for row in taken]
             matrix = source.vectors if len(taken) == len(source) else source.vectors[taken]
-            if len(set(words)) < len(words):
-                raise InvalidValue("cannot start from keys that are the same word as text, such as 1 and '1'")
         elif isinstance(source, Vectors):
             words, matrix = source.words, source.matrix
         else:
@@ -74,6 +76,10 @@ class WarmStart:
                 f"cannot start from {shown(source)}: pass a Model, KeyedVectors or Vectors, such as load_model(path),"
                 " or the to_model() of a Word2Vec or FastText"
             )
+        if len(set(words)) < len(words):
+            raise InvalidValue("cannot start from vectors with one word twice, such as the keys 1 and '1'")
+        if (bad := first_not_finite(matrix)) is not None:
+            raise InvalidValue(f"cannot start from these vectors: the vector of {words[bad]!r} is not finite")
         return cls(words, np.asarray(matrix, np.float32), None, name or "the vectors")
 
     @classmethod

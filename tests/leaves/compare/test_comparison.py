@@ -20,6 +20,8 @@ import numpy as np
 import psutil
 import pytest
 
+from w2vtrain.architectures.cbow import Cbow
+from w2vtrain.architectures.contract import Blend
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError, Relayed, W2VError
 from w2vtrain.leaves.compare import comparison, comparison_picture, comparison_tables
@@ -442,6 +444,15 @@ def test_a_timed_trial_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatc
     assert len(seconds) == len(trial_module.FRACTIONS) + 1
     assert all(epoch["words"] for epoch in again["epochs"])
     assert seconds[-1] == pytest.approx(comparison_tables.cpu_seconds(again))
+
+
+def test_the_vectors_that_fit_writes_are_scored(tmp_path, monkeypatch):
+    scored = []
+    monkeypatch.setattr(trial_module, "evaluate", lambda vectors, *_: scored.append(vectors.matrix) or {})
+    for words in (1, 1 << 40):
+        monkeypatch.setattr(Cbow, "blend", staticmethod(lambda words=words: Blend(0.9, words)))
+        trial_module.train(replace(trial(tmp_path, "neg", epochs=1), pairs=["pairs.tsv"]))
+    assert not np.allclose(*scored)
 
 
 def test_results_of_trials_are_what_a_result_file_may_have(timed, tmp_path):

@@ -219,7 +219,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
     )  # fmt: skip
     scores = {}
     if trial.questions or trial.pairs:
-        scores = evaluate(Vectors(model.words, np.ascontiguousarray(model.input)), trial.questions, trial.pairs)
+        scores = evaluate(Vectors(model.words, model.vectors()), trial.questions, trial.pairs)
     result = {
         "job": asdict(trial),
         **{name: model.record[name] for name in names},

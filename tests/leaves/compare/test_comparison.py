@@ -523,8 +523,9 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
         "--objectives", "softmax, hs", "--architecture", "cbow", "--context", "left",
         "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--seconds", "0.5",
-        "--threads", "1", "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
+        "--threads", "1", "--pairs", str(ROOT / "data/eval/wordsim353.tsv"), "--pairs", "few.tsv",
     ]  # fmt: skip
+    (tmp_path / "few.tsv").write_text("xyzzy\tplugh\t1\n")
     first = forked.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
     assert first.stdout.splitlines()[0].split() == [
@@ -536,7 +537,9 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert [r["job"]["name"] for r in results] == ["softmax seed 1", "hs seed 1"]
     assert all(1 < r["test"]["perplexity"] < r["vocabulary"] for r in results)
     assert results[1]["test"]["log_z_variance"] < 1e-6
-    assert "wordsim353" in results[0]["scores"]
+    assert results[0]["scores"]["wordsim353"] is not None
+    assert results[0]["scores"]["few"] is None
+    assert "hs seed 1: warning: no score: few.tsv: none of its 1 pairs has both words" in first.stderr
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 3
     about = json.loads(w2vtrain_here(["info", "out", "--json"], tmp_path)[1])

@@ -242,7 +242,7 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
         ("neg seed 1 alpha 0.1", 0.1, pytest.approx(1e-5)),
         ("neg seed 1 alpha 0.06", 0.06, pytest.approx(6e-6)),
     ]
-    assert comparison_tables.table([last])[1][:2] == ["neg", "0.060"]
+    assert comparison_tables.table([last])[1][:2] == ["neg", "0.06"]
     assert comparison_tables.comma_separated([last]).splitlines()[1].startswith("neg,1,0.06,")
 
 
@@ -498,9 +498,12 @@ def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
     monkeypatch.setattr(
         comparison, "_train_apart", lambda trial, run, say: found(trial, 100.0 * trial.settings["seed"])
     )
-    results = comparison.train_all(small_comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
+    results = comparison.train_all(
+        small_comparison(tmp_path, contenders=contenders("softmax(alpha=0.0125), neg(alpha=0.00025)")), lambda _: None
+    )
     head, softmax, neg = comparison_tables.table(results)
     line = dict(zip(head, neg, strict=True))
+    assert (line["alpha"], softmax[1]) == ("0.00025", "0.0125")
     assert line["training"] == "30x"
     assert line["scoring"] == "2x (1.8x-2.2x)"
     assert line["epochs"] == "1.25"

@@ -212,7 +212,7 @@ def table(results: Results) -> list[list[str]]:
     contenders = by_contender(results)
     base, above = baseline(contenders), above_best(contenders)
     columns: list[tuple[str, Callable[[ContenderResults], str]]] = [
-        ("alpha", lambda c: c.text(lambda r: r["job"]["settings"]["alpha"], 3)),
+        ("alpha", lambda c: ranged(c.values(lambda r: r["job"]["settings"]["alpha"]), "{:g}".format)),
         ("epochs", lambda c: ranged(c.values(epochs_of), "{:.3g}".format)),
         ("CPU seconds", lambda c: ranged(c.values(cpu_seconds), three_digits)),
         ("words/s", lambda c: c.text(lambda r: r["words_per_second"], 0)),

@@ -265,12 +265,18 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
 
 def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypatch):
     def train(trial, run, say):
-        failed = trial.settings["objective"] == "neg" and trial.settings["seed"] == 2
-        return {"failed": "training diverged", "exit_code": 76} if failed else found(trial)
+        if trial.settings["seed"] == 1:
+            return found(trial)
+        failed = trial.settings["objective"] == "neg"
+        return {"failed": "training diverged", "exit_code": 76} if failed else found(trial, math.inf)
 
     monkeypatch.setattr(comparison, "_train_apart", train)
     results = comparison.train_all(small_comparison(tmp_path), lambda _: None)
-    assert comparison_tables.plain(results).splitlines()[-1] == "neg (1 of 2 runs): training diverged"
+    assert comparison_tables.plain(results).splitlines()[-1] == "neg (1 of 2 runs diverged): training diverged"
+    head, neg, softmax = comparison_tables.table(json.loads(json_text(results)))
+    assert neg[0] == "neg (1 of 2 runs diverged)"
+    place = head.index("perplexity")
+    assert (neg[place], softmax[0], softmax[place]) == ("100.0", "softmax(alpha=0.2)", "inf (100.0-inf)")
 
 
 def test_the_seed_is_the_last_one_in_the_name_of_a_trial():

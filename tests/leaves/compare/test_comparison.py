@@ -64,6 +64,10 @@ def test_each_contender_has_its_own_options_and_settings():
         ("nce(negative=x)", "whole number"),
         ("neg, neg", "neg is listed twice"),
         ("n eg", "is not NAME"),
+        ("neg, softmax)", r"'neg, softmax\)' is not NAME"),
+        ("neg(alpha=1", r"'neg\(alpha=1' is not NAME"),
+        ("neg(negative=3,negative=9)", "negative of neg is given twice"),
+        ("neg(alpha=0.1, lr=0.2)", "alpha of neg is given twice"),
     ],
 )
 def test_invalid_contenders_are_refused(text, message):
@@ -173,9 +177,9 @@ def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
 
 
 def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
-    named = contenders("neg(epochs=1), neg(epochs=4), neg(negative=7, epochs=4), neg(epochs=2, alpha=0.3), hs")
+    named = contenders("neg(epochs=1), neg(iter=4), neg(negative=7, epochs=4), neg(epochs=2, alpha=0.3), hs")
     found = list(comparison.tuning(small_comparison(tmp_path, contenders=named, rates=["0.5x", "0.1"])))
-    assert [names for names, _ in found] == [["neg(epochs=1)", "neg(epochs=4)"], ["neg(negative=7, epochs=4)"], ["hs"]]
+    assert [names for names, _ in found] == [["neg(epochs=1)", "neg(iter=4)"], ["neg(negative=7, epochs=4)"], ["hs"]]
     tried = [[(trial.name, trial.settings["alpha"], trial.settings["epochs"]) for trial in tries] for _, tries in found]
     assert tried[1] == [
         ("neg(negative=7) alpha 0.025", 0.025, 1_000_000),

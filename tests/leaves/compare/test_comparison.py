@@ -232,7 +232,7 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
     def train(trial, run, say):
         rate = trial.settings["alpha"]
         trained.append((trial.name, rate, trial.settings["min_alpha"]))
-        if not trial.brief and rate > 0.06:
+        if rate > (1 if trial.brief else 0.06):
             return {"failed": "training diverged", "exit_code": 76}
         return found(trial, 100.0 - rate)
 
@@ -246,6 +246,9 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
         ("neg seed 1 alpha 0.1", 0.1, pytest.approx(1e-5)),
         ("neg seed 1 alpha 0.06", 0.06, pytest.approx(6e-6)),
     ]
+    said = []
+    comparison.train_all(replace(asked, folder=tmp_path / "high", rates=["9", "8"]), said.append)
+    assert "neg: training diverged at every alpha of 9, 8: give lower rates" in said
     assert comparison_tables.table([last])[1][:2] == ["neg", "0.06"]
     assert comparison_tables.comma_separated([last]).splitlines()[1].startswith("neg,1,0.06,")
 

@@ -160,7 +160,11 @@ def tuned(comparison: Comparison, say: Callable[[str], None]) -> dict[str, list[
         best = min(tried, key=tried.__getitem__)
         descending = [best, *sorted((rate for rate in tried if rate < best), reverse=True)]
         rates |= dict.fromkeys(names, descending)
-        say(f"{without_budget(names[0])}: alpha {best:g} is the best of {', '.join(f'{rate:g}' for rate in tried)}")
+        every_one, group = ", ".join(f"{rate:g}" for rate in tried), without_budget(names[0])
+        if tried[best] < math.inf:
+            say(f"{group}: alpha {best:g} is the best of {every_one}")
+        else:
+            say(f"{group}: training diverged at every alpha of {every_one}: give lower {spelled('rates')}")
     return rates
 
 

@@ -168,6 +168,18 @@ def test_neighbors_are_those_of_the_command(page, trained):
         assert f"{word}{near}" in page.texts["neighbors"].replace("\n", "")
 
 
+def test_a_word_without_known_n_grams_has_no_neighbors(tmp_path):
+    (tmp_path / "text.txt").write_text("the cat of the mat\n" * 9)
+    w2vtrain(
+        tmp_path, "fit", "text.txt", "--subwords", "--save-model", "m.safetensors", "-o", "v.txt", "--vector-size", 4,
+        "--min-count", 1, "--sample", 0, "--epochs", 1,
+    )  # fmt: skip
+    found = dict(neighbors_of(subject_of(str(tmp_path / "m.safetensors")).vectors, ["cat", "cats", "xyzzy"]))
+    assert found["cat"]
+    assert found["cats"]
+    assert found["xyzzy"] is None
+
+
 def test_the_command_repeats_the_run_whatever_the_environment_says(record, trained):
     words = shlex.split(record["command"])
     assert words[:2] == ["w2vtrain", "fit"]

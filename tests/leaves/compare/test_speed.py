@@ -227,8 +227,9 @@ def test_a_picture_without_matplotlib_is_refused_before_anything_is_measured(
     assert said == f"w2vtrain: error: plot: {message}\n"
 
 
-def test_a_picture_with_an_unknown_suffix_is_refused_before_anything_is_measured(corpus, tmp_path, w2vtrain_here):
-    code, out, said = w2vtrain_here(["bench", corpus, "--plot", "plot.table", "--pairs", corpus], tmp_path)
+@pytest.mark.parametrize("name", ["plot.table", "plot.pgf"])
+def test_a_picture_with_an_unknown_suffix_is_refused_before_anything_is_measured(corpus, tmp_path, w2vtrain_here, name):
+    code, out, said = w2vtrain_here(["bench", corpus, "--plot", name, "--pairs", corpus], tmp_path)
     assert (code, out) == (78, "")
-    assert said.startswith("w2vtrain: error: plot: plot.table has none of the suffixes of pictures: .")
+    assert said.startswith(f"w2vtrain: error: plot: {name} has none of the suffixes of pictures: .")
     assert ".png" in said

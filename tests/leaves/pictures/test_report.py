@@ -289,6 +289,13 @@ def test_a_record_that_leaves_out_epochs_has_their_number():
     assert ["epochs", "1,500"] in found.rows[""]
 
 
+@pytest.mark.parametrize("seconds", [None, 60.0])
+def test_the_bytes_of_a_run_are_repeatable_unless_its_time_is_limited(seconds):
+    vectors = Vectors(["x", "y"], np.eye(2, dtype=np.float32))
+    found = Page(report(Subject("r", "record", vectors, {"seconds": seconds}, command="w2vtrain fit")))
+    assert ("it gives the same bytes" in found.texts["reproduce"]) == (seconds is None)
+
+
 @settings(max_examples=30, deadline=None)
 @given(record=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, JSON)), options=JSON, alpha=JSON)
 def test_any_record_gives_a_page(record, options, alpha):

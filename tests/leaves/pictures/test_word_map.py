@@ -30,7 +30,7 @@ from w2vtrain.leaves.pictures.word_map import (
 
 ATTACKS = [
     "</script><img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "' onmouseover='alert(1)", "&lt;b&gt;", "]]>",
-    "\u202egnp.exe", "\x1b[2J", "\x00", "東京", "עברית", "a\u2028b", "$x^2$", "\ud800",
+    "\u202egnp.exe", "\x1b[2J", "\x00", "東京", "עברית", "a\u2028b", "$x^2$", "\ud800", "\uffff",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -236,9 +237,10 @@ def test_spacy_loads_the_folder_and_finds_the_words_of_a_text(tmp_path):
     spacy = pytest.importorskip("spacy")
     write_vectors(tmp_path / "folder", WORDS, MATRIX, "spacy")
     nlp = spacy.load(tmp_path / "folder")
-    text = nlp("The (königlich), zyx!")
+    text = nlp("The (königlich), zyx!of😀x\u200bx\u00ad of")
     assert [(token.text, token.has_vector) for token in text] == [
         ("The", True), ("(", False), ("königlich", True), (")", False), (",", False), ("zyx", False), ("!", False),
+        ("of", True), ("😀", False), ("x", True), ("\u200b", False), ("x", True), ("\u00ad", False), ("of", True),
     ]  # fmt: skip
     np.testing.assert_array_equal(text[2].vector, MATRIX[1])
     assert spacy.load(tmp_path / "folder", config={"nlp": {"lang": "de"}}).lang == "de"
@@ -255,6 +257,18 @@ def test_words_have_the_numbers_that_spacy_gives_them(word):
     except UnicodeEncodeError:
         return
     assert hash64(data) == strings.hash_string(word)
+
+
+@quiet
+def test_spacy_finds_words_that_it_names_by_number_instead_of_by_hash(tmp_path):
+    write_vectors(tmp_path / "folder", ["the", "mark", "X"], MATRIX[:3], "spacy")
+    keys = msgspec.msgpack.decode((tmp_path / "folder/vocab/key2row").read_bytes())
+    assert keys == {hash64(b"the"): 0, hash64(b"mark"): 1, hash64(b"X"): 2, 423: 1, 101: 2}
+    spacy = pytest.importorskip("spacy")
+    words = list(filter(None, spacy.symbols.IDS))
+    write_vectors(tmp_path / "symbols", words, np.eye(len(words), 2) + 1, "spacy")
+    vectors = spacy.load(tmp_path / "symbols").vocab.vectors
+    np.testing.assert_array_equal(vectors.find(keys=words), range(len(words)))
 
 
 def words_in(folder):

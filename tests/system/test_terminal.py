@@ -19,7 +19,6 @@ from signaled import on_terminal
 import w2vtrain
 from w2vtrain.commands.shell import explained
 from w2vtrain.embeddings.model import Model, save_model
-from w2vtrain.leaves.compare import comparison
 from w2vtrain.system import terminal
 from w2vtrain.system.terminal import escaped, escaped_line
 from w2vtrain.training.state import PerplexityScore
@@ -249,11 +248,6 @@ def test_infinite_and_nan_perplexities_are_null_in_json(foreign, text, monkeypat
     found = strict_json(out)
     assert (found["perplexity"], found["unnormalized"], found["log_z_variance"]) == (None, None, None)
     assert found["coverage"] == 0.5
-
-
-def test_a_null_perplexity_counts_as_infinite():
-    assert comparison._perplexity({"test": {"perplexity": None}}) == float("inf")
-    assert comparison._perplexity({"test": {"perplexity": 3}}) == 3.0
 
 
 def test_every_way_to_start_the_program_uses_the_entry_point():

@@ -33,7 +33,7 @@ def check_picture(path: str, option: str) -> None:
     if not can_draw():
         raise ConfigError(f"{option}: pictures need the package matplotlib: {INSTALL}")
     suffix = Path(path).suffix.removeprefix(".") or "png"
-    known = new_figure().canvas.get_supported_filetypes()
+    known = new_figure().canvas.get_supported_filetypes().keys() - {"pgf"}  # which needs a program of TeX
     if suffix.lower() not in known:
         raise ConfigError(f"{option}: {path} has none of the suffixes of pictures: .{', .'.join(sorted(known))}")
 

@@ -20,6 +20,8 @@ import numpy as np
 import psutil
 import pytest
 
+from w2vtrain.architectures.cbow import Cbow
+from w2vtrain.architectures.contract import Blend
 from w2vtrain.config import Settings
 from w2vtrain.errors import ConfigError, DataError, Relayed, W2VError
 from w2vtrain.leaves.compare import comparison, comparison_picture, comparison_tables
@@ -62,6 +64,10 @@ def test_each_contender_has_its_own_options_and_settings():
         ("nce(negative=x)", "whole number"),
         ("neg, neg", "neg is listed twice"),
         ("n eg", "is not NAME"),
+        ("neg, softmax)", r"'neg, softmax\)' is not NAME"),
+        ("neg(alpha=1", r"'neg\(alpha=1' is not NAME"),
+        ("neg(negative=3,negative=9)", "negative of neg is given twice"),
+        ("neg(alpha=0.1, lr=0.2)", "alpha of neg is given twice"),
     ],
 )
 def test_invalid_contenders_are_refused(text, message):
@@ -171,9 +177,9 @@ def test_rates_are_tried_for_contenders_without_a_rate(tmp_path, monkeypatch):
 
 
 def test_contenders_that_differ_in_their_budget_share_a_rate(tmp_path):
-    named = contenders("neg(epochs=1), neg(epochs=4), neg(negative=7, epochs=4), neg(epochs=2, alpha=0.3), hs")
+    named = contenders("neg(epochs=1), neg(iter=4), neg(negative=7, epochs=4), neg(epochs=2, alpha=0.3), hs")
     found = list(comparison.tuning(small_comparison(tmp_path, contenders=named, rates=["0.5x", "0.1"])))
-    assert [names for names, _ in found] == [["neg(epochs=1)", "neg(epochs=4)"], ["neg(negative=7, epochs=4)"], ["hs"]]
+    assert [names for names, _ in found] == [["neg(epochs=1)", "neg(iter=4)"], ["neg(negative=7, epochs=4)"], ["hs"]]
     tried = [[(trial.name, trial.settings["alpha"], trial.settings["epochs"]) for trial in tries] for _, tries in found]
     assert tried[1] == [
         ("neg(negative=7) alpha 0.025", 0.025, 1_000_000),
@@ -226,7 +232,7 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
     def train(trial, run, say):
         rate = trial.settings["alpha"]
         trained.append((trial.name, rate, trial.settings["min_alpha"]))
-        if not trial.brief and rate > 0.06:
+        if rate > (1 if trial.brief else 0.06):
             return {"failed": "training diverged", "exit_code": 76}
         return found(trial, 100.0 - rate)
 
@@ -240,7 +246,10 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
         ("neg seed 1 alpha 0.1", 0.1, pytest.approx(1e-5)),
         ("neg seed 1 alpha 0.06", 0.06, pytest.approx(6e-6)),
     ]
-    assert comparison_tables.table([last])[1][:2] == ["neg", "0.060"]
+    said = []
+    comparison.train_all(replace(asked, folder=tmp_path / "high", rates=["9", "8"]), said.append)
+    assert "neg: training diverged at every alpha of 9, 8: give lower rates" in said
+    assert comparison_tables.table([last])[1][:2] == ["neg", "0.06"]
     assert comparison_tables.comma_separated([last]).splitlines()[1].startswith("neg,1,0.06,")
 
 
@@ -263,12 +272,18 @@ def test_a_diverged_run_is_a_row_of_the_table(tmp_path, monkeypatch):
 
 def test_runs_that_failed_are_named_beside_those_that_did_not(tmp_path, monkeypatch):
     def train(trial, run, say):
-        failed = trial.settings["objective"] == "neg" and trial.settings["seed"] == 2
-        return {"failed": "training diverged", "exit_code": 76} if failed else found(trial)
+        if trial.settings["seed"] == 1:
+            return found(trial)
+        failed = trial.settings["objective"] == "neg"
+        return {"failed": "training diverged", "exit_code": 76} if failed else found(trial, math.inf)
 
     monkeypatch.setattr(comparison, "_train_apart", train)
     results = comparison.train_all(small_comparison(tmp_path), lambda _: None)
-    assert comparison_tables.plain(results).splitlines()[-1] == "neg (1 of 2 runs): training diverged"
+    assert comparison_tables.plain(results).splitlines()[-1] == "neg (1 of 2 runs diverged): training diverged"
+    head, neg, softmax = comparison_tables.table(json.loads(json_text(results)))
+    assert neg[0] == "neg (1 of 2 runs diverged)"
+    place = head.index("perplexity")
+    assert (neg[place], softmax[0], softmax[place]) == ("100.0", "softmax(alpha=0.2)", "inf (100.0-inf)")
 
 
 def test_the_seed_is_the_last_one_in_the_name_of_a_trial():
@@ -444,6 +459,15 @@ def test_a_timed_trial_that_was_interrupted_keeps_its_curve(tmp_path, monkeypatc
     assert seconds[-1] == pytest.approx(comparison_tables.cpu_seconds(again))
 
 
+def test_the_vectors_that_fit_writes_are_scored(tmp_path, monkeypatch):
+    scored = []
+    monkeypatch.setattr(trial_module, "evaluate", lambda vectors, *_: scored.append(vectors.matrix) or {})
+    for words in (1, 1 << 40):
+        monkeypatch.setattr(Cbow, "blend", staticmethod(lambda words=words: Blend(0.9, words)))
+        trial_module.train(replace(trial(tmp_path, "neg", epochs=1), pairs=["pairs.tsv"]))
+    assert not np.allclose(*scored)
+
+
 def test_results_of_trials_are_what_a_result_file_may_have(timed, tmp_path):
     brief = trial_module.train(replace(trial(tmp_path, "hs", epochs=1), brief=True))
     for found in (timed, brief, {"job": {}, "failed": "diverged", "exit_code": 76}):
@@ -487,9 +511,12 @@ def test_the_table_shows_ratios_means_and_ranges(tmp_path, monkeypatch):
     monkeypatch.setattr(
         comparison, "_train_apart", lambda trial, run, say: found(trial, 100.0 * trial.settings["seed"])
     )
-    results = comparison.train_all(small_comparison(tmp_path, contenders=contenders("softmax, neg")), lambda _: None)
+    results = comparison.train_all(
+        small_comparison(tmp_path, contenders=contenders("softmax(alpha=0.0125), neg(alpha=0.00025)")), lambda _: None
+    )
     head, softmax, neg = comparison_tables.table(results)
     line = dict(zip(head, neg, strict=True))
+    assert (line["alpha"], softmax[1]) == ("0.00025", "0.0125")
     assert line["training"] == "30x"
     assert line["scoring"] == "2x (1.8x-2.2x)"
     assert line["epochs"] == "1.25"
@@ -512,8 +539,9 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
         sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
         "--objectives", "softmax, hs", "--architecture", "cbow", "--context", "left",
         "--bias", "--sentence-end", "--window", "2", "--vector-size", "10", "--epochs", "2", "--seconds", "0.5",
-        "--threads", "1", "--pairs", str(ROOT / "data/eval/wordsim353.tsv"),
+        "--threads", "1", "--pairs", str(ROOT / "data/eval/wordsim353.tsv"), "--pairs", "few.tsv",
     ]  # fmt: skip
+    (tmp_path / "few.tsv").write_text("xyzzy\tplugh\t1\n")
     first = forked.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
     assert first.stdout.splitlines()[0].split() == [
@@ -525,7 +553,9 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert [r["job"]["name"] for r in results] == ["softmax seed 1", "hs seed 1"]
     assert all(1 < r["test"]["perplexity"] < r["vocabulary"] for r in results)
     assert results[1]["test"]["log_z_variance"] < 1e-6
-    assert "wordsim353" in results[0]["scores"]
+    assert results[0]["scores"]["wordsim353"] is not None
+    assert results[0]["scores"]["few"] is None
+    assert "hs seed 1: warning: no score: few.tsv: none of its 1 pairs has both words" in first.stderr
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 3
     about = json.loads(w2vtrain_here(["info", "out", "--json"], tmp_path)[1])

@@ -53,6 +53,19 @@ def test_vectors_are_scored_with_a_standard_error_of_analogies(tmp_path):
     assert 0 < found["analogies standard error"] < 1
 
 
+def test_a_score_that_is_undefined_is_not_a_number_and_has_a_warning(tmp_path):
+    (questions, few, equal), said = (tmp_path / name for name in ("q.txt", "few.tsv", "equal.tsv")), []
+    questions.write_text(": s\na b c d\n")
+    few.write_text("a\tb\t1\n")
+    equal.write_text("x\ty\t1\nx\tz\t1\n")
+    vectors = Vectors(["x", "y", "z"], np.eye(3, dtype=np.float32))
+    found = measure.evaluate(vectors, str(questions), (str(few), str(equal)), said.append)
+    assert list(found) == ["analogies", "analogies standard error", "few", "equal"]
+    assert np.isnan(list(found.values())).all()
+    assert [text.split(" none ")[0] for text in said[:2]] == [f"no score: {questions}:", f"no score: {few}:"]
+    assert "are covered, and their scores are equal" in said[2]
+
+
 @pytest.mark.parametrize(("questions", "pairs"), [(None, ["a/men.txt", "b/men.csv"]), ("words.txt", ["analogies.txt"])])
 def test_scores_of_the_same_name_are_refused(questions, pairs):
     with pytest.raises(ConfigError, match=r"pairs: two scores would have the name '(men|analogies)'"):

@@ -112,6 +112,16 @@ def test_errors_in_what_an_objective_computes_are_found_without_compiling(tmp_pa
     assert bool(failed) == bool(expected)
 
 
+def test_the_largest_difference_between_steps_in_float32_and_float64_is_shown(tmp_path):
+    code = changed(
+        SMOOTHED, ("dH = g", "off = H.dtype == np.float32\n        dH = (1 + off / 500) * g"),
+        ("scores).sum())", "scores).sum() * (1 + 0.09 * off))"),
+    )  # fmt: skip
+    name = allowed(tmp_path, code, objectives)
+    figures = {finding.claim: finding.figure for finding in computes(name, objectives.option_defaults(name), False)}
+    assert figures["a step in float32 agrees with one in float64"] == "off by 9.0e-02"
+
+
 @pytest.mark.parametrize(
     ("change", "figure"),
     [

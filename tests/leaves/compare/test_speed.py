@@ -162,6 +162,10 @@ def test_w2vtrain_trains_with_the_noise_words_of_the_job(corpus, tmp_path, monke
         (["--negative", "5,"], "negative: expected a whole number from 1 to 1,000,000,000, or several"),
         (["--negative", "genism=5"], "systems: 'genism' is not one of w2vtrain, gensim"),
         (["--alpha", "w2vtrain=nan"], "alpha: expected SYSTEM=NUMBER, with a positive number"),
+        (["--alpha", "0.05"], "alpha: expected SYSTEM=NUMBER, with a positive number"),
+        (["--alpha", "gensim=0.1", "--alpha", "gensim=0.2"], "alpha: gensim is given twice"),
+        (["--epochs", "1", "--epochs", "2"], "epochs: the value for all systems is given twice"),
+        (["--negative", "w2vtrain=2", "--negative", "w2vtrain=5"], "negative: w2vtrain is given twice"),
         (["--objectives", "neg, nope"], "objective 'nope': choose one of"),
         (["--systems", "w2vtrain, gensim", "--architectures", "cbow,nope"], "architecture 'nope': choose one of"),
         (["--within", "30,nan"], "within: expected a number from 0.0 to 1,000,000,000.0, or several"),
@@ -223,8 +227,9 @@ def test_a_picture_without_matplotlib_is_refused_before_anything_is_measured(
     assert said == f"w2vtrain: error: plot: {message}\n"
 
 
-def test_a_picture_with_an_unknown_suffix_is_refused_before_anything_is_measured(corpus, tmp_path, w2vtrain_here):
-    code, out, said = w2vtrain_here(["bench", corpus, "--plot", "plot.table", "--pairs", corpus], tmp_path)
+@pytest.mark.parametrize("name", ["plot.table", "plot.pgf"])
+def test_a_picture_with_an_unknown_suffix_is_refused_before_anything_is_measured(corpus, tmp_path, w2vtrain_here, name):
+    code, out, said = w2vtrain_here(["bench", corpus, "--plot", name, "--pairs", corpus], tmp_path)
     assert (code, out) == (78, "")
-    assert said.startswith("w2vtrain: error: plot: plot.table has none of the suffixes of pictures: .")
+    assert said.startswith(f"w2vtrain: error: plot: {name} has none of the suffixes of pictures: .")
     assert ".png" in said

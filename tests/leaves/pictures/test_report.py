@@ -168,6 +168,18 @@ def test_neighbors_are_those_of_the_command(page, trained):
         assert f"{word}{near}" in page.texts["neighbors"].replace("\n", "")
 
 
+def test_a_word_without_known_n_grams_has_no_neighbors(tmp_path):
+    (tmp_path / "text.txt").write_text("the cat of the mat\n" * 9)
+    w2vtrain(
+        tmp_path, "fit", "text.txt", "--subwords", "--save-model", "m.safetensors", "-o", "v.txt", "--vector-size", 4,
+        "--min-count", 1, "--sample", 0, "--epochs", 1,
+    )  # fmt: skip
+    found = dict(neighbors_of(subject_of(str(tmp_path / "m.safetensors")).vectors, ["cat", "cats", "xyzzy"]))
+    assert found["cat"]
+    assert found["cats"]
+    assert found["xyzzy"] is None
+
+
 def test_the_command_repeats_the_run_whatever_the_environment_says(record, trained):
     words = shlex.split(record["command"])
     assert words[:2] == ["w2vtrain", "fit"]
@@ -275,6 +287,13 @@ def test_a_record_that_leaves_out_epochs_has_their_number():
     found = Page(report(Subject("r", "record", Vectors(["x", "y"], np.eye(2, dtype=np.float32)), {}, record)))
     assert "Finished: 1,500 epochs." in found.texts[""]
     assert ["epochs", "1,500"] in found.rows[""]
+
+
+@pytest.mark.parametrize("seconds", [None, 60.0])
+def test_the_bytes_of_a_run_are_repeatable_unless_its_time_is_limited(seconds):
+    vectors = Vectors(["x", "y"], np.eye(2, dtype=np.float32))
+    found = Page(report(Subject("r", "record", vectors, {"seconds": seconds}, command="w2vtrain fit")))
+    assert ("it gives the same bytes" in found.texts["reproduce"]) == (seconds is None)
 
 
 @settings(max_examples=30, deadline=None)

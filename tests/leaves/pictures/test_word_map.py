@@ -30,7 +30,7 @@ from w2vtrain.leaves.pictures.word_map import (
 
 ATTACKS = [
     "</script><img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "' onmouseover='alert(1)", "&lt;b&gt;", "]]>",
-    "\u202egnp.exe", "\x1b[2J", "\x00", "東京", "עברית", "a\u2028b", "$x^2$", "\ud800",
+    "\u202egnp.exe", "\x1b[2J", "\x00", "東京", "עברית", "a\u2028b", "$x^2$", "\ud800", "\uffff",
 ]  # fmt: skip
 
 
@@ -270,7 +270,9 @@ def test_words_of_a_map_are_frequent_but_not_the_most_frequent_and_have_letters(
     places, which = content_words(words[:200], 90)
     assert (places, which) == (list(range(20, 200, 2)), "90 most frequent after the first 10 of 200 words")
     assert content_words(words[:50], 50)[0] == list(range(50))
-    assert content_words(["1", "2", "3"], 2)[0] == [1, 2]
+    assert content_words(["</s>", *map(str, range(1000))], 300) == (
+        list(range(200, 500)), "300 most frequent after the first 200 of 1,001 words"
+    )  # fmt: skip
     assert content_words(["of", "東京", "the", "to"], 2)[0] == [1, 2]
 
 

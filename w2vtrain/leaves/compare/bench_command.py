@@ -152,7 +152,7 @@ def _jobs(
     from w2vtrain.leaves.compare.systems import Job
 
     rates, wanted = _rates(alphas), _names(systems)
-    passes, noise = _by_system("epochs", ("1", *epochs)), _by_system("negative", ("5", *negative))
+    passes, noise = {"": [1]} | _counts("epochs", epochs), {"": [5]} | _counts("negative", negative)
     if unknown := [name for name in [*wanted, *rates, *passes, *noise] if name not in {*bench.systems, ""}]:
         raise ConfigError(f"systems: {unknown[0]!r} is not one of {', '.join(bench.systems)}")
     installed = dict.fromkeys(filter(bench.is_installed, wanted))
@@ -182,17 +182,26 @@ def _numbers(option: str, text: str, parser: Number) -> list[Any]:
         raise ConfigError(f"{option}: {error}, or several separated by commas, got {shown(text)}") from None
 
 
-def _by_system(option: str, texts: tuple[str, ...]) -> dict[str, list[int]]:
-    """Return numbers by system, from texts such as `gensim=1,3`, or `1,3` for all others, whose key is ""."""
-    pairs = (text.rpartition("=") for text in texts)
-    return {name: _numbers(option, numbers, REPEATS) for name, _, numbers in pairs}
+def _by_system(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return values by system, from texts such as `gensim=1,3`, or `1,3` for all others, whose key is ""."""
+    values: dict[str, str] = {}
+    for text in texts:
+        system, _, value = text.rpartition("=")
+        if system in values:
+            raise ConfigError(f"{option}: {system or 'the value for all systems'} is given twice")
+        values[system] = value
+    return values
+
+
+def _counts(option: str, texts: tuple[str, ...]) -> dict[str, list[int]]:
+    return {system: _numbers(option, value, REPEATS) for system, value in _by_system(option, texts).items()}
 
 
 def _rates(alphas: tuple[str, ...]) -> dict[str, float]:
     """Return learning rates by system, from strings such as `gensim=0.05`."""
     try:
-        rates = {name: RATE.parse(value) for name, _, value in (pair.partition("=") for pair in alphas)}
-        if all(rates.values()):
+        rates = {system: RATE.parse(value) for system, value in _by_system("alpha", alphas).items()}
+        if "" not in rates and all(rates.values()):
             return rates
     except ValueError:
         pass

@@ -19,6 +19,7 @@ from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, Diverged, Relayed, W2VError, spelled
 from w2vtrain.leaves.compare import comparison_tables
 from w2vtrain.leaves.compare.comparison_picture import picture
+from w2vtrain.leaves.compare.comparison_tables import perplexity
 from w2vtrain.leaves.compare.contenders import Contender, without_budget
 from w2vtrain.leaves.compare.result import check_result
 from w2vtrain.leaves.compare.trial import Trial, child, kept_beside
@@ -135,7 +136,7 @@ def train_all(comparison: Comparison, say: Callable[[str], None]) -> list[dict[s
         number, trial = numbered
         kept = result(folder, trial, say, f"{number} of {total}, ")
         for rate in rates.get(comparison_tables.contender_of(trial.name), [])[1:]:
-            if _perplexity(kept) < math.inf:
+            if perplexity(kept) < math.inf:
                 break
             low = rate * trial.settings["min_alpha"] / trial.settings["alpha"]
             settings = trial.settings | {"alpha": rate, "min_alpha": low}
@@ -155,18 +156,16 @@ def tuned(comparison: Comparison, say: Callable[[str], None]) -> dict[str, list[
     kept = each(lambda trial: result(folder, trial, say), every, comparison.at_once)
     results = dict(zip([trial.name for trial in every], kept, strict=True))
     for names, tries in groups:
-        tried = {float(trial.settings["alpha"]): _perplexity(results[trial.name]) for trial in tries}
+        tried = {float(trial.settings["alpha"]): perplexity(results[trial.name]) for trial in tries}
         best = min(tried, key=tried.__getitem__)
         descending = [best, *sorted((rate for rate in tried if rate < best), reverse=True)]
         rates |= dict.fromkeys(names, descending)
-        say(f"{without_budget(names[0])}: alpha {best:g} is the best of {', '.join(f'{rate:g}' for rate in tried)}")
+        every_one, group = ", ".join(f"{rate:g}" for rate in tried), without_budget(names[0])
+        if tried[best] < math.inf:
+            say(f"{group}: alpha {best:g} is the best of {every_one}")
+        else:
+            say(f"{group}: training diverged at every alpha of {every_one}: give lower {spelled('rates')}")
     return rates
-
-
-def _perplexity(kept: dict[str, Any]) -> float:
-    """Return the perplexity of a result; infinity if the training failed or JSON could not store the value."""
-    value = kept["test"]["perplexity"] if "test" in kept else None
-    return math.inf if value is None else float(value)
 
 
 def result(folder: Path, trial: Trial, say: Callable[[str], None], prefix: str = "") -> dict[str, Any]:
@@ -206,7 +205,7 @@ def forget(path: Path) -> None:
 def _described(kept: dict[str, Any]) -> str:
     """Return the perplexity of a result, the seconds of each phase and a warning if the machine was busy."""
     phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in kept["seconds"].items())
-    text = f"perplexity {_perplexity(kept):,.2f}; {phases}; {comparison_tables.cpu_seconds(kept):.1f} CPU s of training"
+    text = f"perplexity {perplexity(kept):,.2f}; {phases}; {comparison_tables.cpu_seconds(kept):.1f} CPU s of training"
     return f"{text}; {warning}" if (warning := comparison_tables.busy([kept])) else text
 
 

@@ -5,6 +5,7 @@ Nothing is measured here.
 
 import csv
 import io
+import math
 import statistics
 import textwrap
 from collections.abc import Callable, Sequence
@@ -36,6 +37,12 @@ class ContenderResults:
         self.results = [r for r in results if "test" in r]
         self.failed = [r["failed"] for r in results if "failed" in r]
 
+    @property
+    def label(self) -> str:
+        """The name, with the number of runs that diverged if others did not: figures are of the others."""
+        diverged, runs = len(self.failed), len(self.failed) + len(self.results)
+        return f"{self.name} ({diverged} of {runs} runs diverged)" if 0 < diverged < runs else self.name
+
     def values(self, of: Figure) -> list[float]:
         """Return one value per seed, without the seeds that have none."""
         return [value for r in self.results if (value := of(r)) is not None]
@@ -48,6 +55,12 @@ class ContenderResults:
     def text(self, of: Figure, digits: int = 1) -> str:
         """Return the mean as text, with the range if several seeds have a value, or "-" if none has."""
         return ranged(self.values(of), lambda value: number(value, digits))
+
+
+def perplexity(r: dict[str, Any]) -> float:
+    """Return the perplexity of a result; infinity if the training failed or JSON could not store the value."""
+    value = r["test"]["perplexity"] if "test" in r else None
+    return math.inf if value is None else float(value)
 
 
 def number(value: float, digits: int) -> str:
@@ -110,7 +123,7 @@ def above_best(contenders: Sequence[ContenderResults]) -> dict[str, str]:
     would. "-" for contenders whose text was not scored in the same parts, and for all if that is the best.
     """
     texts = dict.fromkeys((contender.name for contender in contenders), "-")
-    means = {contender.name: contender.mean(lambda r: r["test"]["perplexity"]) for contender in contenders}
+    means = {contender.name: contender.mean(perplexity) for contender in contenders}
     losses = {contender.name: _part_losses(contender) for contender in contenders}
     best = min((mean, name) for name, mean in means.items() if mean is not None)[1] if any(means.values()) else ""
     theirs = losses.get(best)
@@ -212,14 +225,14 @@ def table(results: Results) -> list[list[str]]:
     contenders = by_contender(results)
     base, above = baseline(contenders), above_best(contenders)
     columns: list[tuple[str, Callable[[ContenderResults], str]]] = [
-        ("alpha", lambda c: c.text(lambda r: r["job"]["settings"]["alpha"], 3)),
+        ("alpha", lambda c: ranged(c.values(lambda r: r["job"]["settings"]["alpha"]), "{:g}".format)),
         ("epochs", lambda c: ranged(c.values(epochs_of), "{:.3g}".format)),
         ("CPU seconds", lambda c: ranged(c.values(cpu_seconds), three_digits)),
         ("words/s", lambda c: c.text(lambda r: r["words_per_second"], 0)),
         ("training", lambda c: ranged(training_ratios(c, base), factor, statistics.median)),
         ("scored/s", lambda c: c.text(lambda r: r["scoring"]["per_second"], 0)),
         ("scoring", lambda c: ranged(scoring_ratios(c), factor, statistics.median)),
-        ("perplexity", lambda c: c.text(lambda r: r["test"]["perplexity"])),
+        ("perplexity", lambda c: c.text(perplexity)),
         ("above best", lambda c: above[c.name]),
         ("unnormalized", lambda c: c.text(lambda r: r["test"]["unnormalized"])),
         ("log Z mean", lambda c: c.text(lambda r: r["test"]["log_z_mean"], 3)),
@@ -231,7 +244,7 @@ def table(results: Results) -> list[list[str]]:
     rows = [["objective", *(head for head, _ in columns)]]
     for c in contenders:
         cells = [cell(c) for _, cell in columns] if c.results else [c.failed[0], *["-"] * (len(columns) - 1)]
-        rows.append([c.name, *cells])
+        rows.append([c.label, *cells])
     return rows
 
 
@@ -256,21 +269,18 @@ def plain(results: Results) -> str:
         out += ["  ".join([f"{first:<{widths[0]}}", *aligned]), *more]
     for contender in contenders:
         if contender.failed:
-            failed, scored = len(contender.failed), len(contender.results)
-            runs = f" ({failed} of {failed + scored} runs)" if scored else ""
-            out += textwrap.wrap(f"{contender.name}{runs}: {contender.failed[0]}", COLUMNS, subsequent_indent="  ")
+            out += textwrap.wrap(f"{contender.label}: {contender.failed[0]}", COLUMNS, subsequent_indent="  ")
     return "\n".join(out) + "\n"
 
 
 def _plain_cells(contender: ContenderResults, base: ContenderResults | None) -> list[str]:
     training, scoring = training_ratios(contender, base), scoring_ratios(contender)
-    perplexity = contender.mean(lambda r: r["test"]["perplexity"])
     return [
         f"{contender.mean(epochs_of):.3g}",
         number(contender.mean(lambda r: r["words_per_second"]) or 0.0, 0),
         factor(statistics.median(training)) if training else "-",
         factor(statistics.median(scoring)) if scoring else "-",
-        contender.text(lambda r: r["test"]["perplexity"], digits=int(perplexity is not None and perplexity < 1000)),
+        contender.text(perplexity, digits=int((contender.mean(perplexity) or 0.0) < 1000)),
     ]
 
 

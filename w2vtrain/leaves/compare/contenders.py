@@ -28,7 +28,7 @@ def contenders(text: str) -> list[Contender]:
     if text.strip() == "all":
         return [Contender(name, {"objective": name}) for name in objectives()]
     listed = []
-    for entry in re.findall(r"[^,()]+(?:\([^()]*\))?", text):
+    for entry in re.split(r",(?![^()]*\))", text):  # not at the commas inside parentheses
         if not entry.strip():
             continue
         match = re.fullmatch(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*", entry)
@@ -56,6 +56,8 @@ def _contender(objective: str, inside: str) -> Contender:
                 f"objectives: {pair.strip()!r} is not KEY=VALUE, where KEY is an option of {objective} or a setting"
                 f" of its own{hint}"
             )
+        if key in {**settings, **options}:
+            raise ConfigError(f"objectives: {key} of {objective} is given twice")
         (options if key in known else settings)[key] = value
     checked_options(objective, options)
     name = f"{objective}({', '.join(part.strip() for part in inside.split(','))})" if inside.strip() else objective
@@ -65,5 +67,6 @@ def _contender(objective: str, inside: str) -> Contender:
 def without_budget(name: str) -> str:
     """Return a contender's name without its epochs and seconds, as in `nce` for `nce(epochs=2)`."""
     objective, _, inside = name.partition("(")
-    kept = [part for part in inside.removesuffix(")").split(", ") if not re.match(r"(epochs|seconds)\s*=", part)]
+    keys = ((part, part.partition("=")[0].strip()) for part in inside.removesuffix(")").split(", "))
+    kept = [part for part, key in keys if SYNONYMS.get(key, key) not in ("epochs", "seconds")]
     return f"{objective}({', '.join(kept)})" if any(kept) else objective

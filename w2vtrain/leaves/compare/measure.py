@@ -4,10 +4,13 @@ Every measurement runs in a fresh process, so that peak memory is that of the jo
 speed.py chooses what to measure.
 """
 
+import logging
+import math
 import statistics
 import tempfile
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,12 +18,13 @@ from typing import Any, TypeVar
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.datasets import read_pairs, read_questions
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.errors import ConfigError, Relayed, shown
+from w2vtrain.errors import ConfigError, NoKnownWords, Relayed, UndefinedScore, shown
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.leaves.compare.systems import Job, child
 from w2vtrain.system.children import ChildEnded, run_child
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -92,15 +96,31 @@ def measure(
         return Measurement(job, scores=evaluate(read_vectors(output), questions, pairs), **result)
 
 
-def evaluate(vectors: Vectors, questions: str | None, pairs: Sequence[str]) -> dict[str, float]:
-    """Return analogy accuracy and its standard error, and Spearman's correlation for each pairs file."""
-    scores = {}
+def evaluate(
+    vectors: Vectors, questions: str | None, pairs: Sequence[str], warn: Callable[[str], Any] = logger.warning
+) -> dict[str, float]:  # fmt: skip
+    """Return analogy accuracy and its standard error, and Spearman's correlation for each pairs file.
+
+    If there is no score, as when no word of a file is in the vocabulary, it is NaN, and `warn` is called with the
+    reason, so that the work of the training before is not lost.
+    """
+    names = ["analogies", "analogies standard error"] if questions else []
+    scores = dict.fromkeys([*names, *(Path(path).stem for path in pairs)], math.nan)
+
+    @contextmanager
+    def warned() -> Iterator[None]:
+        try:
+            yield
+        except (NoKnownWords, UndefinedScore) as error:
+            warn(f"no score: {error}")
+
     if questions:
-        total = evaluate_analogies(vectors, questions).total
-        scores["analogies"] = total.accuracy or 0.0
-        scores["analogies standard error"] = total.standard_error or 0.0
+        with warned():
+            total = evaluate_analogies(vectors, questions).total
+            scores |= zip(names, (total.accuracy or 0.0, total.standard_error or 0.0), strict=True)
     for path in pairs:
-        scores[Path(path).stem] = evaluate_similarity(vectors, path).spearman
+        with warned():
+            scores[Path(path).stem] = evaluate_similarity(vectors, path).spearman
     return scores
 
 

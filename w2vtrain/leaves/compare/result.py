@@ -10,7 +10,7 @@ from w2vtrain.system.json_text import typed
 Positive = Annotated[float, Meta(gt=0.0)]
 Size = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 FiniteOrNull = float | None
-"""A number, or null if it was infinite."""
+"""A number, or null if it was infinite or NaN."""
 
 
 class CurvePoint(TypedDict):
@@ -75,7 +75,7 @@ class Finished(TypedDict):
     curve: list[CurvePoint]
     test: ScoredText
     scoring: ScoringSpeed
-    scores: dict[str, float]
+    scores: dict[str, FiniteOrNull]
 
 
 class Failed(TypedDict):

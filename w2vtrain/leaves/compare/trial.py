@@ -219,7 +219,8 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
     )  # fmt: skip
     scores = {}
     if trial.questions or trial.pairs:
-        scores = evaluate(Vectors(model.words, np.ascontiguousarray(model.input)), trial.questions, trial.pairs)
+        vectors = Vectors(model.words, model.vectors())
+        scores = evaluate(vectors, trial.questions, trial.pairs, lambda text: curve.say(f"warning: {text}"))
     result = {
         "job": asdict(trial),
         **{name: model.record[name] for name in names},

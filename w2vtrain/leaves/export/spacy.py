@@ -8,6 +8,7 @@ by the lower-case form of each token.
 import json
 import re
 import struct
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,20 @@ batch_size = 1000
 ORTH, LOWER = 65, 66
 """spaCy's numbers of attributes of tokens: their text, and its lower-case form."""
 MASK = (1 << 64) - 1
-LAST_CHARACTER = 0xFFFF
-"""The last character that the tokenizer may treat as punctuation."""
+SYMBOLS = f"""
+IS_ALPHA IS_ASCII IS_DIGIT IS_LOWER IS_PUNCT IS_SPACE IS_TITLE IS_UPPER LIKE_URL LIKE_NUM LIKE_EMAIL IS_STOP
+IS_OOV_DEPRECATED IS_BRACKET IS_QUOTE IS_LEFT_PUNCT IS_RIGHT_PUNCT IS_CURRENCY
+{" ".join(f"FLAG{n}" for n in range(19, 64))}
+ID ORTH LOWER NORM SHAPE PREFIX SUFFIX LENGTH CLUSTER LEMMA POS TAG DEP ENT_IOB ENT_TYPE HEAD SENT_START SPACY PROB
+LANG ADJ ADP ADV AUX CONJ CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X EOL SPACE
+{" ".join(f"DEPRECATED{n:03}" for n in range(1, 277))}
+PERSON NORP FACILITY ORG GPE LOC PRODUCT EVENT WORK_OF_ART LANGUAGE LAW DATE TIME PERCENT MONEY QUANTITY ORDINAL
+CARDINAL acomp advcl advmod agent amod appos attr aux auxpass cc ccomp complm conj cop csubj csubjpass dep det dobj
+expl hmod hyph infmod intj iobj mark meta neg nmod nn npadvmod nsubj nsubjpass num number oprd obj obl parataxis
+partmod pcomp pobj poss possessive preconj prep prt punct quantmod relcl rcmod root xcomp acl ENT_KB_ID MORPH ENT_ID
+IDX _
+"""
+"""The strings that spaCy names by their places in this list, from 1, instead of by their hashes."""
 
 
 def hash64(data: bytes) -> int:
@@ -56,9 +69,13 @@ def hash64(data: bytes) -> int:
 
 
 def separators() -> str:
-    """Return a regular expression for one character that is not part of a word of letters and combining marks."""
-    kinds = "".join(unicodedata.category(chr(code))[0] for code in range(LAST_CHARACTER + 1))
-    ranges = (f"\\u{run.start():04x}-\\u{run.end() - 1:04x}" for run in re.finditer("[NPS]+", kinds))
+    """Return a regular expression for one character that separates words of letters and combining marks.
+
+    It leaves out white space, at which spaCy splits first.
+    """
+    characters = map(chr, range(sys.maxunicode + 1))
+    kinds = "".join("Z" if c.isspace() else unicodedata.category(c)[0] for c in characters)
+    ranges = (f"\\U{run.start():08x}-\\U{run.end() - 1:08x}" for run in re.finditer("[^LMZ]+", kinds))
     return f"[{''.join(ranges)}]"
 
 
@@ -68,10 +85,13 @@ def write(folder: Path, table: Table) -> None:
 
     V, d = table.matrix.shape
     is_lower, only_letters = splitting_of(table.words)
-    keys = [hash64(word) for word in table.words]
+    rows = {hash64(word): row for row, word in enumerate(table.words)}
+    places = {symbol.encode(): place for place, symbol in enumerate(SYMBOLS.split(), 1)}
+    # Beside their hashes, by which older versions of spaCy look up the newest symbols.
+    rows |= {places[word]: row for row, word in enumerate(table.words) if word in places}
     meta = {
         "lang": "xx", "name": "w2vtrain_vectors", "version": "0.0.0", "pipeline": [], "components": [],
-        "vectors": {"width": d, "vectors": V, "keys": V, "name": "w2vtrain", "mode": "default"},
+        "vectors": {"width": d, "vectors": V, "keys": len(rows), "name": "w2vtrain", "mode": "default"},
     }  # fmt: skip
     rules: dict[str, Any] = {"faster_heuristics": True}
     if only_letters:
@@ -82,7 +102,7 @@ def write(folder: Path, table: Table) -> None:
         META: json.dumps(meta).encode(),
         CONFIG: PIPELINE,
         TOKENIZER: msgspec.msgpack.encode(rules),
-        KEYS: msgspec.msgpack.encode(dict(zip(keys, range(V), strict=True))),
+        KEYS: msgspec.msgpack.encode(rows),
         STRINGS: msgspec.json.encode([word.decode() for word in table.words]),
         SETTINGS: json.dumps({"mode": "default", "attr": LOWER if is_lower else ORTH}).encode(),
         LOOKUPS: msgspec.msgpack.encode({}),

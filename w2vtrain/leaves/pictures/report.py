@@ -20,7 +20,7 @@ from w2vtrain.embeddings.bundled import EvaluationSet, Kind, bundled_sets
 from w2vtrain.embeddings.evaluation_table import Row, evaluate_all
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.neighbors import Answers
-from w2vtrain.errors import DataError, InputMissing
+from w2vtrain.errors import DataError, InputMissing, MissingKey
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.leaves.pictures import word_map
@@ -166,7 +166,7 @@ def report(
 
 
 def neighbors_of(vectors: Vectors, words: Sequence[str] = ()) -> list[tuple[str, Answers | None]]:
-    """Return the NEAREST neighbors of each word, also of unknown ones if the vectors have n-grams; otherwise None.
+    """Return the NEAREST neighbors of each word; None for a word that has no vector.
 
     Without words, take EXAMPLES of those on the map.
     """
@@ -174,11 +174,13 @@ def neighbors_of(vectors: Vectors, words: Sequence[str] = ()) -> list[tuple[str,
     if not words:
         places, _ = word_map.content_words(vectors.words, word_map.MAP_WORDS)
         words = [vectors.words[place] for place in places[:: max(1, len(places) // EXAMPLES)][:EXAMPLES]]
-    known = [word in keyed or keyed.ngrams is not None for word in words]
-    return [
-        (word, keyed.most_similar(word, topn=NEAREST) if is_known else None)
-        for word, is_known in zip(words, known, strict=True)
-    ]
+    found: list[tuple[str, Answers | None]] = []
+    for word in words:
+        try:
+            found.append((word, keyed.most_similar(word, topn=NEAREST)))
+        except MissingKey:
+            found.append((word, None))
+    return found
 
 
 def scores_of(vectors: Vectors, questions: Sequence[str] = (), pairs: Sequence[str] = ()) -> list[Row]:

@@ -171,7 +171,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     finished: list[EpochFacts] = []
     progress: list[tuple[Moment, float | None, float | None]] = []
     for where, facts in events:
-        kind = facts.get("event")
+        kind = facts["event"]
         if kind == "start":
             settings = typed(facts, Start, where, REMEDY).settings
         elif kind == "progress":

@@ -224,6 +224,21 @@ def test_attributes_have_a_type_and_one_value_per_key(keyed):
     assert keyed.get_vecattr("f", "score") == 0
 
 
+@pytest.mark.parametrize("ask", [
+    lambda kv: kv.get_vecattr("c", "count"), lambda kv: kv.set_vecattr("c", "count", 9), lambda kv: kv.save("never"),
+    lambda kv: kv.sort_by_descending_frequency(), lambda kv: kv.save_word2vec_format("never"),
+    lambda kv: kv.add_vector("x", np.ones(4)), lambda kv: kv.vectors_for_all(["c"], copy_vecattrs=True),
+], ids=["get", "set", "save", "sort", "save-word2vec", "add", "copy"])  # fmt: skip
+def test_keys_whose_number_is_not_that_of_their_attributes_are_refused(keyed, ask):
+    """Values would belong to other keys."""
+    del keyed.index_to_key[1]
+    keyed.vectors, keyed.key_to_index = keyed.vectors[[0, 2, 3, 4]], dict(zip("acde", range(4), strict=True))
+    with pytest.raises(ValueError, match="'count' has 5 values for 4 keys: remove those of removed keys"):
+        ask(keyed)
+    keyed.expandos["count"] = np.delete(keyed.expandos["count"], 1)
+    assert keyed.get_vecattr("c", "count") == 3
+
+
 def test_sorting_moves_vectors_and_attributes_along_and_keeps_ties_in_order(keyed):
     rows = dict(zip("abcde", keyed.vectors.copy(), strict=True))
     keyed.expandos["count"] = np.array([1, 5, 2, 5, 5])
@@ -261,6 +276,7 @@ def test_resizing_draws_small_values_from_the_seed(keyed):
     del keyed.index_to_key[2:]
     keyed.resize_vectors()
     np.testing.assert_array_equal(keyed.vectors, old[:2])
+    assert keyed.expandos["count"].tolist() == [5, 4]
 
 
 def test_normalizing_keeps_zero_vectors(keyed):

@@ -224,12 +224,14 @@ class KeyedRows:
         if attr not in self.expandos:
             known = ", ".join(self.expandos) or "none"
             raise MissingKey(f"there is no attribute {attr!r}: the attributes are {known}")
-        if index >= len(self.expandos[attr]):
+        if len(self.expandos[attr]) != len(self):
             self.allocate_vecattrs()
         return self.expandos[attr][index]
 
     def allocate_vecattrs(self, attrs: Iterable[str] | None = None, types: Iterable[Any] | None = None) -> None:
         """Give attributes one value per key: create those that are new, and extend those that are too short.
+
+        All methods that need attributes do this first.
 
         Parameters
         ----------
@@ -243,7 +245,8 @@ class KeyedRows:
         TypeError
             If an attribute exists with a type that cannot hold values of the given type.
         ValueError
-            If `attrs` and `types` do not match.
+            If `attrs` and `types` do not match, or an attribute has more values than there are keys: after removing
+            keys, remove their values from `expandos`, too.
 
         Examples
         --------
@@ -252,6 +255,11 @@ class KeyedRows:
         [0.0, 0.0, 0.0, 0.0]
 
         """
+        if long := next((name for name, values in self.expandos.items() if len(values) > len(self)), None):
+            raise InvalidValue(
+                f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those of"
+                " removed keys from expandos, too"
+            )
         names = list(self.expandos if attrs is None else attrs)
         wanted = [self.expandos[name].dtype for name in names] if types is None else [_dtype(kind) for kind in types]
         if len(names) != len(wanted):
@@ -264,7 +272,7 @@ class KeyedRows:
                 )
             if name not in self.expandos or len(old) != len(self):
                 new = np.zeros(len(self), old.dtype)
-                new[: len(old)] = old[: len(self)]
+                new[: len(old)] = old
                 self.expandos[name] = new
 
     # Vectors of keys.
@@ -481,6 +489,7 @@ class KeyedRows:
             self.vectors[: len(old)] = old
         else:
             self.vectors = old[:count]
+        self.expandos = {name: values[:count] for name, values in self.expandos.items()}
         self.allocate_vecattrs()
         self.norms = None
 
@@ -518,6 +527,7 @@ class KeyedRows:
         """
         if not len(self) or "count" not in self.expandos:
             return
+        self.allocate_vecattrs()
         order = _descending(self.expandos["count"])
         self.index_to_key = [self.index_to_key[row] for row in order.tolist()]
         self.key_to_index = {key: row for row, key in enumerate(self.index_to_key) if key is not None}
@@ -546,9 +556,11 @@ class KeyedRows:
         known = [k for k in listed if self._row(k) >= 0 or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams
+        if copy_vecattrs:
+            self.allocate_vecattrs()
         rows = np.array([self._row(key) for key in known], np.int64)
         copied = self.expandos if copy_vecattrs else {}
-        extras = {name: np.where(rows >= 0, values[rows], values.dtype.type(0)) for name, values in copied.items()}
+        extras = {name: np.append(values, values.dtype.type(0))[rows] for name, values in copied.items()}
         made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})
         return made
 
@@ -743,6 +755,7 @@ class KeyedRows:
         ['4 3', 'king 4.0 0.0 0.0']
 
         """
+        self.allocate_vecattrs()
         order = np.arange(self._filled())
         if sort_attr in self.expandos:
             order = _descending(self.expandos[sort_attr][order])

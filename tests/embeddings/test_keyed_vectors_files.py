@@ -173,6 +173,8 @@ def test_intersecting_replaces_the_vectors_of_known_keys(keyed, tmp_path):
     keyed.add_vector("y", old[0])
     keyed.intersect_word2vec_format(put(tmp_path, "1 4\ny 1 2 3 4\n"))
     assert keyed.vectors_lockf.tolist() == [0, 0.5, 1, 1, 1, 0]
+    keyed.sort_by_descending_frequency()
+    assert dict(zip(keyed.index_to_key, keyed.vectors_lockf, strict=True))["b"] == 0.5
     with pytest.raises(ValueError, match="vectors of 2 values, expected 4"):
         keyed.intersect_word2vec_format(put(tmp_path, "1 2\na 1 2\n"))
 

@@ -531,8 +531,19 @@ class KeyedRows:
         order = _descending(self.expandos["count"])
         self.index_to_key = [self.index_to_key[row] for row in order.tolist()]
         self.key_to_index = {key: row for row, key in enumerate(self.index_to_key) if key is not None}
-        self.expandos = {name: values[order] for name, values in self.expandos.items()}
         self.vectors, self.norms = self.vectors[order], None
+        self._take_values(order, len(order))
+
+    def _take_values(self, rows: NDArray[np.int64], size: int) -> None:
+        """Keep the attributes of the keys that were in `rows`, in this order. size: how many keys there were."""
+
+        def taken(values: Any) -> Any:
+            return np.asarray(values)[rows] if np.shape(values)[:1] == (size,) else values
+
+        self.expandos = {name: taken(values) for name, values in self.expandos.items()}
+        for name in ("own", "_settled", "vectors_lockf"):  # own: with subwords, the rows of words, and their state
+            if hasattr(self, name):
+                setattr(self, name, taken(getattr(self, name)))
 
     def vectors_for_all(self, keys: Iterable[Key], allow_inference: bool = True, copy_vecattrs: bool = False) -> Self:
         """Return a new object with the vectors of some keys, in their order; unknown keys are left out.

@@ -262,6 +262,8 @@ def test_in_place_changes_of_the_matrix_are_seen_after_fill_norms(rng):
     assert before != keyed.most_similar("3")
     assert [word for word, _ in keyed.most_similar("3")] == [word for word, _ in fresh.most_similar("3")]
     np.testing.assert_array_equal(keyed.norms, np.linalg.norm(matrix, axis=1))
+    keyed.vectors = rng.standard_normal((50, 10)).astype(np.float32)
+    np.testing.assert_allclose(np.linalg.norm(keyed.get_normed_vectors(), axis=1), 1, rtol=1e-6)
 
 
 def test_resizing_draws_small_values_from_the_seed(keyed):

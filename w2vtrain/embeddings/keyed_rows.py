@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,8 +65,8 @@ class KeyedRows:
         self.next_index = 0
         self.expandos: dict[str, NDArray[Any]] = {}
         self.vector_size = vector_size
-        self.vectors: Vector = np.zeros((count, vector_size), floating(dtype))
         self.norms: Vector | None = None
+        self.vectors: Vector = np.zeros((count, vector_size), floating(dtype))
         self.mapfile_path = mapfile_path
         self.ngrams: NgramVectors | None = None
 
@@ -117,6 +117,14 @@ class KeyedRows:
             if (shape := made.expandos["count"].shape) != (len(made),):
                 raise InvalidValue(f"counts of shape {list(shape)} for {len(made):,} keys: pass one per key")
         return made
+
+    if not TYPE_CHECKING:  # type checkers know what can be assigned
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Forget the norms of the old vectors if others are assigned."""
+            super().__setattr__(name, value)
+            if name == "vectors":
+                self.norms = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"
@@ -342,7 +350,7 @@ class KeyedRows:
         np.float32(8.0)
 
         """
-        if force or self.norms is None or len(self.norms) != len(self.vectors):
+        if force or self.norms is None:
             self.norms = row_norms(self.vectors)
 
     def _norms(self) -> Vector:
@@ -491,7 +499,6 @@ class KeyedRows:
             self.vectors = old[:count]
         self.expandos = {name: values[:count] for name, values in self.expandos.items()}
         self.allocate_vecattrs()
-        self.norms = None
 
     def unit_normalize_all(self) -> None:
         """Divide each vector by its length, in place. Zero vectors stay as they are.
@@ -531,7 +538,7 @@ class KeyedRows:
         order = _descending(self.expandos["count"])
         self.index_to_key = [self.index_to_key[row] for row in order.tolist()]
         self.key_to_index = {key: row for row, key in enumerate(self.index_to_key) if key is not None}
-        self.vectors, self.norms = self.vectors[order], None
+        self.vectors = self.vectors[order]
         self._take_values(order, len(order))
 
     def _take_values(self, rows: NDArray[np.int64], size: int) -> None:

@@ -153,7 +153,7 @@ class FastTextKeyedVectors(KeyedVectors):
         """Compose `vectors` again, after a change of `vectors_vocab` or `ngrams.matrix`."""
         own = self.vectors_vocab
         self.vectors = self._subwords().vectors(np.concatenate([own, self.ngrams.matrix]))
-        self.norms, self.vectors_vocab = None, own
+        self.vectors_vocab = own
 
     def sort_by_descending_frequency(self) -> None:
         """Sort the keys by falling count, with their rows, as `KeyedVectors.sort_by_descending_frequency` does."""

@@ -53,7 +53,8 @@ class Model(ModelParts):
         The name in messages: that of the file that the model was read from.
 
     wv : KeyedVectors
-        The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors.
+        The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors:
+        changed ones are then saved. Words that are added to `wv`, and changes of others than input vectors, are not.
     dv : KeyedVectors
         The vectors of documents, if the model was trained on `Documents`.
 
@@ -107,7 +108,9 @@ class Model(ModelParts):
         """What answers queries."""
         from w2vtrain.embeddings.keyed_vectors import TextKeyedVectors
 
-        return TextKeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
+        vectors = self._exported()  # if `input`, the array itself: a copy of the model then has one array, too
+        rows = vectors if isinstance(vectors, np.ndarray) else vectors[:]
+        return TextKeyedVectors.of(self.words, rows, self.counts, self._ngrams())
 
     @property
     def documents(self) -> tuple[list[str], NDArray[np.float32]]:

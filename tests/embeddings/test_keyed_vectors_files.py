@@ -1,5 +1,6 @@
 """Files of KeyedVectors: word2vec's formats with gensim's options, our own format, memory maps, and hostile files."""
 
+import datetime
 import gzip
 import io
 import json
@@ -186,6 +187,7 @@ def test_saving_keeps_keys_vectors_and_attributes(tmp_path, mmap, dtype, rng):
     keyed = KeyedVectors.of(["new york", "d\xe9j\xe0\n", 7], matrix, [3, 2, 1])
     keyed.set_vecattr(7, "tag", "number")
     keyed.set_vecattr("new york", "code", np.array([1, 0]))
+    keyed.set_vecattr("new york", "parts", {"place": ("new", [None, 2.5])})
     keyed.set_vecattr("new york", "weight", np.float32(0.5))
     keyed.save(tmp_path / "vectors")
     found = KeyedVectors.load(str(tmp_path / "vectors"), mmap=mmap)
@@ -194,6 +196,7 @@ def test_saving_keeps_keys_vectors_and_attributes(tmp_path, mmap, dtype, rng):
     assert found.vectors.dtype == dtype
     assert {name: values.tolist() for name, values in found.expandos.items()} == {
         "count": [3, 2, 1], "tag": [0, 0, "number"], "code": [[1, 0], 0, 0], "weight": [0.5, 0, 0],
+        "parts": [{"place": ["new", [None, 2.5]]}, 0, 0],
     }  # fmt: skip
     assert found.expandos["weight"].dtype == np.float32
     if mmap == "r":
@@ -239,10 +242,11 @@ def test_keys_without_rows_are_not_saved(keyed, tmp_path):
 
 
 def test_what_json_cannot_represent_is_refused(tmp_path, keyed):
-    keyed.set_vecattr("a", "thing", {1, 2})
-    with pytest.raises(TypeError, match="JSON cannot represent"):
-        keyed.save(tmp_path / "vectors")
-    for key in (("a", 1), (), 0.0):
+    for thing in ({1, 2}, {1: 2}, datetime.date(2020, 1, 1), [float("nan")], np.array([np.inf])):
+        keyed.set_vecattr("a", "thing", thing)
+        with pytest.raises(TypeError, match="the attribute 'thing' has .*, which JSON cannot represent"):
+            keyed.save(tmp_path / "vectors")
+    for key in (("a", 1), (), 0.0, True):
         with pytest.raises(TypeError, match="neither a string nor an integer"):
             KeyedVectors.of([key], np.ones((1, 2))).save(tmp_path / "vectors")
     assert not list(tmp_path.iterdir())

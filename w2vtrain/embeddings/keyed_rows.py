@@ -611,7 +611,8 @@ class KeyedRows:
         Raises
         ------
         TypeError
-            If an attribute has a value that JSON cannot represent, or `fname_or_handle` is no path.
+            If an attribute has a value that JSON cannot represent, such as NaN among objects, a key is neither a string
+            nor an integer, or `fname_or_handle` is no path. Arrays and tuples are read back as lists.
         ValueError
             If keys have no rows yet: see `resize_vectors`.
         OutputError, WriteError

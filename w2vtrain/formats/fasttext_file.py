@@ -20,7 +20,6 @@ from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blo
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.files import Claim, atomic_write
-from w2vtrain.system.reading import regular_size
 
 NAME = "fasttext"
 MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
@@ -140,8 +139,6 @@ def read_fasttext(path: str | Path, values: bool = True) -> FastTextModel:
 
     Raise DataError if it is not an unquantized model of word vectors, or damaged; InputMissing if it cannot be read.
     """
-    if not regular_size(path):
-        raise TruncatedFile(f"{path}, byte 0: the file is empty")
     try:
         with Path(path).open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -80,6 +80,8 @@ def test_what_could_not_be_read_back_is_refused_and_the_old_file_is_kept(keyed, 
     with pytest.raises(ValueError, match="the vector of 'c' is not finite"):
         KeyedVectors.of("abc", np.array([[1.0], [1], [np.nan]])).save_word2vec_format(path)
     assert path.read_text() == "old"
+    with pytest.raises(W2VError, match="cannot be created: there is no folder"):
+        keyed.save_word2vec_format(tmp_path / "missing" / "vectors", append=True)
 
 
 def test_options_of_loading(tmp_path, caplog):
@@ -110,6 +112,11 @@ def test_options_of_loading(tmp_path, caplog):
     assert loaded(tmp_path, "2 1\na 1\nb 2\n", fvocab=counts)[2] == [9, 12]
     problem = "the last line has no newline: the file may be cut off, and digits be missing"
     assert caplog.messages == [f"{counts}: {problem}"]
+
+
+def test_binary_words_of_other_encodings_are_not_taken_for_values(tmp_path):
+    """The first value has a space, and what follows it could be a value, too."""
+    assert loaded(tmp_path, b"2 1\na  \0\x80?\xc0 " + ONE, binary=True, encoding="latin1")[0] == ["a", "\xc0"]
 
 
 def test_newlines_before_binary_words_are_skipped(tmp_path):
@@ -244,7 +251,7 @@ def test_keys_without_rows_are_not_saved(keyed, tmp_path):
 def test_what_json_cannot_represent_is_refused(tmp_path, keyed):
     for thing in ({1, 2}, {1: 2}, datetime.date(2020, 1, 1), [float("nan")], np.array([np.inf])):
         keyed.set_vecattr("a", "thing", thing)
-        with pytest.raises(TypeError, match="the attribute 'thing' has .*, which JSON cannot represent"):
+        with pytest.raises(TypeError, match=r"the attribute 'thing' has .*, which JSON cannot represent"):
             keyed.save(tmp_path / "vectors")
     for key in (("a", 1), (), 0.0, True):
         with pytest.raises(TypeError, match="neither a string nor an integer"):
@@ -331,6 +338,8 @@ def test_commands_read_what_save_wrote(tmp_path, w2vtrain_here):
     code, out, _ = w2vtrain_here(["info", "keyed"], tmp_path)
     assert code == 0
     assert "keyed vectors" in out
+    w2vtrain.KeyedVectors.of(["a", "b"], np.array([[1], [np.nan]])).save(tmp_path / "keyed")
+    assert w2vtrain.read_vectors(tmp_path / "keyed", limit=1).words == ["a"]
     numbers = w2vtrain.KeyedVectors.of([1, 2], np.eye(2, dtype=np.float32))
     numbers.save(tmp_path / "numbers")
     with pytest.raises(w2vtrain.W2VError, match="a key is a number"):

@@ -312,6 +312,7 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
 def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the keys, vectors and counts that KeyedVectors.save wrote. All keys must be strings."""
     keys, vectors, attributes, ngrams = read_keyed(path)
+    keys, vectors = keys[:limit], vectors[:limit]
     if not all(isinstance(key, str) for key in keys):
         raise DataError(f"{path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
     if len(set(keys)) != len(keys):
@@ -323,7 +324,7 @@ def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | Non
         raise DataError(f"{path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
     counts = attributes.get("count", np.empty(0))
     integers = counts[:limit].astype(np.int64) if counts.dtype.kind in "iu" else None
-    return Vectors(keys[:limit], matrix[:limit], KIND, counts=integers, ngrams=ngrams)
+    return Vectors(keys, matrix, KIND, counts=integers, ngrams=ngrams)
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors)

@@ -133,10 +133,12 @@ def test_a_query_of_a_wrong_type_is_a_type_error(keyed, ask):
     lambda kv: KeyedVectors.of("ab", np.ones((2, 2)), [1]), lambda kv: KeyedVectors(3, mapfile_path="x"),
     lambda kv: kv.allocate_vecattrs(["x"], []), lambda kv: kv.add_vectors(["x"], np.ones((1, 4)), {"count": [1, 2]}),
     lambda kv: kv.most_similar_cosmul([np.ones(3)]), lambda kv: kv.distances(np.ones(3)),
+    lambda kv: kv.add_vectors(["x"], np.ones((1, 4)), {"pair": [[1, 2]]}),
+    lambda kv: kv.add_vectors(["x"], np.ones((1, 4)), {"one": 1}),
 ], ids=[
     "nothing", "short-vector", "weights", "only-negative", "unknown", "no-words", "no-given", "rows", "short-row",
     "short-batch", "twice", "too-many-vectors", "too-few-counts", "mapfile", "no-types", "attributes", "short-cosmul",
-    "short-distances",
+    "short-distances", "attributes-of-pairs", "one-attribute",
 ])  # fmt: skip
 def test_a_query_of_a_wrong_value_is_a_value_error_and_changes_nothing(keyed, ask):
     before = copy.deepcopy(vars(keyed))
@@ -203,6 +205,7 @@ def test_free_rows_are_filled_before_rows_are_added():
     assert [keyed.add_vector("a", [1, 1]), keyed.add_vector("b", [2, 2])] == [0, 1]
     assert keyed.index_to_key == ["a", "b", None]
     assert keyed.vectors is memory
+    assert [key for key, _ in keyed.most_similar("a")] == ["b"]
     keyed.add_vectors(["c", "d"], [[3, 3], [4, 4]])
     assert keyed.index_to_key == list("abcd")
     np.testing.assert_array_equal(keyed.vectors, [[1, 1], [2, 2], [3, 3], [4, 4]])
@@ -214,9 +217,11 @@ def test_attributes_have_a_type_and_one_value_per_key(keyed):
     keyed.set_vecattr("c", "score", 2)  # an integer fits
     assert keyed.expandos["tag"].tolist() == [0, "noun", 0, 0, 0]
     assert keyed.expandos["score"].tolist() == [0, 0.5, 2, 0, 0]
-    for value in (2.5, "x"):
+    for value in (2.5, "x", 2**70):
         with pytest.raises(TypeError, match="'count' has type int64"):
             keyed.set_vecattr("b", "count", value)
+    keyed.set_vecattr("b", "large", 2**70)
+    assert keyed.expandos["large"].tolist() == [0, 2**70, 0, 0, 0]
     with pytest.raises(KeyError, match="no attribute 'size': the attributes are count, tag, score"):
         keyed.get_vecattr("a", "size")
     keyed.index_to_key.append("f")

@@ -216,7 +216,7 @@ class KeyedRows:
 
         """
         index = self.get_index(key)
-        self.allocate_vecattrs([attr], [type(val)])
+        self.allocate_vecattrs([attr], [np.asarray(val).dtype if isinstance(val, int) else type(val)])
         self.expandos[attr][index] = val
 
     def get_vecattr(self, key: Key, attr: str) -> Any:
@@ -265,8 +265,8 @@ class KeyedRows:
         """
         if long := next((name for name, values in self.expandos.items() if len(values) > len(self)), None):
             raise InvalidValue(
-                f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those of"
-                " removed keys from expandos, too"
+                f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those"
+                " of removed keys from expandos, too"
             )
         names = list(self.expandos if attrs is None else attrs)
         wanted = [self.expandos[name].dtype for name in names] if types is None else [_dtype(kind) for kind in types]
@@ -434,7 +434,7 @@ class KeyedRows:
                 f"vectors of shape {list(rows.shape)} for {len(names)} keys, expected {[len(names), self.vector_size]}"
             )
         attributes = {name: np.asarray(values) for name, values in dict(extras or {}).items()}
-        if any(len(values) != len(names) for values in attributes.values()):
+        if any(values.shape != (len(names),) for values in attributes.values()):
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
         row_of = {name: self._row(name) for name in names}
         source = {name: at for at, name in enumerate(names) if replace or row_of[name] < 0}
@@ -471,7 +471,7 @@ class KeyedRows:
 
     def _writable(self) -> Vector:
         if not self.vectors.flags.writeable:
-            raise InvalidValue("the vectors are read-only: load them without mmap, or with mmap='c', to change them")
+            raise InvalidValue("the vectors are read-only: load them without mmap or with mmap='c', or assign a copy")
         return self.vectors
 
     def resize_vectors(self, seed: int = 0) -> None:
@@ -643,8 +643,8 @@ class KeyedRows:
             The file to read.
         mmap : {None, "r", "r+", "c"}
             Map the vectors into memory instead of reading them: read-only, writing changes to the file, or with
-            private changes. This needs a file that `save` wrote. Adding keys copies the vectors, so that later changes
-            do not reach the file.
+            private changes. This needs a file that `save` wrote. Adding keys copies the vectors, and saving to the same
+            file replaces it: later changes then do not reach the file.
 
         Raises
         ------
@@ -739,7 +739,7 @@ class KeyedRows:
         append: bool = False,
         sort_attr: str | None = "count",
     ) -> None:
-        """Write word2vec's text or binary format, as float32, compressed if the suffix is .gz, .bz2 or .xz.
+        """Write word2vec's text or binary format, as float32, compressed if the suffix is .gz, .bz2, .xz or .zst.
 
         Parameters
         ----------

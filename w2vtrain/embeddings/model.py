@@ -186,7 +186,7 @@ class Model(ModelParts):
         Returns
         -------
         KeyedVectors
-            It has the counts as the attribute "count", and shares no memory with the model.
+            It has the counts as the attribute "count", and shares no memory with the model but the rows of n-grams.
 
         Raises
         ------
@@ -384,7 +384,7 @@ def load(path: str | Path) -> "Model | KeyedVectors":
     ----------
     path : str or Path
         A file that `save_model`, `write_vectors` or `Word2Vec.save` wrote, or one of word2vec.c, GloVe, gensim or
-        fastText; or a folder of vectors.
+        fastText.
 
     Returns
     -------

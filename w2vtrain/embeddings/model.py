@@ -54,7 +54,7 @@ class Model(ModelParts):
 
     wv : KeyedVectors
         The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors:
-        changed ones are then saved. Words that are added to `wv`, and changes of others than input vectors, are not.
+        `save` then writes vectors that were changed here. It never writes words that were added here.
     dv : KeyedVectors
         The vectors of documents, if the model was trained on `Documents`.
 
@@ -108,7 +108,7 @@ class Model(ModelParts):
         """What answers queries."""
         from w2vtrain.embeddings.keyed_vectors import TextKeyedVectors
 
-        vectors = self._exported()  # if `input`, the array itself: a copy of the model then has one array, too
+        vectors = self._exported()  # `input` itself, not a view of it, also shares memory in copies of the model
         rows = vectors if isinstance(vectors, np.ndarray) else vectors[:]
         return TextKeyedVectors.of(self.words, rows, self.counts, self._ngrams())
 

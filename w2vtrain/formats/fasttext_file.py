@@ -280,7 +280,7 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
 
 
 def _own_rows(model: ModelParts, ngrams: NgramVectors) -> NDArray[np.float32]:
-    """Return the input rows (V + B, d) of a model with subwords, of which its `input` follows also after changes."""
+    """Return the input rows (V + B, d) of a model with subwords, which yield `input` even if it was changed."""
     rows, subwords = model.arrays[INPUT_ROWS], Subwords.of(model.words, ngrams.ngrams, ngrams.row_buckets)
     change = model.input - subwords.vectors(rows)
     if change.any():

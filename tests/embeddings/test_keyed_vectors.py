@@ -133,10 +133,12 @@ def test_a_query_of_a_wrong_type_is_a_type_error(keyed, ask):
     lambda kv: KeyedVectors.of("ab", np.ones((2, 2)), [1]), lambda kv: KeyedVectors(3, mapfile_path="x"),
     lambda kv: kv.allocate_vecattrs(["x"], []), lambda kv: kv.add_vectors(["x"], np.ones((1, 4)), {"count": [1, 2]}),
     lambda kv: kv.most_similar_cosmul([np.ones(3)]), lambda kv: kv.distances(np.ones(3)),
+    lambda kv: kv.add_vectors(["x"], np.ones((1, 4)), {"pair": [[1, 2]]}),
+    lambda kv: kv.add_vectors(["x"], np.ones((1, 4)), {"one": 1}),
 ], ids=[
     "nothing", "short-vector", "weights", "only-negative", "unknown", "no-words", "no-given", "rows", "short-row",
     "short-batch", "twice", "too-many-vectors", "too-few-counts", "mapfile", "no-types", "attributes", "short-cosmul",
-    "short-distances",
+    "short-distances", "attributes-of-pairs", "one-attribute",
 ])  # fmt: skip
 def test_a_query_of_a_wrong_value_is_a_value_error_and_changes_nothing(keyed, ask):
     before = copy.deepcopy(vars(keyed))
@@ -203,6 +205,7 @@ def test_free_rows_are_filled_before_rows_are_added():
     assert [keyed.add_vector("a", [1, 1]), keyed.add_vector("b", [2, 2])] == [0, 1]
     assert keyed.index_to_key == ["a", "b", None]
     assert keyed.vectors is memory
+    assert [key for key, _ in keyed.most_similar("a")] == ["b"]
     keyed.add_vectors(["c", "d"], [[3, 3], [4, 4]])
     assert keyed.index_to_key == list("abcd")
     np.testing.assert_array_equal(keyed.vectors, [[1, 1], [2, 2], [3, 3], [4, 4]])
@@ -214,14 +217,31 @@ def test_attributes_have_a_type_and_one_value_per_key(keyed):
     keyed.set_vecattr("c", "score", 2)  # an integer fits
     assert keyed.expandos["tag"].tolist() == [0, "noun", 0, 0, 0]
     assert keyed.expandos["score"].tolist() == [0, 0.5, 2, 0, 0]
-    for value in (2.5, "x"):
+    for value in (2.5, "x", 2**70):
         with pytest.raises(TypeError, match="'count' has type int64"):
             keyed.set_vecattr("b", "count", value)
+    keyed.set_vecattr("b", "large", 2**70)
+    assert keyed.expandos["large"].tolist() == [0, 2**70, 0, 0, 0]
     with pytest.raises(KeyError, match="no attribute 'size': the attributes are count, tag, score"):
         keyed.get_vecattr("a", "size")
     keyed.index_to_key.append("f")
     keyed.key_to_index["f"] = 5
     assert keyed.get_vecattr("f", "score") == 0
+
+
+@pytest.mark.parametrize("ask", [
+    lambda kv: kv.get_vecattr("c", "count"), lambda kv: kv.set_vecattr("c", "count", 9), lambda kv: kv.save("never"),
+    lambda kv: kv.sort_by_descending_frequency(), lambda kv: kv.save_word2vec_format("never"),
+    lambda kv: kv.add_vector("x", np.ones(4)), lambda kv: kv.vectors_for_all(["c"], copy_vecattrs=True),
+], ids=["get", "set", "save", "sort", "save-word2vec", "add", "copy"])  # fmt: skip
+def test_keys_whose_number_is_not_that_of_their_attributes_are_refused(keyed, ask):
+    """Values would belong to other keys."""
+    del keyed.index_to_key[1]
+    keyed.vectors, keyed.key_to_index = keyed.vectors[[0, 2, 3, 4]], dict(zip("acde", range(4), strict=True))
+    with pytest.raises(ValueError, match="'count' has 5 values for 4 keys: remove those of removed keys"):
+        ask(keyed)
+    keyed.expandos["count"] = np.delete(keyed.expandos["count"], 1)
+    assert keyed.get_vecattr("c", "count") == 3
 
 
 def test_sorting_moves_vectors_and_attributes_along_and_keeps_ties_in_order(keyed):
@@ -247,6 +267,8 @@ def test_in_place_changes_of_the_matrix_are_seen_after_fill_norms(rng):
     assert before != keyed.most_similar("3")
     assert [word for word, _ in keyed.most_similar("3")] == [word for word, _ in fresh.most_similar("3")]
     np.testing.assert_array_equal(keyed.norms, np.linalg.norm(matrix, axis=1))
+    keyed.vectors = rng.standard_normal((50, 10)).astype(np.float32)
+    np.testing.assert_allclose(np.linalg.norm(keyed.get_normed_vectors(), axis=1), 1, rtol=1e-6)
 
 
 def test_resizing_draws_small_values_from_the_seed(keyed):
@@ -261,6 +283,7 @@ def test_resizing_draws_small_values_from_the_seed(keyed):
     del keyed.index_to_key[2:]
     keyed.resize_vectors()
     np.testing.assert_array_equal(keyed.vectors, old[:2])
+    assert keyed.expandos["count"].tolist() == [5, 4]
 
 
 def test_normalizing_keeps_zero_vectors(keyed):

@@ -1,5 +1,6 @@
 """Files of KeyedVectors: word2vec's formats with gensim's options, our own format, memory maps, and hostile files."""
 
+import datetime
 import gzip
 import io
 import json
@@ -79,6 +80,8 @@ def test_what_could_not_be_read_back_is_refused_and_the_old_file_is_kept(keyed, 
     with pytest.raises(ValueError, match="the vector of 'c' is not finite"):
         KeyedVectors.of("abc", np.array([[1.0], [1], [np.nan]])).save_word2vec_format(path)
     assert path.read_text() == "old"
+    with pytest.raises(W2VError, match="cannot be created: there is no folder"):
+        keyed.save_word2vec_format(tmp_path / "missing" / "vectors", append=True)
 
 
 def test_options_of_loading(tmp_path, caplog):
@@ -109,6 +112,11 @@ def test_options_of_loading(tmp_path, caplog):
     assert loaded(tmp_path, "2 1\na 1\nb 2\n", fvocab=counts)[2] == [9, 12]
     problem = "the last line has no newline: the file may be cut off, and digits be missing"
     assert caplog.messages == [f"{counts}: {problem}"]
+
+
+def test_binary_words_of_other_encodings_are_not_taken_for_values(tmp_path):
+    """The first value has a space, and what follows it could be a value, too."""
+    assert loaded(tmp_path, b"2 1\na  \0\x80?\xc0 " + ONE, binary=True, encoding="latin1")[0] == ["a", "\xc0"]
 
 
 def test_newlines_before_binary_words_are_skipped(tmp_path):
@@ -173,6 +181,8 @@ def test_intersecting_replaces_the_vectors_of_known_keys(keyed, tmp_path):
     keyed.add_vector("y", old[0])
     keyed.intersect_word2vec_format(put(tmp_path, "1 4\ny 1 2 3 4\n"))
     assert keyed.vectors_lockf.tolist() == [0, 0.5, 1, 1, 1, 0]
+    keyed.sort_by_descending_frequency()
+    assert dict(zip(keyed.index_to_key, keyed.vectors_lockf, strict=True))["b"] == 0.5
     with pytest.raises(ValueError, match="vectors of 2 values, expected 4"):
         keyed.intersect_word2vec_format(put(tmp_path, "1 2\na 1 2\n"))
 
@@ -184,6 +194,7 @@ def test_saving_keeps_keys_vectors_and_attributes(tmp_path, mmap, dtype, rng):
     keyed = KeyedVectors.of(["new york", "d\xe9j\xe0\n", 7], matrix, [3, 2, 1])
     keyed.set_vecattr(7, "tag", "number")
     keyed.set_vecattr("new york", "code", np.array([1, 0]))
+    keyed.set_vecattr("new york", "parts", {"place": ("new", [None, 2.5])})
     keyed.set_vecattr("new york", "weight", np.float32(0.5))
     keyed.save(tmp_path / "vectors")
     found = KeyedVectors.load(str(tmp_path / "vectors"), mmap=mmap)
@@ -192,6 +203,7 @@ def test_saving_keeps_keys_vectors_and_attributes(tmp_path, mmap, dtype, rng):
     assert found.vectors.dtype == dtype
     assert {name: values.tolist() for name, values in found.expandos.items()} == {
         "count": [3, 2, 1], "tag": [0, 0, "number"], "code": [[1, 0], 0, 0], "weight": [0.5, 0, 0],
+        "parts": [{"place": ["new", [None, 2.5]]}, 0, 0],
     }  # fmt: skip
     assert found.expandos["weight"].dtype == np.float32
     if mmap == "r":
@@ -237,10 +249,11 @@ def test_keys_without_rows_are_not_saved(keyed, tmp_path):
 
 
 def test_what_json_cannot_represent_is_refused(tmp_path, keyed):
-    keyed.set_vecattr("a", "thing", {1, 2})
-    with pytest.raises(TypeError, match="JSON cannot represent"):
-        keyed.save(tmp_path / "vectors")
-    for key in (("a", 1), (), 0.0):
+    for thing in ({1, 2}, {1: 2}, datetime.date(2020, 1, 1), [float("nan")], np.array([np.inf])):
+        keyed.set_vecattr("a", "thing", thing)
+        with pytest.raises(TypeError, match=r"the attribute 'thing' has .*, which JSON cannot represent"):
+            keyed.save(tmp_path / "vectors")
+    for key in (("a", 1), (), 0.0, True):
         with pytest.raises(TypeError, match="neither a string nor an integer"):
             KeyedVectors.of([key], np.ones((1, 2))).save(tmp_path / "vectors")
     assert not list(tmp_path.iterdir())
@@ -325,6 +338,8 @@ def test_commands_read_what_save_wrote(tmp_path, w2vtrain_here):
     code, out, _ = w2vtrain_here(["info", "keyed"], tmp_path)
     assert code == 0
     assert "keyed vectors" in out
+    w2vtrain.KeyedVectors.of(["a", "b"], np.array([[1], [np.nan]])).save(tmp_path / "keyed")
+    assert w2vtrain.read_vectors(tmp_path / "keyed", limit=1).words == ["a"]
     numbers = w2vtrain.KeyedVectors.of([1, 2], np.eye(2, dtype=np.float32))
     numbers.save(tmp_path / "numbers")
     with pytest.raises(w2vtrain.W2VError, match="a key is a number"):

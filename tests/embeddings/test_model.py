@@ -1,6 +1,8 @@
 """Tests of saving, loading and describing models."""
 
+import copy
 import json
+import pickle
 import struct
 import subprocess
 import sys
@@ -335,6 +337,20 @@ def test_keyed_vectors_of_a_model_are_independent_of_it():
     keyed.vectors[0] = 9
     np.testing.assert_array_equal(model["king"], [4, 0, 0])
     assert keyed.get_vecattr("queen", "count") == 1
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_of_a_model_is_changed_and_saved_through_its_vectors(copied, tmp_path):
+    model = named(arrays={"documents": np.ones((1, 3), np.float32), "document_tags": np.frombuffer(b"tag", np.uint8)})
+    model.wv.set_vecattr("king", "royal", True)
+    assert model.dv["tag"].tolist() == [1, 1, 1]
+    other = copied(model)
+    other.wv["king"], other.dv["tag"] = [7, 8, 9], [1, 2, 3]
+    other.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert (again["king"].tolist(), again.dv["tag"].tolist()) == ([7, 8, 9], [1, 2, 3])
+    assert other.wv.get_vecattr("king", "royal")
+    assert model["king"].tolist() == [4, 0, 0]
 
 
 def test_a_model_saves_itself(tmp_path):

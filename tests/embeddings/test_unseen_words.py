@@ -181,6 +181,8 @@ def test_vectors_for_all_infers_unless_told_not_to(keyed):
 def test_vectors_for_all_keeps_ngrams_and_attributes(keyed):
     made = keyed.vectors_for_all(["waterfall", "fall"], copy_vecattrs=True)
     assert made.expandos["count"].tolist() == [0, 7]
+    empty = w2vtrain.KeyedVectors.of([], keyed.vectors[:0], [], keyed.ngrams)
+    assert empty.vectors_for_all(["waterfall"], copy_vecattrs=True).expandos["count"].tolist() == [0]
     np.testing.assert_allclose(made["словом"], keyed["словом"])
     numbers = w2vtrain.KeyedVectors.of([10, 20], np.eye(2, dtype=np.float32), [6, 5])
     assert numbers.vectors_for_all([20, 10], copy_vecattrs=True).expandos["count"].tolist() == [5, 6]

@@ -1,5 +1,6 @@
 """Models of fastText: those that its own program made (tests/fasttext), ours as others read them, and damaged files."""
 
+import copy
 import json
 import lzma
 import os
@@ -123,6 +124,15 @@ def test_a_model_that_is_written_reads_back_the_same(model, tmp_path):
         model.save_fasttext(tmp_path / "model.bin")
 
 
+def test_a_vector_that_was_changed_is_written(model, tmp_path):
+    changed = copy.deepcopy(model)
+    changed.wv["water"] = np.ones(6)
+    changed.save_fasttext(tmp_path / "model.bin")
+    again = w2vtrain.load_model(tmp_path / "model.bin")
+    for word in [*model.words, "watery"]:
+        np.testing.assert_allclose(again[word], np.ones(6) if word == "water" else model[word], atol=1e-6)
+
+
 def test_gensim_reads_what_is_written(model, tmp_path):
     fasttext = pytest.importorskip("gensim.models.fasttext", reason="gensim is not installed")
     model.save_fasttext(tmp_path / "model.bin")
@@ -237,11 +247,10 @@ def test_words_of_a_thousand_letters_are_composed_in_a_moment(tmp_path):
     assert time.process_time() - start < 1
 
 
-def test_files_have_no_holes(model, tmp_path):
+def test_files_have_no_holes(tmp_path):
     """Deleting or replacing a file with thousands of holes takes minutes on disks that discard freed blocks."""
-    settings = {**model.settings, "bucket": 1_000_000}
-    big = w2vtrain.Model(model.words, model.counts, model.input, model.output, model.arrays, settings)
-    big.save_fasttext(tmp_path / "big.bin")
+    about = {"subwords": True, "bucket": 1_000_000, "vector_size": 6, "epochs": 1, "min_count": 1, "sample": 0}
+    w2vtrain.train([["water", "waters"]] * 60, **about).save_fasttext(tmp_path / "big.bin")
     if not hasattr(os, "SEEK_HOLE"):
         pytest.skip("this system does not say where a file has holes")
     with (tmp_path / "big.bin").open("rb") as file:

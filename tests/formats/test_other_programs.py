@@ -132,7 +132,7 @@ def test_repair_leaves_out_the_rows_of_a_table_that_have_a_null(tmp_path, size):
     vectors = pa.array([[None, 1], [1, 2], [3, None], [5, 6], [7, 8], [9, 9], [0, 0]], pa.list_(pa.float32(), size))
     words = pa.array(["a", "b", "c", None, "e", "f", "g"])
     for column in (words, words.dictionary_encode()):
-        table = pa.table({"word": column, "vector": vectors})
+        table = pa.table({"word": column, "vector": vectors, "count": [7, 6, 5, 4, 3, 2, 1]})
         with pa.ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
         with pytest.raises(
@@ -141,6 +141,7 @@ def test_repair_leaves_out_the_rows_of_a_table_that_have_a_null(tmp_path, size):
             read_vectors(path)
         repaired = read_vectors(path, lenient=True)
         assert (repaired.words, repaired.matrix.tolist()) == (["b", "e", "f", "g"], [[1, 2], [7, 8], [9, 9], [0, 0]])
+        assert repaired.counts.tolist() == [6, 3, 2, 1]
         assert [flaw.split(", ")[1] for flaw in repaired.flaws] == [
             "row 1: a value is not a finite number: left out", "row 3: a value is not a finite number: left out",
             "row 4: the word is empty: left out",

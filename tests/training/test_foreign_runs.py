@@ -404,7 +404,7 @@ def test_a_run_folder_with_another_schema_is_refused(w2vtrain, stopped):
 
 def test_a_run_folder_name_that_is_too_long_is_reported_as_missing_input(w2vtrain):
     name = "x/" * 2100
-    for words in (["resume", name], ["export", name, "-o", "x.txt"]):
+    for words in (["resume", name], ["export", name, "-o", "x.txt"], ["info", "x" * 300]):
         code, said = w2vtrain(*words)
         assert (code, "File name too long" in said) == (66, True), said
 

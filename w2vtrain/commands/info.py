@@ -3,6 +3,7 @@
 The facts come from formats/describe.py and training/run_status.py; this module only formats them.
 """
 
+import os
 import re
 from codecs import BOM_UTF8
 from pathlib import Path
@@ -52,7 +53,7 @@ def facts_of(path: str) -> dict[str, Any]:
     with imports():
         from w2vtrain.formats.describe import describe
         from w2vtrain.formats.sniff import read_head, vector_folder
-    if path != STDOUT and Path(path).is_dir() and not vector_folder(Path(path)):
+    if path != STDOUT and os.path.isdir(path) and not vector_folder(Path(path)):  # noqa: PTH112 - any length
         from w2vtrain.training.run_status import describe_run, is_run_folder
 
         if is_run_folder(path):

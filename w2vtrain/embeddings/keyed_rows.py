@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,8 +65,8 @@ class KeyedRows:
         self.next_index = 0
         self.expandos: dict[str, NDArray[Any]] = {}
         self.vector_size = vector_size
-        self.vectors: Vector = np.zeros((count, vector_size), floating(dtype))
         self.norms: Vector | None = None
+        self.vectors: Vector = np.zeros((count, vector_size), floating(dtype))
         self.mapfile_path = mapfile_path
         self.ngrams: NgramVectors | None = None
 
@@ -117,6 +117,14 @@ class KeyedRows:
             if (shape := made.expandos["count"].shape) != (len(made),):
                 raise InvalidValue(f"counts of shape {list(shape)} for {len(made):,} keys: pass one per key")
         return made
+
+    if not TYPE_CHECKING:  # type checkers know what can be assigned
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Forget the norms of the old vectors if others are assigned."""
+            super().__setattr__(name, value)
+            if name == "vectors":
+                self.norms = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"
@@ -208,7 +216,7 @@ class KeyedRows:
 
         """
         index = self.get_index(key)
-        self.allocate_vecattrs([attr], [type(val)])
+        self.allocate_vecattrs([attr], [np.asarray(val).dtype if isinstance(val, int) else type(val)])
         self.expandos[attr][index] = val
 
     def get_vecattr(self, key: Key, attr: str) -> Any:
@@ -224,12 +232,14 @@ class KeyedRows:
         if attr not in self.expandos:
             known = ", ".join(self.expandos) or "none"
             raise MissingKey(f"there is no attribute {attr!r}: the attributes are {known}")
-        if index >= len(self.expandos[attr]):
+        if len(self.expandos[attr]) != len(self):
             self.allocate_vecattrs()
         return self.expandos[attr][index]
 
     def allocate_vecattrs(self, attrs: Iterable[str] | None = None, types: Iterable[Any] | None = None) -> None:
         """Give attributes one value per key: create those that are new, and extend those that are too short.
+
+        All methods that need attributes do this first.
 
         Parameters
         ----------
@@ -243,7 +253,8 @@ class KeyedRows:
         TypeError
             If an attribute exists with a type that cannot hold values of the given type.
         ValueError
-            If `attrs` and `types` do not match.
+            If `attrs` and `types` do not match, or an attribute has more values than there are keys: after removing
+            keys, remove their values from `expandos`, too.
 
         Examples
         --------
@@ -252,6 +263,11 @@ class KeyedRows:
         [0.0, 0.0, 0.0, 0.0]
 
         """
+        if long := next((name for name, values in self.expandos.items() if len(values) > len(self)), None):
+            raise InvalidValue(
+                f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those"
+                " of removed keys from expandos, too"
+            )
         names = list(self.expandos if attrs is None else attrs)
         wanted = [self.expandos[name].dtype for name in names] if types is None else [_dtype(kind) for kind in types]
         if len(names) != len(wanted):
@@ -264,7 +280,7 @@ class KeyedRows:
                 )
             if name not in self.expandos or len(old) != len(self):
                 new = np.zeros(len(self), old.dtype)
-                new[: len(old)] = old[: len(self)]
+                new[: len(old)] = old
                 self.expandos[name] = new
 
     # Vectors of keys.
@@ -334,7 +350,7 @@ class KeyedRows:
         np.float32(8.0)
 
         """
-        if force or self.norms is None or len(self.norms) != len(self.vectors):
+        if force or self.norms is None:
             self.norms = row_norms(self.vectors)
 
     def _norms(self) -> Vector:
@@ -418,7 +434,7 @@ class KeyedRows:
                 f"vectors of shape {list(rows.shape)} for {len(names)} keys, expected {[len(names), self.vector_size]}"
             )
         attributes = {name: np.asarray(values) for name, values in dict(extras or {}).items()}
-        if any(len(values) != len(names) for values in attributes.values()):
+        if any(values.shape != (len(names),) for values in attributes.values()):
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
         row_of = {name: self._row(name) for name in names}
         source = {name: at for at, name in enumerate(names) if replace or row_of[name] < 0}
@@ -455,7 +471,7 @@ class KeyedRows:
 
     def _writable(self) -> Vector:
         if not self.vectors.flags.writeable:
-            raise InvalidValue("the vectors are read-only: load them without mmap, or with mmap='c', to change them")
+            raise InvalidValue("the vectors are read-only: load them without mmap or with mmap='c', or assign a copy")
         return self.vectors
 
     def resize_vectors(self, seed: int = 0) -> None:
@@ -481,8 +497,8 @@ class KeyedRows:
             self.vectors[: len(old)] = old
         else:
             self.vectors = old[:count]
+        self.expandos = {name: values[:count] for name, values in self.expandos.items()}
         self.allocate_vecattrs()
-        self.norms = None
 
     def unit_normalize_all(self) -> None:
         """Divide each vector by its length, in place. Zero vectors stay as they are.
@@ -518,11 +534,23 @@ class KeyedRows:
         """
         if not len(self) or "count" not in self.expandos:
             return
+        self.allocate_vecattrs()
         order = _descending(self.expandos["count"])
         self.index_to_key = [self.index_to_key[row] for row in order.tolist()]
         self.key_to_index = {key: row for row, key in enumerate(self.index_to_key) if key is not None}
-        self.expandos = {name: values[order] for name, values in self.expandos.items()}
-        self.vectors, self.norms = self.vectors[order], None
+        self.vectors = self.vectors[order]
+        self._take_values(order, len(order))
+
+    def _take_values(self, rows: NDArray[np.int64], size: int) -> None:
+        """Keep the attributes of the keys that were in `rows`, in this order. size: how many keys there were."""
+
+        def taken(values: Any) -> Any:
+            return np.asarray(values)[rows] if np.shape(values)[:1] == (size,) else values
+
+        self.expandos = {name: taken(values) for name, values in self.expandos.items()}
+        for name in ("own", "_settled", "vectors_lockf"):  # own: with subwords, the rows of words, and their state
+            if hasattr(self, name):
+                setattr(self, name, taken(getattr(self, name)))
 
     def vectors_for_all(self, keys: Iterable[Key], allow_inference: bool = True, copy_vecattrs: bool = False) -> Self:
         """Return a new object with the vectors of some keys, in their order; unknown keys are left out.
@@ -546,9 +574,11 @@ class KeyedRows:
         known = [k for k in listed if self._row(k) >= 0 or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams
+        if copy_vecattrs:
+            self.allocate_vecattrs()
         rows = np.array([self._row(key) for key in known], np.int64)
         copied = self.expandos if copy_vecattrs else {}
-        extras = {name: np.where(rows >= 0, values[rows], values.dtype.type(0)) for name, values in copied.items()}
+        extras = {name: np.append(values, values.dtype.type(0))[rows] for name, values in copied.items()}
         made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})
         return made
 
@@ -581,7 +611,8 @@ class KeyedRows:
         Raises
         ------
         TypeError
-            If an attribute has a value that JSON cannot represent, or `fname_or_handle` is no path.
+            If an attribute has a value that JSON cannot represent, such as NaN among objects, a key is neither a string
+            nor an integer, or `fname_or_handle` is no path. Arrays and tuples are read back as lists.
         ValueError
             If keys have no rows yet: see `resize_vectors`.
         OutputError, WriteError
@@ -612,8 +643,8 @@ class KeyedRows:
             The file to read.
         mmap : {None, "r", "r+", "c"}
             Map the vectors into memory instead of reading them: read-only, writing changes to the file, or with
-            private changes. This needs a file that `save` wrote. Adding keys copies the vectors, so that later changes
-            do not reach the file.
+            private changes. This needs a file that `save` wrote. Adding keys copies the vectors, and saving to the same
+            file replaces it: later changes then do not reach the file.
 
         Raises
         ------
@@ -708,7 +739,7 @@ class KeyedRows:
         append: bool = False,
         sort_attr: str | None = "count",
     ) -> None:
-        """Write word2vec's text or binary format, as float32, compressed if the suffix is .gz, .bz2 or .xz.
+        """Write word2vec's text or binary format, as float32, compressed if the suffix is .gz, .bz2, .xz or .zst.
 
         Parameters
         ----------
@@ -743,6 +774,7 @@ class KeyedRows:
         ['4 3', 'king 4.0 0.0 0.0']
 
         """
+        self.allocate_vecattrs()
         order = np.arange(self._filled())
         if sort_attr in self.expandos:
             order = _descending(self.expandos[sort_attr][order])

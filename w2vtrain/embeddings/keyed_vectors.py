@@ -271,7 +271,8 @@ class KeyedVectors(KeyedRows):
     def _answers(self, best: NDArray[np.int64], scores: Vector, excluded: set[int], topn: int) -> Answers:
         """Return the first `topn` keys of the rows `best`, except for those in `excluded`, and their scores."""
         ranked = zip(best.tolist(), scores.tolist(), strict=True)
-        return [(self.index_to_key[row], score) for row, score in ranked if row not in excluded][:topn]
+        answers = [(self.index_to_key[row], score) for row, score in ranked if row not in excluded]
+        return [answer for answer in answers if answer[0] is not None][:topn]  # None: a free row
 
     def most_similar_batch(
         self, keys: Sequence[Key] | ArrayLike, topn: int = 10, restrict_vocab: int | None = None
@@ -307,6 +308,8 @@ class KeyedVectors(KeyedRows):
     def _batch(self, keys: Sequence[Key] | ArrayLike) -> tuple[NDArray[np.float32], list[int]]:
         """Return the unit vectors of queries (n, d), and their rows if they are keys."""
         single = isinstance(keys, SINGLE)
+        if not isinstance(keys, (Sequence, *SINGLE)) and (given := np.asarray(keys)).dtype.kind in "UO":
+            keys = given.tolist()
         if single or (isinstance(keys, Sequence) and all(isinstance(key, SINGLE) for key in keys)):
             names: Sequence[Any] = [keys] if single else keys  # type: ignore[assignment]
             own = [self._index(key) for key in names]

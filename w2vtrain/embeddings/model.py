@@ -53,7 +53,8 @@ class Model(ModelParts):
         The name in messages: that of the file that the model was read from.
 
     wv : KeyedVectors
-        The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors.
+        The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors:
+        `save` then writes vectors that were changed here. It never writes words that were added here.
     dv : KeyedVectors
         The vectors of documents, if the model was trained on `Documents`.
 
@@ -107,7 +108,9 @@ class Model(ModelParts):
         """What answers queries."""
         from w2vtrain.embeddings.keyed_vectors import TextKeyedVectors
 
-        return TextKeyedVectors.of(self.words, self._exported()[:], self.counts, self._ngrams())
+        vectors = self._exported()  # `input` itself, not a view of it, also shares memory in copies of the model
+        rows = vectors if isinstance(vectors, np.ndarray) else vectors[:]
+        return TextKeyedVectors.of(self.words, rows, self.counts, self._ngrams())
 
     @property
     def documents(self) -> tuple[list[str], NDArray[np.float32]]:
@@ -183,7 +186,7 @@ class Model(ModelParts):
         Returns
         -------
         KeyedVectors
-            It has the counts as the attribute "count", and shares no memory with the model.
+            It has the counts as the attribute "count", and shares no memory with the model but the rows of n-grams.
 
         Raises
         ------
@@ -381,7 +384,7 @@ def load(path: str | Path) -> "Model | KeyedVectors":
     ----------
     path : str or Path
         A file that `save_model`, `write_vectors` or `Word2Vec.save` wrote, or one of word2vec.c, GloVe, gensim or
-        fastText; or a folder of vectors.
+        fastText.
 
     Returns
     -------

@@ -20,7 +20,6 @@ from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blo
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.files import Claim, atomic_write
-from w2vtrain.system.reading import regular_size
 
 NAME = "fasttext"
 MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
@@ -140,8 +139,6 @@ def read_fasttext(path: str | Path, values: bool = True) -> FastTextModel:
 
     Raise DataError if it is not an unquantized model of word vectors, or damaged; InputMissing if it cannot be read.
     """
-    if not regular_size(path):
-        raise TruncatedFile(f"{path}, byte 0: the file is empty")
     try:
         with Path(path).open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -273,13 +270,23 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     V, d = model.input.shape
     ngrams = ngram_vectors(model.settings, model.arrays, V, d)
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
-    rows, buckets = (model.arrays[INPUT_ROWS], ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
+    rows, buckets = (_own_rows(model, ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
     output = np.zeros((V, d), np.float32)
     if arguments.loss == HS and model.output.shape == (V - 1, d) and _is_huffman(model.settings):
         output[: V - 1] = -model.output  # as in `read_parts`
     elif arguments.loss != HS and model.output.shape == (V, d):
         output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
+
+
+def _own_rows(model: ModelParts, ngrams: NgramVectors) -> NDArray[np.float32]:
+    """Return the input rows (V + B, d) of a model with subwords, which yield `input` even if it was changed."""
+    rows, subwords = model.arrays[INPUT_ROWS], Subwords.of(model.words, ngrams.ngrams, ngrams.row_buckets)
+    change = model.input - subwords.vectors(rows)
+    if change.any():
+        rows = rows.copy()
+        rows[: len(change)] += change * np.diff(subwords.starts)[:, None].astype(np.float32)  # a vector is a mean
+    return rows
 
 
 def _is_huffman(settings: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ embeddings/model.py saves models. Keys and attributes that are objects are store
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, InvalidType, MalformedFile
+from w2vtrain.errors import DataError, InputMissing, InvalidType, MalformedFile, shown
 from w2vtrain.formats.safetensors import (
     SafetensorsFile,
     decode_words,
@@ -205,26 +206,37 @@ def save_keys(
     Raise InvalidType if JSON cannot represent a key or an attribute, OutputError if the file cannot be created and
     WriteError if it cannot be written.
     """
-    if strange := [key for key in keys if not isinstance(key, str | int | np.integer)]:
+    if strange := [key for key in keys if not isinstance(key, str | int | np.integer) or isinstance(key, bool)]:
         raise InvalidType(f"{path}: the key {strange[0]!r} is neither a string nor an integer, so it cannot be saved")
-    tensors = {"vectors": vectors, "keys": _json_tensor(keys, path)}
+    tensors = {"vectors": vectors, "keys": _json_tensor(keys)}
     for name, values in attributes.items():
-        plain = values.dtype.kind != "O"
-        tensors[(NUMERIC_PREFIX if plain else OBJECT_PREFIX) + name] = (
-            values if plain else _json_tensor(values.tolist(), path)
-        )
+        if values.dtype.kind != "O":
+            tensors[NUMERIC_PREFIX + name] = values
+            continue
+        try:
+            tensors[OBJECT_PREFIX + name] = _json_tensor(values.tolist())
+        except TypeError as error:
+            raise InvalidType(f"{path}: the attribute {name!r} has {error}, which JSON cannot represent") from error
     if ngrams is not None:
         parts = np.asarray(ngrams.matrix), ngrams.row_buckets, np.array(ngrams.ngrams, np.int64)
         tensors |= dict(zip(NGRAMS, parts, strict=True))
     write_safetensors(path, tensors, {"kind": KIND}, force=True)
 
 
-def _json_tensor(values: Sequence[Any], path: str | Path) -> NDArray[np.uint8]:
-    plain = [value.tolist() if isinstance(value, np.ndarray | np.generic) else value for value in values]
-    try:
-        return np.frombuffer(json_text(plain).encode(), np.uint8)
-    except TypeError as error:
-        raise InvalidType(f"{path}: an attribute has a value that JSON cannot represent: {error}") from error
+def _json_tensor(values: Sequence[Any]) -> NDArray[np.uint8]:
+    return np.frombuffer(json_text(_plain(values)).encode(), np.uint8)
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays and sequences as lists. Raise TypeError for what JSON would change, such as dates and NaN."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {name: _plain(item) for name, item in value.items()}
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise TypeError(shown(value))
 
 
 def read_keyed(path: str | Path, mmap: str | None = None) -> KeyedArrays:
@@ -300,6 +312,7 @@ def _read_vectors(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | 
 def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the keys, vectors and counts that KeyedVectors.save wrote. All keys must be strings."""
     keys, vectors, attributes, ngrams = read_keyed(path)
+    keys, vectors = keys[:limit], vectors[:limit]
     if not all(isinstance(key, str) for key in keys):
         raise DataError(f"{path}: a key is a number: load this file with w2vtrain.KeyedVectors.load")
     if len(set(keys)) != len(keys):
@@ -311,7 +324,7 @@ def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | Non
         raise DataError(f"{path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
     counts = attributes.get("count", np.empty(0))
     integers = counts[:limit].astype(np.int64) if counts.dtype.kind in "iu" else None
-    return Vectors(keys[:limit], matrix[:limit], KIND, counts=integers, ngrams=ngrams)
+    return Vectors(keys, matrix, KIND, counts=integers, ngrams=ngrams)
 
 
 MODEL = VectorReader("model", _sniff, _read_vectors)

@@ -204,23 +204,16 @@ class SafetensorsFile:
         """
         if mode not in ("r", "r+", "c"):
             raise UsageError(f"mmap must be None, 'r', 'r+' or 'c', not {mode!r}")
-        shape, (dtype, start) = self.shape(name), self.place(name)
+        kind, shape, start = self._tensor(name)
+        if kind not in DTYPES:
+            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
+        dtype = np.dtype(DTYPES[kind])
         try:
             if not all(shape):
                 return np.empty(shape, dtype)
             return np.asarray(np.memmap(self.path, dtype, mode, start, shape))  # type: ignore[call-overload]
         except OSError as error:
             raise InputMissing(f"{self.path} cannot be mapped: {error}") from error
-
-    def place(self, name: str) -> tuple[np.dtype[Any], int]:
-        """Return the dtype of a tensor, and the offset of its first byte in the file, in C order.
-
-        Raise DataError if it is missing, or if NumPy has no such dtype.
-        """
-        kind, _, start = self._tensor(name)
-        if kind not in DTYPES:
-            raise DataError(f"{self.path}: the tensor {name} has dtype {kind}, which NumPy does not have")
-        return np.dtype(DTYPES[kind]), start
 
     def _tensor(self, name: str) -> tuple[str, tuple[int, ...], int]:
         if name not in self._tensors:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.errors import MalformedFile
+
 WHOLE = "</s>"
 """The word that marks the end of a sentence. It has no n-grams."""
 
@@ -72,7 +74,7 @@ class Subwords:
     def of(cls, words: Sequence[str], ngrams: Ngrams, buckets: NDArray[np.int32] | None = None) -> "Subwords":
         """Return the rows of these words. buckets: those of a trained model, which has a row for each of them.
 
-        Raise ValueError if an n-gram of a word is in none of these.
+        Raise MalformedFile if an n-gram of a word is in none of these.
         """
         starts, of_ngrams = ngrams.buckets(words)
         if buckets is None:
@@ -83,7 +85,7 @@ class Subwords:
         own = np.arange(len(words), dtype=np.int32)
         rows = np.insert(row_of[of_ngrams], starts[:-1], own)
         if rows.min(initial=0) < 0:
-            raise ValueError("an n-gram of a word has no row")
+            raise MalformedFile("the model's n-grams are damaged: one of a word has no row")
         starts = starts + np.arange(len(words) + 1)
         return cls(ngrams, len(words), buckets.astype(np.int32), starts, rows)
 

@@ -437,6 +437,7 @@ def write_word2vec(
 @contextmanager
 def _appended(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file to append to it, compressed if its suffix says so."""
+    check_output(path, force=True)
     try:
         with Path(path).open("ab") as file, packed(file, path) as stream:
             yield stream

@@ -236,6 +236,18 @@ def test_words_that_are_moved_or_removed_keep_their_rows(model):
         np.testing.assert_array_equal(model.wv.vectors_vocab[row], before[word])
 
 
+def test_vectors_with_free_rows_or_none_have_rows_of_their_own():
+    wv = w2vtrain.FastTextKeyedVectors(2, count=3)
+    wv.add_vectors(["abc", "abd"], [[1, 1], [1, 2]], extras={"count": [1, 3]})
+    before = wv.vectors_vocab
+    wv.sort_by_descending_frequency()
+    assert wv.index_to_key == ["abd", "abc", None]
+    np.testing.assert_array_equal(wv.vectors_vocab, before[[1, 0, 2]])
+    empty = w2vtrain.FastTextKeyedVectors(2)
+    empty.adjust_vectors()
+    assert empty.vectors_vocab.shape == (0, 2)
+
+
 @pytest.mark.parametrize("name", ["vectors_lockf", "vectors_vocab_lockf", "vectors_ngrams_lockf"])
 def test_rows_cannot_be_locked(model, name):
     setattr(model.wv, name, np.zeros(1, np.float32))

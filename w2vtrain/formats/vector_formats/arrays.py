@@ -107,11 +107,12 @@ def whole_numbers(counts: NDArray[Any], path: str | Path, first: int = 0) -> NDA
 
 def collected(
     path: str | Path, sniffed: Sniff, shape: tuple[int, int], rows: Iterable[Rows], lenient: bool, limit: int | None,
-    counts: NDArray[np.int64] | None = None,
+    counts: Sequence[NDArray[np.int64] | None] = (),
 ) -> Vectors:  # fmt: skip
     """Return checked rows as Vectors, as `vectors.read_vectors` describes.
 
-    shape: (V, d), which the caller has compared with the size of the file.
+    shape: (V, d), which the caller has compared with the size of the file. counts: blocks of the counts of all rows, to
+    which `rows` may append while it is read; None for a block of unknown counts.
     """
     collector = Collector(str(path), shape[1], shape[0], lenient, limit, sniffed.size)
     start = 0
@@ -127,7 +128,9 @@ def collected(
     kept, matrix = collector.result()
     if not kept:
         raise DataError(f"{path} contains no vectors")
-    known = None if counts is None else np.delete(counts, collector.left_out)[: len(kept)]
+    blocks = [block for block in counts if block is not None]
+    is_known = len(blocks) == len(counts) > 0
+    known = np.delete(np.concatenate(blocks), collector.left_out)[: len(kept)] if is_known else None
     skipped, mended, flaws = collector.skipped, collector.mended, collector.flaws
     return Vectors(kept, matrix, sniffed.kind, skipped=skipped, counts=known, mended=mended, flaws=flaws)
 
@@ -274,7 +277,7 @@ def read_npz(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
     if scales is not None and (scales.dtype.kind != "f" or scales.ndim != 1):
         raise DataError(f"{path}: scales is an array of {scales.dtype}, expected one floating-point number per row")
     blocks = _blocks(listed, matrix, None if scales is None else as_float32(scales))
-    whole = None if counts is None else whole_numbers(counts, path)
+    whole = [] if counts is None else [whole_numbers(counts, path)]
     return collected(path, sniffed, (len(matrix), matrix.shape[1]), blocks, lenient, limit, whole)
 
 

@@ -67,7 +67,7 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             if not total and _is_swapped(block):
                 raise DataError(f"{rows.name}: the values are big-endian: write them little-endian, as word2vec.c does")
             after = data[used : used + MAX_WORD_BYTES].lstrip(b"\n").partition(b" ")[0]
-            if found := _without_word(data, [*names, after], starts, block):
+            if found := _without_word(data, [*names, after], starts, block, not rows.coding or rows.coding.is_utf8):
                 row, byte = total + min(found) + 1, start + [*starts, used][min(found)]
                 raise DataError(
                     f"{rows.name}, row {row:,}, byte {byte:,}: values in place of a word: a word before it contains a"
@@ -93,7 +93,9 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
             rows.refuse(f", byte {start:,}", f"the file ends inside row {total + 1:,}", TruncatedFile)
 
 
-def _without_word(data: bytes, names: list[bytes], starts: list[int], block: NDArray[np.float32]) -> list[int]:
+def _without_word(
+    data: bytes, names: list[bytes], starts: list[int], block: NDArray[np.float32], is_utf8: bool
+) -> list[int]:
     """Return which rows certainly have values in place of a word: those of the block, or the one after them.
 
     names: the words of all of these. If a word contains a space, the part after it is read as values, and the last
@@ -101,9 +103,8 @@ def _without_word(data: bytes, names: list[bytes], starts: list[int], block: NDA
     are of usual size only if they begin after a later space.
     """
     dim, usual = block.shape[1], _is_usual(block).sum(axis=1)
-    invalid = [
-        i for i, name in enumerate(names) if not name.isascii() and name.decode(errors="ignore").encode() != name
-    ]
+    others = [i for i, name in enumerate(names) if not name.isascii()] if is_utf8 else []
+    invalid = [i for i in others if names[i].decode(errors="ignore").encode() != names[i]]
     found = [i for i, name in enumerate(names) if b"\n" in name] + [i for i in invalid if CONTROL.search(names[i])]
     # Fewer than four values may be anything, and so may those of tables of probabilities.
     unusual = np.flatnonzero(usual < dim).tolist() if dim > 3 and np.median(usual) == dim else []

@@ -99,6 +99,11 @@ class Coding(NamedTuple):
     encoding: str = "utf-8"
     errors: str = "strict"
 
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the encoding is UTF-8."""
+        return self.encoding.lower() in ("utf-8", "utf8")
+
     def word(self, data: bytes, path: str | Path) -> str:
         """Return the decoded word; raise UnicodeDecodeError with a reason that says what to do."""
         try:

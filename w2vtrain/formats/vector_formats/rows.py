@@ -133,7 +133,7 @@ class Collector:
     def _add_words(self, names: list[bytes]) -> bool:
         """Add all words and return True if nothing is wrong with any; else add none."""
         text = b" ".join(names)
-        if self.coding and self.coding.encoding.lower() not in ("utf-8", "utf8"):
+        if self.coding and not self.coding.is_utf8:
             return False  # what joins the words here may not be a space in this encoding
         if text.split() != names:  # a word is empty or contains white space
             return False

@@ -127,7 +127,7 @@ class FastTextKeyedVectors(KeyedVectors):
         known = 0 if old is None or len(old) > len(self) else len(old)
         changed = np.ones(len(self), bool)
         changed[:known] = digests[:known] != self._settled[:known]
-        if changed.any():
+        if changed.any() or old is None:
             self._add_ngrams(lambda rows: np.zeros((rows, self.vector_size), np.float32))
             subwords = self._subwords(changed)
             rows = np.zeros((subwords.words, self.vector_size), np.float32)
@@ -136,8 +136,8 @@ class FastTextKeyedVectors(KeyedVectors):
             own[:known] = 0 if old is None else old[:known]
             own[changed] = (self.vectors[changed] - sums) * np.diff(subwords.starts)[:, None].astype(np.float32)
             self.own, self._settled = own, digests
-        assert self.own is not None
-        return self.own
+            return own
+        return old
 
     @vectors_vocab.setter
     def vectors_vocab(self, rows: NDArray[np.float32]) -> None:
@@ -153,14 +153,13 @@ class FastTextKeyedVectors(KeyedVectors):
         """Compose `vectors` again, after a change of `vectors_vocab` or `ngrams.matrix`."""
         own = self.vectors_vocab
         self.vectors = self._subwords().vectors(np.concatenate([own, self.ngrams.matrix]))
-        self.norms, self.vectors_vocab = None, own
+        self.vectors_vocab = own
 
     def sort_by_descending_frequency(self) -> None:
         """Sort the keys by falling count, with their rows, as `KeyedVectors.sort_by_descending_frequency` does."""
-        before, own = self.key_to_index, None if self.own is None else self.vectors_vocab
+        if self.own is not None:
+            self.own = self.vectors_vocab  # one row for each key, up to date
         super().sort_by_descending_frequency()
-        if own is not None:
-            self.vectors_vocab = own[[before[key] for key in self.index_to_key]]
 
     def grow(self, known: int, initial: Any) -> None:
         """Let the vectors of the keys from row `known` on be their own rows, and compose their vectors anew.

@@ -267,15 +267,9 @@ class WordMatrices(Claimable):
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""
         old = {key: row for row, key in enumerate(matrices.keys)}
         rows = np.array([old[key] for key in self.wv.index_to_key], np.int64)
-
-        def left(values: Any) -> Any:
-            return np.asarray(values)[rows] if np.shape(values)[:1] == (len(old),) else values
-
-        matrices.words = left(matrices.words)
-        self.wv.expandos = {name: left(values) for name, values in self.wv.expandos.items()}
-        for name in ("own", "_settled", "vectors_lockf"):  # own: with subwords, the rows of words, and their state
-            if hasattr(self.wv, name):
-                setattr(self.wv, name, left(getattr(self.wv, name)))
+        if matrices.words is not None:
+            matrices.words = matrices.words[rows]
+        self.wv._take_values(rows, len(old))
 
     def locked(self) -> NDArray[np.int64]:
         """Return the words, in the trainer's order, whose input vectors `wv.vectors_lockf` locks with the value 0.

@@ -5,7 +5,6 @@ word: string; count: int64, null if unknown; vector: fixed_size_list of float32 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -166,11 +165,7 @@ def _read(opener: _Opener, path: str | Path, sniffed: Sniff, lenient: bool, limi
         raise DataError(f"{path}: {rows:,} vectors of {dim:,} values are too much for a file of {size:,} bytes")
     counts: list[NDArray[np.int64] | None] = []  # of each block
     with _opened(opener, path) as table:
-        vectors = collected(path, sniffed, (rows, dim), _blocks(table, path, dim, counts), lenient, limit)
-    known = [values for values in counts if values is not None]
-    if vectors.skipped or len(known) < len(counts):
-        return vectors
-    return replace(vectors, counts=np.concatenate(known)[: len(vectors.words)])
+        return collected(path, sniffed, (rows, dim), _blocks(table, path, dim, counts), lenient, limit, counts)
 
 
 def _blocks(table: _OpenTable, path: str | Path, dim: int, counts: list[NDArray[np.int64] | None]) -> Iterator[Rows]:

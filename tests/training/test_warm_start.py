@@ -147,6 +147,13 @@ def test_a_network_with_as_many_units_as_there_are_words_does_not_follow_their_o
         np.testing.assert_array_equal(engine.weights().arrays[name], model.arrays[name], name)
 
 
+def test_counts_with_more_classes_leave_the_mixture_weights_of_the_run():
+    settings = settings_of("adaptive-is")
+    model, engine = trained(settings), engine_of(settings, counts=COUNTS * 100)
+    assert "is.mixture" not in WarmStart.of(model).copy_to(engine, settings)["parts"]
+    np.testing.assert_array_equal(engine.weights().output, model.output)
+
+
 def test_another_objective_takes_the_input_vectors_and_keeps_its_own_initial_arrays():
     model, settings = trained(settings_of("hs")), settings_of("neg", architecture="skipgram")
     engine, untouched = engine_of(settings, MORE, counts_of(MORE)), engine_of(settings, MORE, counts_of(MORE))

@@ -335,8 +335,8 @@ class _Taking:
             role, mine = arrays[name].role, arrays[name].values
             if role is Role.LEARNED:
                 (self._all if name in network else self._by_word)(name, mine, model.arrays[name])
-            elif role is Role.STATE and self.unchanged:  # with other words, the run's own arrays fit their counts
-                self._all(name, mine, model.arrays[name])
+            elif role is Role.STATE and self.unchanged and mine.shape == model.arrays[name].shape:
+                self._all(name, mine, model.arrays[name])  # otherwise, the run's own arrays fit its words and counts
         if self.engine.objective.engine == "blocks":
             self.engine.objective.refresh()
 

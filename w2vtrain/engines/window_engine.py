@@ -199,7 +199,7 @@ class WindowEngine(Engine):
         tokens, starts = self.text.read(order, epoch)
         loss, examples = train_chunks(
             architecture, objective, self.windows, tokens, starts, order, rates,
-            Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
+            Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, self.chunk_decay, s.seed, epoch, scratch,
         )  # fmt: skip
         self.restore(order, tokens, starts)
         return loss, examples

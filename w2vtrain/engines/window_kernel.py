@@ -198,7 +198,8 @@ def _examples_of(architecture, n):
 def decay(matrix, columns, chunk, chunks, step):
     """Apply weight decay to the first `columns` columns of every 16th row; `chunk` decides which rows.
 
-    step: the fraction that weights lose per chunk. Each row is decayed in one of 16 chunks, by the amount for all 16.
+    step: the fraction that weights lose per chunk of mean length. Each row is decayed in one of 16 chunks, by the
+    amount for all 16.
     """
     stripes = min(DECAY_STRIPES, chunks)
     turns = (chunks - chunk % stripes + stripes - 1) // stripes
@@ -210,15 +211,15 @@ def decay(matrix, columns, chunk, chunks, step):
 
 @kernel()
 def train_chunks(
-    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, weight_decay, seed, epoch,
+    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, chunk_decay, seed, epoch,
     scratch,
 ):  # fmt: skip
     """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
 
     tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
     in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.subsampling.keep_thresholds;
-    weight_decay: weight decay, applied to the first `dim` columns; scratch: see window_engine.Scratch. The random
-    numbers depend only on (seed, epoch, chunk).
+    chunk_decay: see Engine, applied to the first `dim` columns; scratch: see window_engine.Scratch. The random numbers
+    depend only on (seed, epoch, chunk).
     """
     loss, examples = 0.0, 0
     load_replicas(scratch.replicas)
@@ -229,8 +230,8 @@ def train_chunks(
         scratch.rng[1] = scratch.rng[0]
         lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
-        if weight_decay > 0:
-            step = lr * weight_decay * (end - position)
+        if chunk_decay > 0:
+            step = lr * chunk_decay
             columns = min(dim, matrices.input.shape[1])  # fewer if the architecture concatenates rows
             decay(matrices.input[: scratch.input_rows], columns, chunk, len(starts) - 1, step)
             decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)

@@ -415,7 +415,9 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
         for j in range(m, end):
             g[i, j] = float32(0)
     merge_candidates(objective, g, n, outputs, m, scratch.sink)
-    one_by_one = objective.in_turn()
+    one_by_one, repeats = objective.in_turn(), bias >= 0 and has_repeats(inputs, n)
+    if repeats:
+        add_up_biases(w_out, outputs, end, bias, g, n)
     for j in range(0, sixes, ROWS_AT_ONCE):
         update_many(w_in, inputs, n, w_out, outputs, j, g, one_by_one)
         keep_ones(w_in, inputs, n, bias)
@@ -425,6 +427,9 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
     if fours < end:
         update_3(w_in, inputs, n, w_out, outputs, fours, g, one_by_one)
         keep_ones(w_in, inputs, n, bias)
+    if repeats:
+        for j in range(end):
+            w_out[outputs[j], bias] = g[n, j]
     return loss
 
 
@@ -523,6 +528,18 @@ def merge_candidates(objective, logits, n, rows, m, sink):
                     logits[i, j] = float32(0)
                 rows[j] = sink
                 break
+
+
+@inline
+def add_up_biases(w_out, outputs, end, bias, g, n):
+    """Compute what the biases of the candidates outputs[:end] are after an update by g[:n], in g[n].
+
+    If a context word is repeated, its second update in a tile teaches biases from a one that the first has changed.
+    """
+    for j in range(end):
+        g[n, j] = w_out[outputs[j], bias]
+        for i in range(n):
+            g[n, j] += g[i, j]
 
 
 @inline

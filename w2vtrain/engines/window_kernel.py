@@ -163,7 +163,8 @@ def _with_tags(windows, document, context, n):
 def words_at_once(size: int) -> int | None:
     """Return how many context words are trained together if windows have up to `size` words on each side; None: all.
 
-    None, whose type Numba knows, leaves the loop over parts out of the kernel, which would slow it down by 2%.
+    Half of the tags of a document count as words on each side. None, whose type Numba knows, leaves the loop over parts
+    out of the kernel, which would slow it down by 2%.
     """
     return None if size <= PLANNED_WORDS else WORDS_AT_ONCE
 

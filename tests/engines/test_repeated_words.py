@@ -25,15 +25,18 @@ CONTEXT, LEFT = [3, 1, 3], 2
 TILES = [*(slice(first, first + ROWS_AT_ONCE) for first in range(0, 6, ROWS_AT_ONCE)), slice(6, 9)]
 
 
-def trained(rng, model, lr=LR):
+def trained(rng, model, lr=LR, bias=False):
     """Train on one window. Return the arrays before and after, the reference implementations, and their candidates.
 
-    arrays: input and output rows, and what the architecture learns, by name, without padding.
+    arrays: input and output rows, and what the architecture learns, by name, without padding. With biases, they and the
+    ones are the last column.
     """
+    width = DIM + bias
     objective = objective_class("neg").build(problem_of(np.arange(40, 40 - SIZE, -1), dim=DIM), negative=8)
     w_in, w_out = rng.normal(size=(SIZE, 16)), rng.normal(size=(SIZE + 1, 16))
-    w_in[:, DIM:], w_out[:, DIM:], w_out[SIZE] = 0, 0, 0
-    scratch = make_scratch(padded_rows(SIZE, DIM), padded_rows(SIZE + 1, DIM), 0, 1, Extent(WINDOW, 9, 20))
+    w_in[:, DIM:width], w_in[:, width:], w_out[:, width:], w_out[SIZE] = 1, 0, 0, 0
+    rows = padded_rows(SIZE, width), padded_rows(SIZE + 1, width)
+    scratch = make_scratch(*rows, 0, 1, Extent(WINDOW, 9, 20), DIM if bias else -1)
     wide = ("labels", "shifts", "logits", "hidden", "gradient")
     scratch = scratch._replace(**{name: getattr(scratch, name).astype(np.float64) for name in wide})
     scratch.rng[0] = 5
@@ -45,7 +48,7 @@ def trained(rng, model, lr=LR):
     for array in learned.values():
         array[:, :DIM] = rng.normal(size=(len(array), DIM))
     architecture = architecture._replace(**learned)
-    arrays = {"input": w_in[:, :DIM], "output": w_out[:SIZE, :DIM], **{k: a[:, :DIM] for k, a in learned.items()}}
+    arrays = {"input": w_in[:, :width], "output": w_out[:SIZE, :width], **{k: a[:, :DIM] for k, a in learned.items()}}
     before = {name: array.copy() for name, array in arrays.items()}
     window = Window(scratch.context, len(CONTEXT), LEFT)
     train_window(architecture, objective, Matrices(w_in, w_out), window, Candidates(*found, 9), lr, scratch)
@@ -85,17 +88,19 @@ def tile_by_tile(run):
         for word, coefficients in zip(CONTEXT, g, strict=True):
             h = rows[word].copy()
             rows[word] += coefficients[tile] @ old[candidates[tile]]
+            rows[word, DIM:] = 1
             output[candidates[tile]] += np.outer(coefficients[tile], h)
     return {"input": rows, "output": output}
 
 
-def test_in_skipgram_an_output_row_learns_from_input_rows_that_the_window_has_already_changed(rng):
-    """Scores come from the old values, and the input row gets the sum of its updates."""
-    run = trained(rng, "skipgram")
+@pytest.mark.parametrize("bias", [False, True], ids=["no bias", "bias"])
+def test_in_skipgram_an_output_row_learns_from_input_rows_that_the_window_has_already_changed(rng, bias):
+    """Scores come from the old values, and the input row gets the sum of its updates. Biases learn from ones alone."""
+    run = trained(rng, "skipgram", bias=bias)
     assert len({row for row, _, _ in run.found}) == 9, "merged candidates would need a more complex reference"
     for name, expected in tile_by_tile(run).items():
         np.testing.assert_allclose(run.after[name], expected, atol=1e-7)
-    np.testing.assert_allclose(run.after["input"], clean(run)["input"], atol=1e-7)
+    np.testing.assert_allclose(run.after["input"][:, :DIM], clean(run)["input"][:, :DIM], atol=1e-7)
     for other in (clean(run)["output"], pair_by_pair(run)["output"]):
         assert np.abs(run.after["output"] - other).max() > 0.05
     assert np.abs(run.after["input"][3] - pair_by_pair(run)["input"][3]).max() > 0.05

@@ -254,6 +254,7 @@ def test_tables_from_which_no_vector_retrieves_a_row_of_zeros_are_refused(rng):
         found = any(bucket(h, part) == 0 for h in rng.normal(size=(3000, 6)) for part in columns)
         with nullcontext() if found else pytest.raises(ConfigError, match="no vector would retrieve a row"):
             check_window(6, columns, 4)
+        check_window(6, columns, 4, init=0.1)  # rows that are no zeros have hashes of their own
         refused += not found
     assert 0 < refused < 40
 

@@ -21,6 +21,7 @@ WORDS = ["ab", "ba", "abb", "baa", "aab", "bab", "bba", "aa", "bb", "b", "a", "a
 COUNTS = np.arange(60, 0, -5)
 MORE = ["ab", "abba", *WORDS[2:5], "ba", *WORDS[5:], "baba"]  # two new words without new letters, in another order
 GROWING = [name for name, cls in objectives().items() if cls.can_grow({"z_table": 0})]
+SPELLING = {"char-softmax": {"units": len(WORDS)}, "cnn-softmax": {"filters": len(WORDS)}}
 FIXED = ["adaptive-softmax", "class-softmax", "dsoftmax", "hs", "hs-neg"]
 
 
@@ -127,11 +128,30 @@ def test_another_tree_over_the_same_words_is_refused():
         start.copy_to(engine_of(balanced), balanced)
 
 
-def test_new_letters_are_refused_by_objectives_that_spell():
-    for objective in ("char-softmax", "cnn-softmax"):
-        settings, words = settings_of(objective), [*WORDS, "xyz"]
-        with pytest.raises(ConfigError, match="no words with new letters"):
-            WarmStart.of(trained(settings)).copy_to(engine_of(settings, words, counts_of(words)), settings)
+@pytest.mark.parametrize("words", [[*WORDS, "xyz"], [word.replace("a", "c") for word in WORDS]], ids=["new", "other"])
+@pytest.mark.parametrize("objective", SPELLING)
+def test_other_letters_are_refused_by_objectives_that_spell(objective, words):
+    settings = settings_of(objective)
+    with pytest.raises(ConfigError, match=f"objective {objective}: its letters differ from those of the model"):
+        WarmStart.of(trained(settings)).copy_to(engine_of(settings, words, counts_of(words)), settings)
+
+
+@pytest.mark.parametrize("objective", SPELLING)
+def test_a_network_with_as_many_units_as_there_are_words_does_not_follow_their_order(objective):
+    settings = settings_of(objective, options=SPELLING[objective])
+    model, engine = trained(settings), engine_of(settings, WORDS[::-1])
+    WarmStart.of(model).copy_to(engine, settings)
+    network = [name for name in model.arrays if name.startswith(("char.", "cnn.")) and name != "cnn.correction"]
+    assert len(WORDS) in {len(model.arrays[name]) for name in network}
+    for name in network:
+        np.testing.assert_array_equal(engine.weights().arrays[name], model.arrays[name], name)
+
+
+def test_counts_with_more_classes_leave_the_mixture_weights_of_the_run():
+    settings = settings_of("adaptive-is")
+    model, engine = trained(settings), engine_of(settings, counts=COUNTS * 100)
+    assert "is.mixture" not in WarmStart.of(model).copy_to(engine, settings)["parts"]
+    np.testing.assert_array_equal(engine.weights().output, model.output)
 
 
 def test_another_objective_takes_the_input_vectors_and_keeps_its_own_initial_arrays():

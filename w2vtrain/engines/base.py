@@ -57,7 +57,9 @@ class Engine:
     architecture, objective: what is trained; problem: what the objective was built for; windows: which words are
     context, see window_kernel.Windows; subwords: the input rows of words, or None if each has one; chunks_per_call: the
     number of chunks per call of `train`; keep: see probability.subsampling.keep_thresholds; input_rows: the number of
-    input rows; dim: their columns without a bias, fewer than problem.dim if the architecture concatenates rows.
+    input rows; dim: their columns without a bias, fewer than problem.dim if the architecture concatenates rows;
+    chunk_decay: the weight decay of a chunk of mean length, at a learning rate of 1. Each row is decayed by some
+    chunks for all, so one that is shorter or longer must not decay less or more.
     """
 
     architecture: Any
@@ -73,6 +75,7 @@ class Engine:
     def __post_init__(self) -> None:
         self.dim = self.problem.dim // self.architecture.concatenated(self.windows.size)
         self.keep = keep_thresholds(self.text.counts, self.schedule.sample)
+        self.chunk_decay = self.schedule.weight_decay * self.text.mean_length()
         self.input_rows = (self.subwords or self.architecture).input_rows(len(self.problem.counts))
         if tags := self.text.tags:
             self.windows, self.input_rows = self.windows._replace(tags=tags), self.input_rows + tags.size

@@ -265,9 +265,9 @@ class BlockEngine(Engine):
         text, s, work, (first, last) = self.text, self.schedule, self.work[thread], span
         work.begin(s.seed, epoch, chunk)
         stream = (s.seed, epoch, chunk)
-        if s.weight_decay:
+        if self.chunk_decay:
             for matrix, columns in self.decayed():
-                _decay(matrix, columns, chunk, len(text.words), lr * s.weight_decay * (last - first))
+                _decay(matrix, columns, chunk, len(text.words), lr * self.chunk_decay)
         loss, count = 0.0, 0
         for examples in gather(tokens, first, last, self.keep, self.windows, self.architecture, stream, work):
             count += len(examples.targets)

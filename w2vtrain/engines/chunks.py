@@ -44,3 +44,7 @@ class Chunks:
         Chunk c is tokens[offsets[c] : offsets[c + 1]], if it is in `order`. Called by any thread.
         """
         return self.tokens, self.starts
+
+    def mean_length(self) -> float:
+        """Return the mean number of words and sentence ends per chunk; 0 without chunks, as in inference."""
+        return float(self.starts[-1] - self.starts[0]) / max(1, len(self.words))

@@ -176,10 +176,10 @@ class WindowEngine(Engine):
         threads, problem = self.schedule.threads, self.problem
         longest = self.text.longest_sentence + self.windows.pads
         in_place = self.architecture.in_place()
-        # Only used in place. A number has another type than None, for which the kernel would be compiled again.
-        at_once = words_at_once(self.windows.size) if in_place else None
-        examples = None if in_place else 1
         tags = self.text.tags.most if self.text.tags else 0
+        # Only used in place. A number has another type than None, for which the kernel would be compiled again.
+        at_once = words_at_once(self.windows.size + tags // 2) if in_place else None
+        examples = None if in_place else 1
         extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords, examples, tags)
         architecture, replicas = self.architecture, {}
         if threads > 1:
@@ -199,7 +199,7 @@ class WindowEngine(Engine):
         tokens, starts = self.text.read(order, epoch)
         loss, examples = train_chunks(
             architecture, objective, self.windows, tokens, starts, order, rates,
-            Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, s.weight_decay, s.seed, epoch, scratch,
+            Matrices(self.w_in, self.w_out), self.problem.dim, self.keep, self.chunk_decay, s.seed, epoch, scratch,
         )  # fmt: skip
         self.restore(order, tokens, starts)
         return loss, examples

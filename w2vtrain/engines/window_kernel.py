@@ -163,7 +163,8 @@ def _with_tags(windows, document, context, n):
 def words_at_once(size: int) -> int | None:
     """Return how many context words are trained together if windows have up to `size` words on each side; None: all.
 
-    None, whose type Numba knows, leaves the loop over parts out of the kernel, which would slow it down by 2%.
+    Half of the tags of a document count as words on each side. None, whose type Numba knows, leaves the loop over parts
+    out of the kernel, which would slow it down by 2%.
     """
     return None if size <= PLANNED_WORDS else WORDS_AT_ONCE
 
@@ -198,7 +199,8 @@ def _examples_of(architecture, n):
 def decay(matrix, columns, chunk, chunks, step):
     """Apply weight decay to the first `columns` columns of every 16th row; `chunk` decides which rows.
 
-    step: the fraction that weights lose per chunk. Each row is decayed in one of 16 chunks, by the amount for all 16.
+    step: the fraction that weights lose per chunk of mean length. Each row is decayed in one of 16 chunks, by the
+    amount for all 16.
     """
     stripes = min(DECAY_STRIPES, chunks)
     turns = (chunks - chunk % stripes + stripes - 1) // stripes
@@ -210,15 +212,15 @@ def decay(matrix, columns, chunk, chunks, step):
 
 @kernel()
 def train_chunks(
-    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, weight_decay, seed, epoch,
+    architecture, objective, windows, tokens, starts, order, rates, matrices, dim, keep, chunk_decay, seed, epoch,
     scratch,
 ):  # fmt: skip
     """Train on the chunks `order` (n,) of one epoch. Return (summed loss, number of examples).
 
     tokens int32: word ids, with -1 at the end of each sentence; starts (chunks + 1,) int64: the offsets of the chunks
     in tokens; rates (n,) float64: the learning rate of each chunk; keep: see probability.subsampling.keep_thresholds;
-    weight_decay: weight decay, applied to the first `dim` columns; scratch: see window_engine.Scratch. The random
-    numbers depend only on (seed, epoch, chunk).
+    chunk_decay: see Engine, applied to the first `dim` columns; scratch: see window_engine.Scratch. The random numbers
+    depend only on (seed, epoch, chunk).
     """
     loss, examples = 0.0, 0
     load_replicas(scratch.replicas)
@@ -229,8 +231,8 @@ def train_chunks(
         scratch.rng[1] = scratch.rng[0]
         lr = float32(rates[k])
         position, end = starts[chunk], starts[chunk + 1]
-        if weight_decay > 0:
-            step = lr * weight_decay * (end - position)
+        if chunk_decay > 0:
+            step = lr * chunk_decay
             columns = min(dim, matrices.input.shape[1])  # fewer if the architecture concatenates rows
             decay(matrices.input[: scratch.input_rows], columns, chunk, len(starts) - 1, step)
             decay(matrices.output[: scratch.output_rows], dim, chunk, len(starts) - 1, step)
@@ -414,7 +416,9 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
         for j in range(m, end):
             g[i, j] = float32(0)
     merge_candidates(objective, g, n, outputs, m, scratch.sink)
-    one_by_one = objective.in_turn()
+    one_by_one, repeats = objective.in_turn(), bias >= 0 and has_repeats(inputs, n)
+    if repeats:
+        add_up_biases(w_out, outputs, end, bias, g, n)
     for j in range(0, sixes, ROWS_AT_ONCE):
         update_many(w_in, inputs, n, w_out, outputs, j, g, one_by_one)
         keep_ones(w_in, inputs, n, bias)
@@ -424,6 +428,9 @@ def train_rows_together(objective, matrices, window, inputs, candidates, lr, scr
     if fours < end:
         update_3(w_in, inputs, n, w_out, outputs, fours, g, one_by_one)
         keep_ones(w_in, inputs, n, bias)
+    if repeats:
+        for j in range(end):
+            w_out[outputs[j], bias] = g[n, j]
     return loss
 
 
@@ -522,6 +529,18 @@ def merge_candidates(objective, logits, n, rows, m, sink):
                     logits[i, j] = float32(0)
                 rows[j] = sink
                 break
+
+
+@inline
+def add_up_biases(w_out, outputs, end, bias, g, n):
+    """Compute what the biases of the candidates outputs[:end] are after an update by g[:n], in g[n].
+
+    If a context word is repeated, its second update in a tile teaches biases from a one that the first has changed.
+    """
+    for j in range(end):
+        g[n, j] = w_out[outputs[j], bias]
+        for i in range(n):
+            g[n, j] += g[i, j]
 
 
 @inline

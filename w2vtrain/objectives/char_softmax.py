@@ -136,6 +136,9 @@ class CharSoftmax(CharScorer):
 
     arrays = parameters
 
+    def network_arrays(self) -> tuple[str, ...]:
+        return tuple(self.parameters())
+
     @classmethod
     def can_grow(cls, options: Options) -> bool:
         """Return True: the network belongs to letters, not to words."""

@@ -127,6 +127,9 @@ class CnnSoftmax:
         """Return the network, so that training could continue from a model. The biases are in the output rows."""
         return {name: array for name, array in self.parameters().items() if name != "bias"}
 
+    def network_arrays(self) -> tuple[str, ...]:
+        return tuple(by_model_names(self.state))
+
     @property
     def output(self) -> np.ndarray:
         """All output rows (V, width), computed at each access."""

@@ -142,12 +142,20 @@ class Objective(Protocol):
         """
         return ()
 
+    def network_arrays(self) -> tuple[str, ...]:
+        """Return the names of learned arrays whose rows belong to letters, not to words. Default: none.
+
+        If there are any, a run can start only from a model whose words have the same letters. In all other learned
+        arrays with as many rows as there are words, row i belongs to word i.
+        """
+        return ()
+
     @classmethod
     def can_grow(cls, options: Options) -> bool:
         """Return True if what was learned fits a vocabulary to which words are added, and whose order has changed.
 
-        Each learned array must have one row per word, or no row that belongs to a word. Default: True if there is one
-        output row per word.
+        Each learned array must have one row per word, or no row that belongs to a word: see `network_arrays`. Default:
+        True if there is one output row per word.
         """
         return has_word_rows(cls)
 

@@ -206,11 +206,11 @@ def first_entries(problem: Problem, tables: int, hashes: int, window: int) -> np
     return entries.reshape(tables, hashes, window)
 
 
-def check_window(dim: int, columns: np.ndarray, window: int) -> None:
-    """Raise ConfigError if no vector of `dim` dimensions could share a bucket with rows of zeros, as all are at first.
+def check_window(dim: int, columns: np.ndarray, window: int, init: float = 0.0) -> None:
+    """Raise ConfigError if no vector of `dim` dimensions could share a bucket with initial rows: zeros if init is 0.
 
-    Their hashes are all 0. Those of a table are 0 for a vector if the first column of each is its largest. That is
-    impossible if these columns are in one another's hashes in a cycle: the powers of their matrix then never vanish.
+    The hashes of zeros are all 0. Those of a table are 0 for a vector if the first column of each is its largest. That
+    is impossible if these columns are in one another's hashes in a cycle: the powers of their matrix then never vanish.
     """
     hashes = columns.shape[1]
     if hashes and window >= dim:
@@ -219,10 +219,10 @@ def check_window(dim: int, columns: np.ndarray, window: int) -> None:
         )
     first = columns[:, :, 0]
     less = (columns[:, :, :, None] == first[:, None, None, :]).any(axis=2) & (first[:, :, None] != first[:, None, :])
-    if hashes and np.linalg.matrix_power(less.astype(np.float64), hashes).any(axis=(1, 2)).all():
+    if hashes and not init and np.linalg.matrix_power(less.astype(np.float64), hashes).any(axis=(1, 2)).all():
         raise bad_option(
             "lsh", "window", f"{window} of {dim} columns: no vector would retrieve a row, so nothing would be learned:"
-            f" choose a smaller one, fewer hashes or another {spelled('seed')}"
+            f" choose a smaller one, fewer hashes, {spelled('init')} above 0 or another {spelled('seed')}"
         )  # fmt: skip
 
 
@@ -316,7 +316,7 @@ class Lsh(RowObjective):
         """Start biases, if any, at the log-frequencies of the words."""
         check_size(len(problem.counts), problem.dim, tables, hashes, window)
         columns = first_entries(problem, tables, hashes, window)
-        check_window(problem.dim, columns, window)
+        check_window(problem.dim, columns, window, problem.init)
         output = problem.initial_rows(bias=problem.log_unigram())
         return cls(output, columns, rebuild, limit)
 

@@ -28,6 +28,15 @@ WORDS_PER_TRIE = 256
 """Number of words whose common prefixes are found, and spelled together, at a time."""
 
 
+def alphabet(words: Sequence[str]) -> bytes:
+    """Return the distinct letters of words, in the order of their ids: see `Spelling`."""
+    return bytes(sorted(set(b"".join(_cut(words, MAX_SPELLED_BYTES)))))
+
+
+def _cut(words: Sequence[str], longest: int) -> list[bytes]:
+    return [word.encode("utf-8", "surrogatepass")[:longest] for word in words]
+
+
 class Spelling(NamedTuple):
     """The letters of V words, at most T per word including BEGIN and END.
 
@@ -44,7 +53,7 @@ class Spelling(NamedTuple):
 
 def spell(words: Sequence[str], longest: int = MAX_SPELLED_BYTES) -> Spelling:
     """Return the spelling of words, each cut off after its first `longest` bytes."""
-    spelled = [word.encode("utf-8", "surrogatepass")[:longest] for word in words]
+    spelled = _cut(words, longest)
     inner = np.fromiter(map(len, spelled), np.int32, len(spelled))
     text = np.frombuffer(b"".join(spelled), np.uint8)
     alphabet, ids = np.unique(text, return_inverse=True)

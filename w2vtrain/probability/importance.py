@@ -25,7 +25,8 @@ def check_cap(objective: str, cap: int, **options: float) -> None:
     """Raise ConfigError for the first option that is more than `cap`, the maximum draws per example."""
     for name, value in options.items():
         if value > cap:
-            raise bad_option(objective, name, f"{value} is more than cap, {cap}")
+            lower = " and ".join(other for other in options if options[other] > cap)
+            raise bad_option(objective, name, f"{value} is more than cap, {cap}: lower {lower}")
 
 
 class Outcome(NamedTuple):

@@ -26,6 +26,7 @@ from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.objectives import objective_class
+from w2vtrain.probability.characters import alphabet
 from w2vtrain.registry import members
 from w2vtrain.system.json_text import json_text
 from w2vtrain.text.encoded import Counted
@@ -327,8 +328,8 @@ class _Taking:
         """Copy the output rows and all other arrays that the objective learns."""
         model, arrays = self.start.model, {array.name: array for array in self.engine.arrays()}
         assert model
-        if not can_grow:
-            self._check_structure(model, arrays.values())
+        network = self.engine.objective.network_arrays()
+        self._check_structure(model, arrays.values(), can_grow)
         if "output" in arrays:
             self._by_word("output", self.weights.output, model.output)
         architecture = {*self.engine.architecture.learned(), INPUT_ROWS, NGRAM_BUCKETS, DOCUMENTS}
@@ -339,15 +340,17 @@ class _Taking:
                 arrays[name] = Array(name, Role.LEARNED if "output" in arrays else Role.DERIVED, view)
             role, mine = arrays[name].role, arrays[name].values
             if role is Role.LEARNED:
-                self._by_word(name, mine, model.arrays[name])
-            elif role is Role.STATE and self.unchanged:  # with other words, the run's own arrays fit their counts
-                self._all(name, mine, model.arrays[name])
+                (self._all if name in network else self._by_word)(name, mine, model.arrays[name])
+            elif role is Role.STATE and self.unchanged and mine.shape == model.arrays[name].shape:
+                self._all(name, mine, model.arrays[name])  # otherwise, the run's own arrays fit its words and counts
         if self.engine.objective.engine == "blocks":
             self.engine.objective.refresh()
 
-    def _check_structure(self, model: Model, arrays: Iterable[Array]) -> None:
-        """Raise ConfigError unless the words and what the rows stand for, such as a tree, are those of the model."""
-        changed = [] if self.unchanged else ["words"]
+    def _check_structure(self, model: Model, arrays: Iterable[Array], can_grow: bool) -> None:
+        """Raise ConfigError unless what the rows stand for, such as words, letters or a tree, is as in the model."""
+        changed = [] if can_grow or self.unchanged else ["words"]
+        if self.engine.objective.network_arrays() and alphabet(self.engine.problem.words) != alphabet(model.words):
+            changed.append("letters")
         for name, role, mine in arrays:
             theirs = model.arrays.get(name)
             if role is Role.STRUCTURE and theirs is not None and not np.array_equal(mine, theirs):
@@ -355,7 +358,7 @@ class _Taking:
         if changed:
             raise ConfigError(
                 f"objective {self.settings.objective}: its {changed[0]} differ from those of {self.start.name}, so that"
-                f" its output rows have another meaning; use the words and options of the model, or"
+                f" what it has learned has another meaning; use the words and options of the model, or"
                 f" {START_FROM_VECTORS}"
             )
 
@@ -376,6 +379,5 @@ class _Taking:
     def _misfit(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> ConfigError:
         return ConfigError(
             f"{self.start.name}: its array {name} has shape {list(theirs.shape)}, and this run needs"
-            f" {list(mine.shape)}; use the settings and options of the model, and no words with new letters, or"
-            f" {START_FROM_VECTORS}"
+            f" {list(mine.shape)}; use the settings and options of the model, or {START_FROM_VECTORS}"
         )

@@ -61,6 +61,15 @@ def test_tags_learn_what_the_context_does_not_tell(rng, architecture):
     assert np.mean((model.dv.vectors @ own.T).argmax(axis=1) == np.arange(30)) > 0.9
 
 
+def test_the_loss_of_documents_with_many_tags_is_that_of_all_tags(rng):
+    """Before anything is learned, each of 6 candidates costs log 2."""
+    tags = [f"t{k}" for k in range(130)]
+    documents = w2vtrain.Documents([([f"w{k}" for k in rng.integers(0, 30, 20)], tags) for _ in range(3)])
+    rates = {"alpha": 1e-9, "min_alpha": 1e-9, "epochs": 1}
+    model = w2vtrain.train(documents, architecture="pv-dbow-words", **SMALL | rates)
+    assert model.record["epochs"][0]["loss"] == pytest.approx(6 * np.log(2), rel=1e-4)
+
+
 @pytest.mark.parametrize("objective", ["hs", "softmax", "sampled-softmax"])
 def test_other_objectives_learn_documents_too(rng, objective):
     documents = w2vtrain.Documents(topics(rng))

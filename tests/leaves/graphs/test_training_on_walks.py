@@ -99,6 +99,14 @@ def test_one_thread_gives_the_same_bytes(objective, how):
     assert losses[1] < losses[0]
 
 
+def test_weight_decay_shrinks_all_nodes_alike_although_the_last_chunk_is_shorter():
+    """At this rate, only the decay shows."""
+    walks, rates = Walks(groups(), walk_length=20, walks=4), {"alpha": 1e-5, "min_alpha": 1e-5}
+    before, after = (w2vtrain.train(walks, **rates, weight_decay=decay, **SMALL).input for decay in (0, 1))
+    tokens = 2 * 4 * 32 * 21  # in two epochs, with the ends of walks
+    np.testing.assert_allclose(np.log(after / before), -1e-5 * tokens, rtol=0.05)
+
+
 def test_neighbors_in_the_graph_are_neighbors_of_vectors():
     model = w2vtrain.train(Walks(groups(), walks=40), vector_size=16, sample=0, threads=2, epochs=4)
     assert len(model.words) == 32

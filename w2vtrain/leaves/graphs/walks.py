@@ -105,6 +105,11 @@ class WalkChunks(Chunks):
         tokens, starts = self.walker.walk(order, epoch)
         return read_only(tokens), starts
 
+    def mean_length(self) -> float:
+        """Return the expected number of words and ends of walks per chunk."""
+        assert self.walker
+        return float(self.words.sum() + self.walker.rounds.walks) / len(self.words)
+
 
 @dataclass(frozen=True, eq=False)
 class WalkCorpus(Generated):

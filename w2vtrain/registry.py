@@ -297,6 +297,11 @@ def is_code(name: str) -> bool:
     return name.endswith(".py") or ("." in name and not name.startswith("."))  # no name of a module begins with one
 
 
+def same_member(name: Any, other: Any) -> bool:
+    """Return whether two names are equal, or those of a file of code, which may have moved to another folder."""
+    return name == other or (is_code(str(other)) and Path(str(name)).name == Path(str(other)).name)
+
+
 def placed(name: str, folder: str | Path = ".") -> str:
     """Return a name that is valid in any working directory: a file relative to `folder` becomes absolute."""
     return str(resolved(Path(folder, name))) if name.endswith(".py") and "\0" not in name else name

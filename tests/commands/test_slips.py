@@ -59,6 +59,22 @@ def folder(tmp_path):
         ("analogy v.txt king-man+woman", 2, "`king - man + woman`"),
         ("neighbors https://example.org/v.txt king", 66, "this is an address: download the file"),
         ("fit https://example.org/text.txt -o o.txt", 66, "this is an address: download the file"),
+        ("fit text.txt -o o.txt --init-from -", 66, "- cannot be opened: standard input cannot be used here"),
+        ("fit text.txt -o o.txt --read-vocab -", 66, "- cannot be opened: standard input cannot be used here"),
+        ("fit text.txt -o o.txt --config -", 66, "- cannot be opened: standard input cannot be used here"),
+        *(
+            (f"fit text.txt -o o.txt {option}=", 2, f"'{option}': the name is empty")
+            for option in (
+                "--init-from",
+                "--save-model",
+                "--read-vocab",
+                "--config",
+                "--run",
+                "--cache-dir",
+                "--save-output-vectors",
+            )
+        ),
+        ("diff v.txt v.txt --pairs=", 2, "'--pairs': the name is empty"),
     ],
 )
 def test_one_line_says_what_to_write(line, code, answer, w2vtrain_here, folder):
@@ -85,6 +101,12 @@ def test_an_analogy_may_be_written_as_a_sum(words, w2vtrain_here, folder):
     expected = w2vtrain_here(["analogy", "v.txt", "king", "man", "woman"], folder)
     assert expected[1].startswith("king man woman\tqueen ")
     assert w2vtrain_here(["analogy", "v.txt", *words], folder) == expected
+
+
+@pytest.mark.parametrize("words", [["resume", ""], ["fit", ""], ["analogy", "v.txt", ""], ["analogy", "v.txt", " "]])
+def test_an_empty_argument_is_not_a_missing_one(words, w2vtrain_here, folder):
+    ended, _, err = w2vtrain_here(words, folder, stdin="king man woman\n")
+    assert (ended, len(err.splitlines())) == (2, 1), err
 
 
 @pytest.mark.parametrize("kind", OTHER_NAMES)

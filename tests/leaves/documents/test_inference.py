@@ -9,7 +9,7 @@ import pytest
 from test_documents import FLAGS, SMALL, same_topic, topics
 
 import w2vtrain
-from w2vtrain.errors import DataError, ResourceError
+from w2vtrain.errors import ConfigError, DataError, ResourceError
 from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import memory_and_disk
@@ -129,6 +129,12 @@ def test_an_alpha_below_the_last_rate_of_the_model_is_constant(model):
     inference = Inference(model)
     found, expected = (inference.vector(["a", "b"], 9, 1e-7, last)[0] for last in (None, 1e-7))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_rates_that_rise_are_refused(model):
+    rate = model.settings["alpha"] * 2
+    with pytest.raises(ConfigError, match=f"^min_alpha: {rate} is more than alpha, "):
+        Inference(model).vectors(Sentences([["a", "b"]]), min_alpha=rate)
 
 
 def test_progress_is_reported(model):

@@ -22,7 +22,7 @@ import click
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import OPEN_FILE, STDOUT, among
+from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among
 from w2vtrain.system.locks import check_output
 from w2vtrain.system.terminal import warning
 
@@ -165,8 +165,9 @@ def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
 
     What is the same file is defined in files.py.
     """
+    named = [STDOUT if file in STDOUT_NAMES else file for file in outputs]
     for number, file in enumerate(outputs):
-        if among(file, outputs[:number]):
+        if among(named[number], named[:number]):
             raise UsageError(f"{file}: given for two outputs")
         if file != STDOUT and among(file, inputs):
             raise UsageError(f"{file}: is both input and output; choose another name")

@@ -74,6 +74,8 @@ def folder(tmp_path):
                 "--save-output-vectors",
             )
         ),
+        ("resume old.run --objective hs", 2, "'--objective': 'hs' is not a file or module of code"),
+        ("perplexity v.txt text.txt --architecture=", 2, "'--architecture': '' is not a file or module of code"),
         ("diff v.txt v.txt --pairs=", 2, "'--pairs': the name is empty"),
     ],
 )

@@ -97,7 +97,9 @@ def test_a_file_with_the_same_name_in_another_folder_is_another_objective(w2vtra
     other.mkdir()
     (other / "evil.py").write_text((tmp_path / "evil.py").read_text())
     rewrite(stopped, settings={"objective": "evil.py"}, cwd=str(other))
-    assert w2vtrain("resume", "v.bin.run", "--objective", "evil.py")[0] == 78
+    code, said = w2vtrain("resume", "v.bin.run", "--objective", "evil.py")
+    assert (code, said.endswith(f" to run it, add --objective {other / 'evil.py'}\n")) == (78, True), said
+    assert f"resume v.bin.run --objective {other / 'evil.py'}\n" in w2vtrain("info", "v.bin.run")[1]
     assert not evil.exists()
 
 

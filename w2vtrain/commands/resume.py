@@ -51,10 +51,12 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     with imports():
         from w2vtrain.commands.fit_run import carry_out
         from w2vtrain.training.run_files import run_config
-        from w2vtrain.user_code import Named
+        from w2vtrain.user_code import Named, require
     folder = resolved(run)
     config = run_config(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
+    if os.path.isdir(config.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text
+        require(*(str(config.settings.get(kind)) for kind in ("objective", "architecture")), config.cwd)
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(resolved(cache_dir)) if cache_dir else None
     cwd = config.cwd

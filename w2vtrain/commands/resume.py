@@ -69,10 +69,10 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         ) from error
     request = asked_before(folder, config)
     if (place := resolved(Path(cwd, request.run_folder or ""))) != folder:
-        advice = elsewhere(folder, cwd, request)
-        raise OutputError(
-            f"{folder}: was copied or moved from {place}, whose outputs it would write: continue it here by {advice}"
-        )
+        advice = f"continue it here by {elsewhere(folder, cwd, request)}"
+        if place.parent == folder.parent and place.exists():  # beside the folder are the outputs of the original
+            advice = "copy it to another folder, and resume it there"
+        raise OutputError(f"{folder}: was copied or moved from {place}, whose outputs it would write: {advice}")
     absolute: dict[str, Any] = {name: str(Path(cwd, file)) for name, file in named_files(request).items()}
     asked = replace(
         request, **absolute, run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache
@@ -95,7 +95,8 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
         beside: dict[str, Any] = {
             name: str(folder.parent / Path(file).name) for name, file in named_files(request).items()
         }
-        place, asked = cwd, replace(request, **beside, run=str(folder))
+        place = cwd if Path(cwd).is_dir() else str(folder.parent)
+        asked = replace(request, **beside, run=str(folder))
     settings = validated(request.flags)
     command = repeated(asked, settings, {**request.origins, "options": dict.fromkeys(settings.options)})
     return f"cd {shlex.quote(place)} && {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "")

@@ -159,13 +159,14 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
 
     It names the settings that are not defaults, and the files that decide what is learned and written.
     """
-    words = [NAME, "fit", *request.sources, "-o", request.output]
+    sources = [f"./{name}" if name.startswith("-") and name != STDOUT else name for name in request.sources]
+    words = [NAME, "fit", *sources, "-o", request.output]
     for name in STATED:
         if name in ("sources", "output"):
             continue
         value, flag = getattr(request, name), f"--{option(name.rstrip('_'))}"
         for each in value if isinstance(value, (list, tuple)) else [value]:
-            if each not in (None, False, "auto"):
+            if each not in (None, False) and (name, each) != ("export", "auto"):
                 words += [flag] if each is True else [flag, str(each)]
     unsaid = {"options", *without_effect(settings)}
     if origins["min_count"] == INIT_FROM and not request.grow_vocabulary:

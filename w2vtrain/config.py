@@ -218,7 +218,8 @@ def resolve(
     for given, source in layers:
         layer, spelled, problems = canonical(given)
         if problems:
-            raise ConfigError((f"{source}: " if source == str(config) else "") + "; ".join(problems))
+            where = f"{source or f'{ENVIRONMENT}*'}: " if source != "command line" else ""
+            raise ConfigError(where + "; ".join(problems))
         if not layer.get("options"):
             layer.pop("options", None)
         origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}

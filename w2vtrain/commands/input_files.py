@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
@@ -91,17 +92,23 @@ def with_vectors(file: str) -> Iterator[str]:
 
 
 def _in_order(wrong: str, kinds: Container[str]) -> str:
-    """Return the command with the file of one of these kinds first, if the only one that it takes is the wrong file."""
+    """Return the command with the file of one of these kinds first, if the only one that it takes is the wrong file.
+
+    `...` stands for its options.
+    """
     from w2vtrain.formats.sniff import sniff
 
     context = click.get_current_context()
     given = [context.params[str(part.name)] for part in context.command.params if isinstance(part, click.Argument)]
+    options = [str(part.name) for part in context.command.params if isinstance(part, click.Option)]
+    more = " ..." * any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in options)
     if given[0] != wrong:  # several files of vectors are one argument
         return ""
     words = [word for value in given for word in (value if isinstance(value, tuple) else [value])]
     for word in words:
         if word != wrong and os.path.isfile(word) and sniff(word).kind in kinds:  # noqa: PTH113 - any length
-            return shlex.join([*context.command_path.split(), word, *(other for other in words if other != word)])
+            others = [other for other in words if other != word]
+            return shlex.join([*context.command_path.split(), word, *others]) + more
     return ""
 
 

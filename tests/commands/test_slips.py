@@ -33,6 +33,7 @@ def folder(tmp_path):
         ("fit text.txt -o o.txt --objective cbow", 78, "use --architecture cbow"),
         ("fit text.txt -o o.txt --architecture hs", 78, "use --objective hs"),
         ("fit text.txt -o s.model", 2, "write s.txt or s.bin, or s.safetensors for a model"),
+        ("fit text.txt -o sub/", 2, "sub/: is a folder: name a file"),
         ("fit text.txt o.txt", 2, "write -o o.txt"),
         ("fit text.txt", 2, "write -o FILE"),
         ("fit text.txt -o " + "o" * 250 + ".txt", 73, "cannot be created: File name too long"),

@@ -121,7 +121,7 @@ def write_results(
         else:
             outputs[file].write(model.words, vectors, owned, claim, model.counts)
 
-    def write_rows(file: str, force: bool) -> None:
+    def write_rows(file: str, _: bool) -> None:
         counts = model.counts if rows == len(model.words) else None
         outputs[file].write(names, model.output, owned, claim, counts)
 

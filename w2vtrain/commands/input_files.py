@@ -197,7 +197,10 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
 
 
 def warn_repeated(sources: Sequence[str]) -> None:
-    """Warn of a source that is named twice, which is read as often; this may be a slip."""
+    """Warn of a source that is named twice, which is read as often; this may be a slip. With --quiet, do nothing."""
+    context = click.get_current_context(silent=True)
+    if context and context.params.get("quiet"):
+        return
     paths = [os.path.realpath(source) for source in sources]
     for source, path in dict(zip(sources, paths, strict=True)).items():
         if source == sources[paths.index(path)] and (count := paths.count(path)) > 1:

@@ -56,7 +56,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     config = run_config(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
     if os.path.isdir(config.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text
-        require(*(str(config.settings.get(kind)) for kind in ("objective", "architecture")), config.cwd)
+        require(str(config.settings.get("objective")), str(config.settings.get("architecture")), config.cwd)
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(resolved(cache_dir)) if cache_dir else None
     cwd = config.cwd

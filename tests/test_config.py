@@ -50,6 +50,9 @@ def test_options_are_dropped_if_a_later_source_names_another_objective(tmp_path)
     assert settings.options == {"negative": "3"}
     settings, _ = resolve({"objective": "nce"}, {"W2VTRAIN_OBJECTIVE": "nce"}, path)
     assert settings.options == {"negative": 25}
+    model = {"objective": "/there/mine.py", "options": {"epsilon": 0.3}}
+    for name, kept in (("./mine.py", {"epsilon": 0.3}), ("there/other.py", {}), ("nce", {})):
+        assert resolve({"objective": name}, {}, start=model)[0].options == kept, "a file of code may have moved"
     settings, _ = resolve({"objective": "nce"}, {}, toml(tmp_path, "[options]\nnegative = 7\n"))
     assert settings.options == {"negative": 7}, "options without an objective apply to any objective"
 

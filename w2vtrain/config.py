@@ -33,7 +33,7 @@ from w2vtrain.parsers import (
     Truth,
     Whole,
 )
-from w2vtrain.registry import members, our_name
+from w2vtrain.registry import members, our_name, same_member
 
 ENVIRONMENT = "W2VTRAIN_"
 INIT_FROM = "--init-from"
@@ -218,11 +218,12 @@ def resolve(
     for given, source in layers:
         layer, spelled, problems = canonical(given)
         if problems:
-            raise ConfigError((f"{source}: " if source == str(config) else "") + "; ".join(problems))
+            where = f"{source or f'{ENVIRONMENT}*'}: " if source != "command line" else ""
+            raise ConfigError(where + "; ".join(problems))
         if not layer.get("options"):
             layer.pop("options", None)
         origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}
-        if "objective" in values and layer.get("objective", values["objective"]) != values["objective"]:
+        if "objective" in values and not same_member(layer.get("objective", values["objective"]), values["objective"]):
             options = {}  # they belong to the objective that is replaced
         options |= layer.pop("options", {})
         values |= layer

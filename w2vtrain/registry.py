@@ -288,7 +288,7 @@ class Registry:
         if name not in self.loaders and is_code(name) and placed(name, folder) not in self._allowed:
             raise CodeNotAllowed(
                 f"{self.kind} {name} is code that the command line does not name: to run it, add"
-                f" {spelled(self.kind, name)}"
+                f" {spelled(self.kind, placed_here(name, folder))}"
             )
 
 
@@ -297,9 +297,20 @@ def is_code(name: str) -> bool:
     return name.endswith(".py") or ("." in name and not name.startswith("."))  # no name of a module begins with one
 
 
+def same_member(name: Any, other: Any) -> bool:
+    """Return whether two names are equal, or those of a file of code, which may have moved to another folder."""
+    return name == other or (is_code(str(other)) and Path(str(name)).name == Path(str(other)).name)
+
+
 def placed(name: str, folder: str | Path = ".") -> str:
     """Return a name that is valid in any working directory: a file relative to `folder` becomes absolute."""
-    return str(resolved(Path(folder, name))) if name.endswith(".py") and "\0" not in name else name
+    return str(resolved(Path(folder, name))) if name.endswith(".py") and "\0" not in f"{folder}{name}" else name
+
+
+def placed_here(name: str, folder: str | Path) -> str:
+    """Return a name that means in the working directory what `name` means in `folder`: itself, or an absolute path."""
+    place = placed(name, folder)
+    return name if place == placed(name) else place
 
 
 _stamps: dict[str, int | None] = {}

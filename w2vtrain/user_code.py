@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from w2vtrain import architectures, objectives
-from w2vtrain.registry import is_code
+from w2vtrain.registry import same_member
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Named:
         """
         replaced = dict(settings)
         for kind, name in asdict(self).items():
-            if name and is_code(str(settings.get(kind))) and Path(str(settings[kind])).name == Path(name).name:
+            if name and same_member(name, settings.get(kind)):
                 replaced[kind] = name
         return replaced
 

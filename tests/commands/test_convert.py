@@ -240,3 +240,4 @@ def test_a_text_that_is_named_twice_is_reported(tmp_path, w2vtrain_here):
     code, out, said = w2vtrain_here(["vocab", "text", "other", "./text", "-o", "-", "--min-count", "1"], tmp_path)
     assert (code, out.split()[:2]) == (0, ["a", "19"])
     assert said.startswith("w2vtrain: warning: text: named 2 times, and read as often\n")
+    assert w2vtrain_here(["vocab", "text", "./text", "-o", "-", "--min-count", "1", "-q"], tmp_path)[2] == ""

@@ -57,6 +57,8 @@ def test_export_needs_no_corpus_and_leaves_the_run_resumable(stopped):
     found = read_vectors(str(folder / "so-far.txt"))
     assert np.array_equal(found.matrix, state.arrays["input"][:, :9])
     assert "exists: use --force" in w2vtrain(73, folder, "export", "v.bin.run", "-o", "so-far.txt")
+    inside = ["export", "v.bin.run", "-o", "v.bin.run/vocab.txt", "--force"]
+    assert "is inside v.bin.run, the run folder; choose another" in w2vtrain(2, folder, *inside)
     w2vtrain(0, folder, "export", "v.bin.run", "-o", "so-far.txt", "--force")
     assert w2vtrain(0, folder, "export", "v.bin.run", "-o", "-", "--format", "text").startswith(
         f"{len(found.words)} 9\n"

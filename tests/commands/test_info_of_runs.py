@@ -113,6 +113,16 @@ def test_info_on_a_record_names_the_vectors_and_what_continues_them(stopped, w2v
     assert about["command"] == "w2vtrain resume v.txt.run"
 
 
+def test_the_command_of_a_record_repeats_a_run_with_files_of_any_name(tmp_path, w2vtrain_here):
+    (tmp_path / "-x.txt").write_text("a b c\n" * 50)
+    words = ["fit", "-o", "v.txt", *FIT[4:], "--save-vocab", "auto", "--", "-x.txt"]
+    assert w2vtrain_here(words, tmp_path)[0] == 0
+    (tmp_path / "auto").unlink()
+    command = json.loads((tmp_path / "v.txt.json").read_text())["command"]
+    code, _, said = w2vtrain_here([*shlex.split(command)[1:], "--force"], tmp_path)
+    assert (code, (tmp_path / "auto").exists()) == (0, True), said
+
+
 @pytest.mark.parametrize("text", ['{"settings": 3}', "{", "[]", '{"settings": {}, "record": []}', ""])
 def test_other_json_is_no_record(text, tmp_path, w2vtrain_here):
     (tmp_path / "x.json").write_text(text)

@@ -33,6 +33,7 @@ def folder(tmp_path):
         ("fit text.txt -o o.txt --objective cbow", 78, "use --architecture cbow"),
         ("fit text.txt -o o.txt --architecture hs", 78, "use --objective hs"),
         ("fit text.txt -o s.model", 2, "write s.txt or s.bin, or s.safetensors for a model"),
+        ("fit text.txt -o sub/", 2, "sub/: is a folder: name a file"),
         ("fit text.txt o.txt", 2, "write -o o.txt"),
         ("fit text.txt", 2, "write -o FILE"),
         ("fit text.txt -o " + "o" * 250 + ".txt", 73, "cannot be created: File name too long"),
@@ -43,7 +44,8 @@ def folder(tmp_path):
         ("v.txt", 2, "w2vtrain info v.txt"),
         ("perplexity v.txt text.txt", 65, "v.txt is not a model, as --save-model writes it, but vectors alone (text)"),
         ("perplexity text.txt text.txt", 65, "text.txt is not a model"),
-        ("neighbors king v.txt", 66, "w2vtrain neighbors v.txt king"),
+        ("neighbors king v.txt", 66, "w2vtrain neighbors v.txt king\n"),
+        ("neighbors king v.txt --json", 66, "w2vtrain neighbors v.txt king ...\n"),
         ("analogy king man woman v.txt", 66, "w2vtrain analogy v.txt king man woman"),
         ("eval similarity wordsim353 v.txt", 66, "w2vtrain eval similarity v.txt wordsim353"),
         ("neighbors old.run king", 66, "`w2vtrain export old.run -o FILE`"),
@@ -59,6 +61,24 @@ def folder(tmp_path):
         ("analogy v.txt king-man+woman", 2, "`king - man + woman`"),
         ("neighbors https://example.org/v.txt king", 66, "this is an address: download the file"),
         ("fit https://example.org/text.txt -o o.txt", 66, "this is an address: download the file"),
+        ("fit text.txt -o o.txt --init-from -", 66, "- cannot be opened: standard input cannot be used here"),
+        ("fit text.txt -o o.txt --read-vocab -", 66, "- cannot be opened: standard input cannot be used here"),
+        ("fit text.txt -o o.txt --config -", 66, "- cannot be opened: standard input cannot be used here"),
+        *(
+            (f"fit text.txt -o o.txt {option}=", 2, f"'{option}': the name is empty")
+            for option in (
+                "--init-from",
+                "--save-model",
+                "--read-vocab",
+                "--config",
+                "--run",
+                "--cache-dir",
+                "--save-output-vectors",
+            )
+        ),
+        ("resume old.run --objective hs", 2, "'--objective': 'hs' is not a file or module of code"),
+        ("perplexity v.txt text.txt --architecture=", 2, "'--architecture': '' is not a file or module of code"),
+        ("diff v.txt v.txt --pairs=", 2, "'--pairs': the name is empty"),
     ],
 )
 def test_one_line_says_what_to_write(line, code, answer, w2vtrain_here, folder):
@@ -85,6 +105,12 @@ def test_an_analogy_may_be_written_as_a_sum(words, w2vtrain_here, folder):
     expected = w2vtrain_here(["analogy", "v.txt", "king", "man", "woman"], folder)
     assert expected[1].startswith("king man woman\tqueen ")
     assert w2vtrain_here(["analogy", "v.txt", *words], folder) == expected
+
+
+@pytest.mark.parametrize("words", [["resume", ""], ["fit", ""], ["analogy", "v.txt", ""], ["analogy", "v.txt", " "]])
+def test_an_empty_argument_is_not_a_missing_one(words, w2vtrain_here, folder):
+    ended, _, err = w2vtrain_here(words, folder, stdin="king man woman\n")
+    assert (ended, len(err.splitlines())) == (2, 1), err
 
 
 @pytest.mark.parametrize("kind", OTHER_NAMES)

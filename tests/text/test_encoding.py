@@ -58,6 +58,7 @@ def test_strict_stops_at_the_first_invalid_byte(w2vtrain, texts):
     assert message in w2vtrain(65, texts, *good, "--heldout", "bad.txt")
     w2vtrain(0, texts, *good, "--save-model", "model.safetensors")
     assert message in w2vtrain(65, texts, "perplexity", "model.safetensors", "bad.txt", "-q")
+    w2vtrain(0, texts, "perplexity", "model.safetensors", "bad.txt", "-q", "--encoding-errors", "replace")
 
 
 def test_nul_bytes_are_white_space_with_the_option_allow_nul(w2vtrain, texts):

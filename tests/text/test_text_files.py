@@ -360,7 +360,7 @@ def test_strict_decoding_reports_the_file_and_the_byte(tmp_path, data, byte, pac
         ("d/*", "d/v.txt", True), ("d/*.txt", "d/v.txt", True), ("d/*.txt", "d/v.bin", False), ("*", "d/v.txt", True),
         ("d/*", "d/sub/v.txt", True), ("d/*.txt", "d/sub/v.txt", False), ("d/**/*.txt", "d/v.txt", True),
         ("d/**/*.txt", "d/sub/v.txt", True), ("d/**/*.txt", "e/v.txt", False), ("?/[abv].[st]xt", "d/v.txt", True),
-        ("link/*", "d/v.txt", True),
+        ("link/*", "d/v.txt", True), ("d", "d/.v.txt", False), ("d/*", "d/.v.txt", False),
     ],
 )  # fmt: skip
 def test_a_file_that_a_source_would_read_is_known_before_it_exists(tmp_path, monkeypatch, source, file, is_read):

@@ -97,7 +97,9 @@ def test_a_file_with_the_same_name_in_another_folder_is_another_objective(w2vtra
     other.mkdir()
     (other / "evil.py").write_text((tmp_path / "evil.py").read_text())
     rewrite(stopped, settings={"objective": "evil.py"}, cwd=str(other))
-    assert w2vtrain("resume", "v.bin.run", "--objective", "evil.py")[0] == 78
+    code, said = w2vtrain("resume", "v.bin.run", "--objective", "evil.py")
+    assert (code, said.endswith(f" to run it, add --objective {other / 'evil.py'}\n")) == (78, True), said
+    assert f"resume v.bin.run --objective {other / 'evil.py'}\n" in w2vtrain("info", "v.bin.run")[1]
     assert not evil.exists()
 
 
@@ -159,6 +161,12 @@ def test_a_copy_of_a_run_is_refused_with_the_command_that_continues_it(w2vtrain,
     assert w2vtrain("resume", "v.bin.run")[0] == 0
 
 
+def test_a_copy_beside_the_original_is_not_continued_into_the_outputs_of_the_original(w2vtrain, stopped, tmp_path):
+    shutil.copytree(stopped, tmp_path / "copy.run")
+    code, said = w2vtrain("resume", "copy.run")
+    assert (code, said.endswith("would write: copy it to another folder, and resume it there\n")) == (73, True), said
+
+
 def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_continues_it(
     w2vtrain, w2vtrain_here, stop
 ):
@@ -170,6 +178,10 @@ def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_con
     rewrite(moved / "v.bin.run", cwd=str(home / "gone"))
     code, said = w2vtrain("resume", moved / "v.bin.run")
     assert (code, f"if it was moved: cd {moved} && w2vtrain fit text.txt -o v.bin " in said) == (66, True), said
+    rewrite(moved / "v.bin.run", {"output": str(home / "gone" / "v.bin")})
+    code, said = w2vtrain("resume", moved / "v.bin.run")
+    assert (code, f"moved: cd {moved} && w2vtrain fit text.txt -o {moved / 'v.bin'} " in said) == (66, True), said
+    rewrite(moved / "v.bin.run", {"output": "v.bin"})
     rewrite(moved / "v.bin.run", cwd=str(home))
     code, _, said = w2vtrain_here(["fit", "text.txt", "-o", "v.bin", *SMALL, "--log-json", "q.log"], moved)
     assert (code, "resumed     from" in said) == (0, True), said

@@ -54,13 +54,23 @@ def sections(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, list[
     yield from sorted(listed.items(), key=lambda listed: SECTIONS.index(listed[0] if listed[0] in SECTIONS else LEAVES))
 
 
+class Name(click.Path):
+    """The name of a file or folder, which the shell completes; it need not exist."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name. UsageError for an empty one, as scripts pass for a variable that is not set."""
+        if value == "" != getattr(param, "default", None):
+            self.fail("the name is empty", param, ctx)
+        return value
+
+
 def complete_files(parameters: Sequence[click.Parameter]) -> None:
-    """Let the shell complete names of files for the parameters that are files."""
+    """Give the parameters that are files the type of names."""
     for parameter in parameters:
         if isinstance(parameter.type, StringParamType):
             is_argument = isinstance(parameter, click.Argument)
             if parameter.name not in NOT_FILES if is_argument else parameter.metavar in FILES:
-                parameter.type = click.Path(readable=False)  # which checks nothing, and need not exist
+                parameter.type = Name()
 
 
 class WithDebug(click.Command):

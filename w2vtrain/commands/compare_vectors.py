@@ -9,7 +9,7 @@ from w2vtrain.commands.convert import files_read
 from w2vtrain.commands.input_files import check_different, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
 from w2vtrain.commands.shell import echo_json, imports
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import STDOUT_NAMES
 from w2vtrain.system.terminal import echo, warning
 
 SHOWN_NEIGHBORS = 5
@@ -95,8 +95,8 @@ def diff(
     refuse_stdin_twice(first, second, *filter(None, [pairs]))
     written = Output(output, format_of(output)) if output else None
     if written:
-        if output == STDOUT:
-            raise click.UsageError("-o -: the words are printed to stdout: name a file for the vectors")
+        if output in STDOUT_NAMES:
+            raise click.UsageError(f"-o {output}: the words are printed to stdout: name a file for the vectors")
         written.check()
         check_different(written.names, [*files_read(first), *files_read(second), *filter(None, [pairs])])
         written.check_writable(lambda _: force)

@@ -200,7 +200,7 @@ def export(
     """
     with imports():
         from w2vtrain.architectures import architecture_class
-        from w2vtrain.commands.fit_plan import check_export
+        from w2vtrain.commands.fit_plan import check_apart, check_export
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.training.checkpoint_file import newest
         from w2vtrain.training.checkpoint_vectors import exported_from, settings_of, vocabulary_of
@@ -211,6 +211,7 @@ def export(
     written.check()
     Named(**named).allow()
     config = run_config(folder)
+    check_apart(written.names, folder)
     settings = settings_of(folder, config)
     if architecture_class(settings.architecture).uses_tags():
         raise UsageError(f"{run}: vectors of documents are written when the run ends: w2vtrain resume {run}")

@@ -86,7 +86,7 @@ def fit(
         if not values["output"]:
             if not dry_run:
                 raise missing_output(corpus[-1])
-            values["output"] = "dry-run.txt"
+            values["output"] = ".dry-run.txt" if values["dtype"] == "float32" else ".dry-run.npz"  # hidden: no text
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
     if dry_run and values["distributed"]:

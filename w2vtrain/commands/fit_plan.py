@@ -5,7 +5,7 @@ Nothing is written here. fit_outputs.py checks the outputs once the run folder i
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -161,13 +161,14 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
 
     It names the settings that are not defaults, and the files that decide what is learned and written.
     """
-    words = [NAME, "fit", *request.sources, "-o", request.output]
+    sources = [f"./{name}" if name.startswith("-") and name != STDOUT else name for name in request.sources]
+    words = [NAME, "fit", *sources, "-o", request.output]
     for name in STATED:
         if name in ("sources", "output"):
             continue
         value, flag = getattr(request, name), f"--{option(name.rstrip('_'))}"
         for each in value if isinstance(value, (list, tuple)) else [value]:
-            if each not in (None, False, "auto"):
+            if each not in (None, False) and (name, each) != ("export", "auto"):
                 words += [flag] if each is True else [flag, str(each)]
     unsaid = {"options", *without_effect(settings)}
     if origins["min_count"] == INIT_FROM and not request.grow_vocabulary:
@@ -241,7 +242,9 @@ def check_ranks(request: FitRequest, start: "WarmStart | None") -> None:
 
 def check_files(request: FitRequest, planned: Plan) -> None:
     """Check every input and output that can be checked before the run folder is locked."""
-    files, *_ = check_all(planned.files, partial(check_folders, request), partial(check_apart, request))
+    files, *_ = check_all(
+        planned.files, partial(check_folders, request), partial(check_apart, request.files, request.run_folder)
+    )
     paths = [file.path for file in files]
     refuse_stdin_twice(*paths)
     settings = planned.settings
@@ -265,12 +268,11 @@ def check_folders(request: FitRequest) -> None:
             raise OutputError(f"{file} cannot be created: there is no folder {folder}")
 
 
-def check_apart(request: FitRequest) -> None:
+def check_apart(files: Sequence[str], folder: Path | None) -> None:
     """Raise UsageError for an output that is in the run folder, which is deleted at the end."""
-    folder = request.run_folder
-    for file in request.files:
+    for file in files:
         path = resolved(file)
-        if folder is not None and among(folder, [path, *path.parents]):
+        if folder is not None and file != STDOUT and among(folder, [path, *path.parents]):
             raise UsageError(f"{file}: is inside {folder}, the run folder; choose another folder")
 
 

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import OPEN_FILE, STDOUT, among
+from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among
 from w2vtrain.system.locks import check_output
 from w2vtrain.system.terminal import warning
 
@@ -91,17 +92,23 @@ def with_vectors(file: str) -> Iterator[str]:
 
 
 def _in_order(wrong: str, kinds: Container[str]) -> str:
-    """Return the command with the file of one of these kinds first, if the only one that it takes is the wrong file."""
+    """Return the command with the file of one of these kinds first, if the only one that it takes is the wrong file.
+
+    `...` stands for its options.
+    """
     from w2vtrain.formats.sniff import sniff
 
     context = click.get_current_context()
     given = [context.params[str(part.name)] for part in context.command.params if isinstance(part, click.Argument)]
+    options = [str(part.name) for part in context.command.params if isinstance(part, click.Option)]
+    more = " ..." * any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in options)
     if given[0] != wrong:  # several files of vectors are one argument
         return ""
     words = [word for value in given for word in (value if isinstance(value, tuple) else [value])]
     for word in words:
         if word != wrong and os.path.isfile(word) and sniff(word).kind in kinds:  # noqa: PTH113 - any length
-            return shlex.join([*context.command_path.split(), word, *(other for other in words if other != word)])
+            others = [other for other in words if other != word]
+            return shlex.join([*context.command_path.split(), word, *others]) + more
     return ""
 
 
@@ -165,8 +172,9 @@ def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
 
     What is the same file is defined in files.py.
     """
+    named = [STDOUT if file in STDOUT_NAMES else file for file in outputs]
     for number, file in enumerate(outputs):
-        if among(file, outputs[:number]):
+        if among(named[number], named[:number]):
             raise UsageError(f"{file}: given for two outputs")
         if file != STDOUT and among(file, inputs):
             raise UsageError(f"{file}: is both input and output; choose another name")
@@ -189,7 +197,10 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
 
 
 def warn_repeated(sources: Sequence[str]) -> None:
-    """Warn of a source that is named twice, which is read as often; this may be a slip."""
+    """Warn of a source that is named twice, which is read as often; this may be a slip. With --quiet, do nothing."""
+    context = click.get_current_context(silent=True)
+    if context and context.params.get("quiet"):
+        return
     paths = [os.path.realpath(source) for source in sources]
     for source, path in dict(zip(sources, paths, strict=True)).items():
         if source == sources[paths.index(path)] and (count := paths.count(path)) > 1:

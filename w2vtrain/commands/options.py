@@ -16,6 +16,7 @@ from w2vtrain.config import FIELDS, ROWS, option
 from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
 from w2vtrain.parsers import MAX_WORDS, Number, Real, Truth, Whole
+from w2vtrain.registry import is_code
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
 """The end of the help of commands with several exit codes."""
@@ -128,12 +129,22 @@ def all_of(*options: Decorator) -> Decorator:
     return decorate
 
 
+def _code(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    """Return the name of code. UsageError for a member of ours, which needs no permission and would be ignored."""
+    if name is not None and not is_code(name):
+        raise click.BadParameter(f"{name!r} is not a file or module of code: it would change nothing, so leave it out")
+    return name
+
+
 code_options: Any = all_of(
     *(
-        click.option(f"--{kind}", metavar="NAME", help=f"Allow the code of the {kind} NAME, a file or module, to run.")
+        click.option(
+            f"--{kind}", metavar="NAME", callback=_code,
+            help=f"Allow the code of the {kind} NAME, a file or module, to run.",
+        )
         for kind in ("objective", "architecture")
     )
-)
+)  # fmt: skip
 
 
 def setting_options(*names: str) -> Decorator:

@@ -13,12 +13,14 @@ from w2vtrain.config import resolve
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.terminal import echo
 
+READING = ("column", "encoding_errors", "allow_nul")
+
 
 @command(epilog=CODES)
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
 @click.option("--threads", metavar="N", default=None, help="Number of threads, or auto.  [default: auto]")
-@setting_options("column", "phrases")
+@setting_options(*READING, "phrases")
 @code_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -32,10 +34,10 @@ def perplexity(model: str, heldout: tuple[str, ...], as_json: bool, quiet: bool,
         from w2vtrain.training.perplexity import perplexity as score_text
         from w2vtrain.training.scoring_units import Watch
     refuse_stdin_twice(model, *heldout)
-    settings, _ = resolve(given(flags, ("threads", "column", "phrases")))
+    settings, origins = resolve(given(flags, ("threads", *READING, "phrases")))
     loaded = model_in(model, flags)
-    if settings.column is not None:
-        loaded = replace(loaded, settings={**loaded.settings, "column": settings.column})
+    mine = {name: getattr(settings, name) for name in READING if origins[name] != "default"}
+    loaded = replace(loaded, settings={**loaded.settings, **mine})
     with closing(Console(quiet)) as console:
         threads, watch = threads_of(settings.threads)[0], Watch(console.events().scoring)
         score, _, coverage = score_text(loaded, heldout, threads, watch, settings.phrases, console.note_warning)

@@ -91,7 +91,7 @@ def analogy(vectors: str, words: tuple[str, ...], topn: int, as_json: bool, stri
     Each line gives one line of output: the words, a tab, and the answers. If there is no answer, nothing follows the
     tab, and a warning says why.
     """
-    words = tuple(without_signs(words[0].split() if len(words) == 1 else words))
+    words = tuple(without_signs(words[0].split() if len(words) == 1 and words[0].strip() else words))
     if words and words != ("-",) and len(words) != 3:
         raise click.UsageError(
             f"expected three words, as in `king man woman` or `king - man + woman`, got {len(words)}"

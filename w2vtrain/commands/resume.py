@@ -51,10 +51,12 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     with imports():
         from w2vtrain.commands.fit_run import carry_out
         from w2vtrain.training.run_files import run_config
-        from w2vtrain.user_code import Named
+        from w2vtrain.user_code import Named, require
     folder = resolved(run)
     config = run_config(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
+    if os.path.isdir(config.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text
+        require(str(config.settings.get("objective")), str(config.settings.get("architecture")), config.cwd)
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(resolved(cache_dir)) if cache_dir else None
     cwd = config.cwd
@@ -67,10 +69,10 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         ) from error
     request = asked_before(folder, config)
     if (place := resolved(Path(cwd, request.run_folder or ""))) != folder:
-        advice = elsewhere(folder, cwd, request)
-        raise OutputError(
-            f"{folder}: was copied or moved from {place}, whose outputs it would write: continue it here by {advice}"
-        )
+        advice = f"continue it here by {elsewhere(folder, cwd, request)}"
+        if place.parent == folder.parent and place.exists():  # beside the folder are the outputs of the original
+            advice = "copy it to another folder, and resume it there"
+        raise OutputError(f"{folder}: was copied or moved from {place}, whose outputs it would write: {advice}")
     absolute: dict[str, Any] = {name: str(Path(cwd, file)) for name, file in named_files(request).items()}
     asked = replace(
         request, **absolute, run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache
@@ -93,7 +95,8 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
         beside: dict[str, Any] = {
             name: str(folder.parent / Path(file).name) for name, file in named_files(request).items()
         }
-        place, asked = cwd, replace(request, **beside, run=str(folder))
+        place = cwd if Path(cwd).is_dir() else str(folder.parent)
+        asked = replace(request, **beside, run=str(folder))
     settings = validated(request.flags)
     command = repeated(asked, settings, {**request.origins, "options": dict.fromkeys(settings.options)})
     return f"cd {shlex.quote(place)} && {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "")

@@ -15,6 +15,7 @@ from w2vtrain.commands.options import CODES, command
 from w2vtrain.commands.shell import explained, imports
 from w2vtrain.config import Settings
 from w2vtrain.errors import Relayed, ResourceError, UsageError
+from w2vtrain.registry import our_name
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.machine import automatic_threads, available_memory
 from w2vtrain.system.terminal import echo
@@ -64,7 +65,8 @@ def _requested(
 
     if everything:
         return list(objectives.objectives()), list(architectures.architectures())
-    outputs, inputs = named_objectives or [Settings.objective], named_architectures or [Settings.architecture]
+    outputs = {our_name("objective", name): None for name in named_objectives or [Settings.objective]}
+    inputs = {our_name("architecture", name): None for name in named_architectures or [Settings.architecture]}
     for name in outputs:
         objectives.allow_code(name)
         objectives.objective_class(name)

@@ -221,7 +221,7 @@ class Model(ModelParts):
         Raises
         ------
         DataError
-            If a word contains white space.
+            If a word contains white space, or the model has vectors of documents, which the format has not.
         OutputError, WriteError
             If the file exists already, cannot be created, or cannot be written.
 

@@ -194,6 +194,8 @@ def regular_size(path: str | Path, stdin: bool = True) -> int:
 
 def why_unopened(path: str | Path, error: Exception) -> str:
     """Return why an input cannot be opened: it may be on another machine."""
+    if str(path) == "-":
+        return "standard input cannot be used here: name a file"
     return "this is an address: download the file and name it" if "://" in str(path) else reason(error)
 
 

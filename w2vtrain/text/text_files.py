@@ -322,6 +322,8 @@ def _check_folders(pattern: str) -> None:
 def would_read(source: str, file: str) -> bool:
     """Return whether a source names a file or a folder that does not exist yet: in its folder, or as its pattern."""
     path = resolved(file)
+    if path.name.startswith(".") and not Path(source).name.startswith("."):
+        return False  # folders and patterns leave out hidden files
     if Path(source).exists():
         folders = [source]
     elif has_magic(source):

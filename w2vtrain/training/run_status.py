@@ -12,7 +12,7 @@ from typing import Any
 
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, W2VError
-from w2vtrain.registry import is_code
+from w2vtrain.registry import is_code, placed_here
 from w2vtrain.system.files import STDOUT
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
@@ -50,7 +50,7 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     command = f"w2vtrain resume {shlex.quote(str(path))}"
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
-            command += f" --{kind} {shlex.quote(name)}"
+            command += f" --{kind} {shlex.quote(placed_here(name, config.cwd))}"
     if any(STDOUT in (request.get(name) or ()) for name in ("sources", "heldout")):
         command += " < TEXT"  # which was standard input
     if "comparison" in request:

@@ -285,6 +285,9 @@ def test_a_saved_model_has_its_documents(tmp_path, rng):
     cut = replace(loaded, arrays=loaded.arrays | {"documents": loaded.arrays["documents"][1:]})
     with pytest.raises(DataError, match=r"model\.safetensors is damaged"):
         cut.documents  # noqa: B018
+    with pytest.raises(DataError, match=r"model\.bin: fastText's format has no vectors of documents"):
+        loaded.save_fasttext(tmp_path / "model.bin")
+    assert not (tmp_path / "model.bin").exists()
 
 
 # The command line

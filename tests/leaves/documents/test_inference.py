@@ -9,7 +9,7 @@ import pytest
 from test_documents import FLAGS, SMALL, same_topic, topics
 
 import w2vtrain
-from w2vtrain.errors import DataError, ResourceError
+from w2vtrain.errors import ConfigError, DataError, ResourceError
 from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import memory_and_disk
@@ -84,7 +84,7 @@ def test_other_processes_infer_the_same(rng, tmp_path):
     np.testing.assert_array_equal(found.matrix, expected)
 
 
-def test_infer_names_lines_without_known_words(w2vtrain_here, rng, tmp_path):
+def test_infer_names_lines_without_known_words(w2vtrain_here, rng, tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("".join(" ".join(words) + "\n" for words, _ in topics(rng, 40)))
     (tmp_path / "new.txt").write_text("w1 w2\n\nnothing known\n")
     flags = ["--save-model", "m.safetensors", "-o", "d.txt", *FLAGS]
@@ -98,6 +98,16 @@ def test_infer_names_lines_without_known_words(w2vtrain_here, rng, tmp_path):
     assert code == 0, said
     assert "2 of 2 lines have no known word" in said
     assert not w2vtrain.read_vectors(tmp_path / "zeros.txt").matrix.any()
+    (tmp_path / "nul.txt").write_bytes(b"w1\0w2\n")
+    words = ["infer", "m.safetensors", "nul.txt", "-o", "nul.vectors.txt"]
+    code, _, said = w2vtrain_here(words, tmp_path)
+    assert (code, "--allow-nul" in said) == (65, True), said
+    code, _, said = w2vtrain_here([*words, "--allow-nul"], tmp_path)
+    assert (code, "from 2 words" in said) == (0, True), said
+    monkeypatch.setenv("W2VTRAIN_EPOCHS", "7")
+    assert w2vtrain_here([*words, "--allow-nul", "--force"], tmp_path)[0] == 0
+    inferred = Inference(w2vtrain.load_model(tmp_path / "m.safetensors")).vector(["w1", "w2"], 7)[0]
+    np.testing.assert_allclose(w2vtrain.read_vectors(tmp_path / "nul.vectors.txt").matrix[0], inferred, rtol=1e-5)
     code, _, said = w2vtrain_here(["infer", "m.safetensors", "new.txt", "-o", "v.txt"], tmp_path)
     assert code == 73
     assert "v.txt" in said
@@ -129,6 +139,12 @@ def test_an_alpha_below_the_last_rate_of_the_model_is_constant(model):
     inference = Inference(model)
     found, expected = (inference.vector(["a", "b"], 9, 1e-7, last)[0] for last in (None, 1e-7))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_rates_that_rise_are_refused(model):
+    rate = model.settings["alpha"] * 2
+    with pytest.raises(ConfigError, match=f"^min_alpha: {rate} is more than alpha, "):
+        Inference(model).vectors(Sentences([["a", "b"]]), min_alpha=rate)
 
 
 def test_progress_is_reported(model):

@@ -23,7 +23,8 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.system.machine import threads_of
 
-SETTINGS = ("epochs", "alpha", "min_alpha", "threads", "column", "phrases")
+LEARNING, READING = ("epochs", "alpha", "min_alpha"), ("column", "encoding_errors", "allow_nul", "phrases")
+SETTINGS = (*LEARNING, "threads", *READING)
 
 
 @command(epilog=CODES)
@@ -61,11 +62,11 @@ def infer(
     check_outside(written.names, texts)
     warn_repeated(texts)
     written.check_writable(lambda _: force)
-    mine = given(flags, SETTINGS)
-    settings, _ = resolve(mine)
+    settings, origins = resolve(given(flags, SETTINGS))
+    mine = {name: getattr(settings, name) for name in SETTINGS if origins[name] != "default"}
     inference = Inference(model_in(model, flags))
-    how = replace(inference.settings, column=settings.column, phrases=settings.phrases or inference.settings.phrases)
-    chosen = {name: getattr(settings, name) for name in ("epochs", "alpha", "min_alpha") if name in mine}
+    how = replace(inference.settings, **{"column": None} | {name: mine[name] for name in READING if name in mine})
+    chosen = {name: mine[name] for name in LEARNING if name in mine}
     with closing(Console(quiet)) as console:
         source = corpus_of(texts, how, whole_rows=True)
         vectors, known = inference.vectors(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.config import Settings, validated
+from w2vtrain.config import Settings, broken_rules, validated
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.base import Engine
 from w2vtrain.engines.block_engine import BlockEngine, gather
@@ -80,9 +80,12 @@ class Inference:
         epochs, alpha, min_alpha: those of the model by default; the learning rate falls linearly over the epochs. A
         line without known words gets zeros. If subsampling leaves no word of a line in any epoch, the line is learned
         without subsampling. folder: see `encoded.read`, whose errors are raised; on_read: its `progress`; on_learned:
-        called with the number of documents that are done, and of all. Raise ResourceError if memory is too small.
+        called with the number of documents that are done, and of all. Raise ResourceError if memory is too small, and
+        ConfigError for rates that rise.
         """
         settings = self._with(epochs, alpha, min_alpha, threads)
+        if problems := broken_rules(settings):
+            raise ConfigError("; ".join(problems))
         with read(source, threads=threads, folder=folder, progress=on_read) as counted:
             lines, tokens = counted.lines, np.empty(0, np.int32)
             with suppress(NoKnownWords):

@@ -299,9 +299,11 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
     model.build_vocab([*SENTENCES, ["rare"]], trim_rule=rule)
     assert "rare" in model.wv
     assert "red" not in model.wv
-    some = Word2Vec(**SMALL)
-    some.build_vocab(SENTENCES, trim_rule=lambda word, count, min_count: 1 if word == "red" else None)
+    some = Word2Vec(**{**SMALL, "min_count": 100})
+    rules = {"trim_rule": lambda word, count, min_count: 1 if word == "red" else None, "min_count": 2, "sample": 0.5}
+    some.build_vocab([*SENTENCES, ["rare"]], **rules)
     assert len(some.wv) == 14  # whatever else a rule returns means the default
+    assert (some.min_count, some.sample) == (2, 0.5)
     limited = Word2Vec(**SMALL, max_final_vocab=4)
     limited.build_vocab(SENTENCES)
     assert len(limited.wv) <= 4
@@ -465,6 +467,10 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec(SENTENCES, minn=9), TypeError, "^Word2Vec has no argument minn$"),
         (lambda: w2vtrain.FastText(SENTENCES, minn=9), TypeError, "^FastText has no argument minn: use min_n$"),
         (lambda: w2vtrain.Doc2Vec(None, epoch=9), TypeError, "^Doc2Vec has no argument epoch: use epochs$"),
+        (lambda: Word2Vec().train(SENTENCES, alpha=0.3), TypeError, "^train has no argument alpha: use start_alpha$"),
+        (lambda: Word2Vec().train(SENTENCES, end_alhpa=0.3), TypeError, "^train has no argument end_alhpa$"),
+        (lambda: Word2Vec().build_vocab(SENTENCES, mincount=3), TypeError, "^build_vocab has no argument mincount$"),
+        (lambda: Word2Vec().prepare_vocab(mincount=3), TypeError, "mincount"),
         (lambda: Word2Vec(None, 100, 0.025, 5), TypeError, "vector_size must be a whole number, got 0.025"),
         (lambda: Word2Vec(negative=hash), TypeError, "negative must be a whole number"),
         (lambda: Word2Vec(SENTENCES, "corpus.txt"), TypeError, "one corpus"),

@@ -339,23 +339,29 @@ def test_a_document_without_known_words_gets_zeros_and_a_warning(trained, caplog
     assert trained.infer_vector(iter(["red"])).tolist() == trained.infer_vector(["red"]).tolist()
 
 
-def test_inferred_vectors_follow_the_weights(model):
+def test_inferred_vectors_follow_the_weights(tmp_path):
     class Infer(w2vtrain.CallbackAny2Vec):
         def on_epoch_end(self, model):
             found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
 
-    found = []
+    found, word = [], TEXTS[0][0]
+    (tmp_path / "vectors").write_text(f"1 8\n{word} 9 8 7 6 5 4 3 2\n")
+    model = Doc2Vec(DOCUMENTS, **ABOUT, hs=1, negative=3)
     model.train(DOCUMENTS, total_examples=300, epochs=2, callbacks=[Infer()])
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
-    model.syn1neg = model.syn1neg * 2
-    model.wv.fill_norms(force=True)
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
-    model.window = 1
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
-    model.init_weights()
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
+    for change in (
+        lambda: None,
+        lambda: setattr(model, "syn1neg", model.syn1neg * 2),
+        lambda: setattr(model, "syn1", model.syn1 * 2),
+        lambda: setattr(model, "window", 1),
+        lambda: model.wv.__setitem__(word, np.ones(8)),
+        lambda: model.wv.intersect_word2vec_format(tmp_path / "vectors"),
+        lambda: model.wv.vectors.fill(0.5) or model.wv.fill_norms(force=True),
+        model.init_weights,
+    ):
+        change()
+        found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
     assert found[1] == found[2]  # nothing has changed since the last epoch
-    assert len(set(map(tuple, found))) == 5
+    assert len(set(map(tuple, found))) == 9
 
 
 def test_an_untrained_model_infers_a_random_vector_per_text_with_a_warning(caplog):

@@ -700,16 +700,23 @@ def test_a_callback_that_changes_the_words_is_refused_and_the_model_stays_usable
 @pytest.mark.parametrize("kind", [Word2Vec, w2vtrain.FastText])
 @pytest.mark.parametrize("replaced", [False, True])
 def test_vectors_that_a_callback_sets_after_the_last_epoch_are_kept(kind, sorted_vocab, replaced):
+    expected = {"syn1": np.arange(8), "syn1neg": -np.arange(8)}
+
     class Setting:
         def on_epoch_end(self, model):
             if replaced:
                 model.wv.vectors = np.full_like(model.wv.vectors, 3)
             else:
                 model.wv.vectors[:] = 3
+            for name, row in expected.items():
+                setattr(model, name, np.tile(row, (len(model.wv), 1)))
 
-    options = {**SMALL, "epochs": 2, "sorted_vocab": sorted_vocab, "min_count": 1}
+    options = {**SMALL, "epochs": 2, "sorted_vocab": sorted_vocab, "min_count": 1, "hs": 1}
     model = kind(SENTENCES[:90], **options, callbacks=[Setting()])
     np.testing.assert_allclose(model.wv.vectors, 3, rtol=1e-5)
+    assert {name: getattr(model, name)[0].tolist() for name in expected} == {
+        name: row.tolist() for name, row in expected.items()
+    }
 
 
 def test_a_text_of_a_few_words_that_teaches_nothing_is_not_said_to_diverge(caplog):

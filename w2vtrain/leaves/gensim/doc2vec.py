@@ -291,6 +291,7 @@ class Doc2Vec(Word2Vec):
     def _ready(self) -> Inference:
         """Return what infers vectors with the present weights: the last one, if nothing has changed since."""
         assert self.matrices
+        self.wv.fill_norms()  # any later change of a vector drops them
         parameters = [getattr(self, name) for name in self.parameters]
         arrays = [self.wv.vectors, self.wv.norms, self.matrices.words, self.matrices.nodes]
         if (last := self._inference) and last.parameters == parameters and not self.is_training:

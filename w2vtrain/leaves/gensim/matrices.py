@@ -49,7 +49,8 @@ class Matrices:
         self.words, self.nodes, self.keys, self.counts, self.tree = words, nodes, keys, counts.copy(), tree
         self.is_in_order = order is None or bool((order == np.arange(len(keys))).all())
         self.order: Any = slice(None) if self.is_in_order else order
-        self._trained: tuple[Float32, Float32] | None = None  # the trainer's vectors and output vectors of words
+        # The trainer's vectors, and its output vectors of nodes and of words.
+        self._trained: tuple[Float32, Float32, Float32] | None = None
         self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
         self._tags: tuple[KeyedVectors, Float32] | None = None  # of documents: the model's, the trainer's rows
 
@@ -68,14 +69,11 @@ class Matrices:
         """
         output = weights.output  # first the nodes, then the words, as in the objective hs-neg
         split = 0 if self.nodes is None else len(self.nodes)
-        self._trained = weights.input, output[split:]
+        self._trained = weights.input, output[:split], output[split:]
         if INPUT_ROWS in weights.arrays:
             self._rows = weights.arrays[INPUT_ROWS], weights.arrays[NGRAM_BUCKETS]
         if dv is not None and DOCUMENTS in weights.arrays:
             self._tags = dv, weights.arrays[DOCUMENTS]
-        if self.nodes is not None:
-            output[:split] = self.nodes
-            self.nodes = output[:split]
         self.give_back(wv)
 
     def give_back(self, wv: Any) -> None:
@@ -92,7 +90,7 @@ class Matrices:
     def _copy(self, wv: Any) -> None:
         assert self._trained
         self.require_same(wv)
-        vectors, words = self._trained
+        vectors, nodes, words = self._trained
         if self._rows:
             rows, buckets = self._rows
             rows[: len(wv)] = wv.vectors_vocab[self.order]
@@ -101,6 +99,9 @@ class Matrices:
             vectors[...] = wv.vectors[self.order]
             if self.is_in_order:
                 wv.vectors = vectors
+        if self.nodes is not None and self.nodes is not nodes:
+            nodes[...] = self.nodes
+            self.nodes = nodes
         if self.words is not None and self.words is not words:
             words[...] = self.words[self.order]
             if self.is_in_order:
@@ -129,7 +130,7 @@ class Matrices:
             wv.ngrams.matrix[wv.ngrams.rows_of(buckets)] = rows[len(wv) :]
             wv.adjust_vectors()
         if self._trained and not self.is_in_order:
-            vectors, words = self._trained
+            vectors, _, words = self._trained
             if not self._rows:
                 wv.vectors[self.order] = vectors
             if self.words is not None:
@@ -217,7 +218,9 @@ class WordMatrices(Claimable):
 
     @syn1neg.setter
     def syn1neg(self, matrix: NDArray[np.float32]) -> None:
-        self.syn1neg[...] = _of_shape(matrix, self.syn1neg.shape, "syn1neg")
+        words = _of_shape(matrix, self.syn1neg.shape, "syn1neg")
+        assert self.matrices
+        self.matrices.words = words
 
     @property
     def syn1(self) -> NDArray[np.float32]:
@@ -230,8 +233,7 @@ class WordMatrices(Claimable):
     def syn1(self, matrix: NDArray[np.float32]) -> None:
         rows = _of_shape(matrix, self.syn1.shape, "syn1")
         assert self.matrices
-        assert self.matrices.nodes is not None
-        self.matrices.nodes[...] = rows[: len(self.matrices.nodes)]
+        self.matrices.nodes = rows[:-1]
 
     def fit_matrices(self) -> None:
         """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
@@ -325,8 +327,8 @@ def require_shape(name: str, keyed: KeyedVectors, width: int) -> None:
 
 
 def _of_shape(matrix: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float32]:
-    """Return a matrix of the required shape. Raise InvalidValue for another shape."""
-    values = np.asarray(matrix, np.float32)
+    """Return a copy of a matrix of the required shape. Raise InvalidValue for another shape."""
+    values = np.array(matrix, np.float32)
     if values.shape != shape:
         raise InvalidValue(f"{name}: expected the shape {shape}, got {values.shape}")
     return values

@@ -328,6 +328,20 @@ def test_inferred_vectors_are_those_of_the_command(name, lines, tmp_path):
     assert vectors[9].tolist() == model.infer_vector(TEXTS[8]).tolist()
 
 
+@pytest.mark.parametrize("negative", [0, 3])
+def test_a_tree_that_does_not_follow_from_the_counts_infers_vectors(negative, tmp_path):
+    model = Doc2Vec(DOCUMENTS, **ABOUT, dm=0, hs=1, negative=negative)
+    before = copy.deepcopy(model).infer_vector(TEXTS[0])
+    model.wv.expandos["count"] = np.arange(1, 16) ** 3
+    model.save(tmp_path / "model")
+    vector = model.infer_vector(TEXTS[0])
+    assert (vector.tolist() == before.tolist()) == (not negative)  # noise follows the counts, but the tree does not
+    for each in (model, Doc2Vec.load(tmp_path / "model")):
+        assert each.infer_vector(TEXTS[0]).tolist() == vector.tolist()
+    inference = Inference(w2vtrain.load_model(tmp_path / "model"))
+    assert inference.vector(TEXTS[0])[0].tolist() == vector.tolist()
+
+
 def test_a_document_without_known_words_gets_zeros_and_a_warning(trained, caplog):
     assert not trained.infer_vector(["xyzzy", "plugh"]).any()
     assert "no word of the document is in the vocabulary" in caplog.text

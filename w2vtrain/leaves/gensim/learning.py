@@ -17,7 +17,6 @@ from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.leaves.gensim.word_choice import share
-from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
@@ -181,9 +180,8 @@ class Learner:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
         assert isinstance(engine, WindowEngine)
         self.model.matrices.adopt(self.model.wv, engine.weights(), getattr(self.model, "dv", None))
-        if self.model.matrices.tree:
-            tree, objective = Hierarchical.of(self.model.matrices.tree), engine.objective
-            engine.use(objective._replace(tree=tree) if self.model.negative else tree)
+        if tree := self.model.matrices.tree:
+            engine.use(engine.objective.with_tree(tree))
         locked = self.model.locked()
         if len(locked):
             engine.lock_rows(locked)

@@ -25,7 +25,7 @@ from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
 from w2vtrain.leaves.gensim.matrices import Matrices
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, check
 from w2vtrain.objectives import build
-from w2vtrain.objectives.hs import Hierarchical, checked_links
+from w2vtrain.objectives.hs import Hierarchical, stored_tree
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import Tree, huffman
 
@@ -199,17 +199,11 @@ def loaded(model: Any, path: str) -> Any:
 
 def _tree(stored: Model, size: int, path: str) -> Tree | None:
     """Return the tree of a model if it is another one than follows from the counts, as that of gensim may be."""
-    names = [f"tree.{name}" for name in Tree._fields]
-    if not all(name in stored.arrays for name in names):
-        return None
-    tree = Tree(*(stored.arrays[name] for name in names))
-    if all(map(np.array_equal, tree, huffman(stored.counts))):
-        return None
     try:
-        checked_links(tree, size - 1)
+        tree = stored_tree(stored.arrays, size - 1)
     except DataError as error:
         raise NotAModel(f"{path}: {error}") from error
-    return tree
+    return None if tree is None or all(map(np.array_equal, tree, huffman(stored.counts))) else tree
 
 
 def _set_parameters(model: Any, stored: Model, path: str) -> None:

@@ -273,6 +273,45 @@ def test_locked_vectors_do_not_change():
         model.train(SENTENCES, total_examples=900, epochs=1)
 
 
+class Calling:
+    """A callback that calls a function of the model at the end of the first epoch."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def on_epoch_end(self, model):
+        self.change(model)
+        self.change = lambda _: None
+
+
+@pytest.mark.parametrize("options", [{}, {"sorted_vocab": 0}, {"workers": 3}], ids=str)
+def test_a_callback_may_lock_vectors_and_change_those_that_are_locked(options):
+    def change(model):
+        model.wv.vectors_lockf = (np.array(model.wv.index_to_key) != "cow").astype(np.float32)
+        model.wv["cow"] = np.arange(8)
+        released.append(model.wv["red"].copy())
+
+    released = []
+    model = Word2Vec(**{**SMALL, **options})
+    model.build_vocab(SENTENCES)
+    model.wv.vectors_lockf = (np.array(model.wv.index_to_key) != "red").astype(np.float32)
+    before = model.wv["red"].tolist()
+    model.train(SENTENCES, total_examples=900, epochs=3, callbacks=[Calling(change)])
+    assert model.wv["cow"].tolist() == list(range(8))
+    assert released[0].tolist() == before != model.wv["red"].tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"reread": True}], ids=str)
+def test_a_callback_that_changes_the_rate_of_a_later_epoch_is_refused(options):
+    model = Word2Vec(SENTENCES, **SMALL, **options)
+    for name in ("alpha", "min_alpha"):
+        first, last = (Calling(lambda model, name=name: setattr(model, name, 0.01)) for _ in range(2))
+        with pytest.raises(RuntimeError, match=r"^a callback has changed alpha or min_alpha.*start_alpha"):
+            model.train(SENTENCES, total_examples=900, epochs=2, callbacks=[first])
+        model.train(SENTENCES, total_examples=900, epochs=1, callbacks=[last])
+        assert getattr(model, name) == 0.01
+
+
 def test_vectors_may_be_set_before_training():
     model = Word2Vec(**SMALL)
     model.build_vocab(SENTENCES)

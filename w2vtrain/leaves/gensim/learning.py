@@ -37,6 +37,11 @@ SEED_STEP_PER_CALL = 1_000_003
 SEED_STEP_PER_READING = 15_485_863
 """Added to the seed for each earlier reading of the corpus in the same call of `train`."""
 
+RATES_CHANGED = (
+    "a callback has changed alpha or min_alpha, which has no effect until the next call of train: call train once per"
+    " epoch, with epochs=1, start_alpha and end_alpha"
+)
+
 
 class InvalidSettings(ConfigError, ValueError):
     """Raised for parameters that this package's settings cannot have. gensim's users expect a ValueError."""
@@ -150,6 +155,7 @@ class Learner:
 
     def __init__(self, model: Any, callbacks: tuple[Any, ...]) -> None:
         self.model, self.callbacks, self.alpha = model, callbacks, 0.0
+        self.rates = model.alpha, model.min_alpha
         self.done = self.epochs = self.kept = self.tokens = 0
 
     def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
@@ -182,9 +188,14 @@ class Learner:
         self.model.matrices.adopt(self.model.wv, engine.weights(), getattr(self.model, "dv", None))
         if tree := self.model.matrices.tree:
             engine.use(engine.objective.with_tree(tree))
+        self.engine = engine
+        self._lock()
+
+    def _lock(self) -> None:
+        """Lock the vectors that `vectors_lockf` locks now, as they are now."""
         locked = self.model.locked()
-        if len(locked):
-            engine.lock_rows(locked)
+        if len(locked) or self.engine.locked:
+            self.engine.lock_rows(locked)
 
     def on_kept(self, words: int, _: float) -> None:
         """Add the number of words that subsampling is expected to keep."""
@@ -196,11 +207,17 @@ class Learner:
         self._call("on_epoch_begin")
 
     def _call(self, *methods: str) -> None:
-        """Call the callbacks, and let the trainer have the vectors that they have changed."""
+        """Call the callbacks, and let the trainer have the vectors and locks that they have changed.
+
+        Raise RuntimeError if they have changed the learning rate of an epoch that follows.
+        """
         if self.callbacks:
             for method in methods:
                 call(self.callbacks, method, self.model)
             self.model.matrices.give_back(self.model.wv)
+            self._lock()
+            if methods[-1] == "on_epoch_begin" and (self.model.alpha, self.model.min_alpha) != self.rates:
+                raise RuntimeError(RATES_CHANGED)
 
     def on_progress(self, progress: Progress) -> None:
         """Add to the loss of this call, and remember the learning rate."""

@@ -603,7 +603,11 @@ def test_counts_of_rare_and_discarded_words_are_added_in_an_update():
 
 def test_ids_of_an_old_vocabulary_are_never_trained(model):
     other = Word2Vec([[f"x{word}" for word in sentence] for sentence in SENTENCES], **SMALL)
-    for change in (lambda m: m.reset_from(other), lambda m: m.build_vocab_from_freq({"new": 9}, update=True)):
+    for change in (
+        lambda m: m.reset_from(other),
+        lambda m: m.build_vocab_from_freq({"new": 9}, update=True),
+        lambda m: m.wv.set_vecattr("red", "count", 9999),
+    ):
         corpus, mine = iter(SENTENCES), Word2Vec(**SMALL)
         mine.build_vocab(corpus)
         change(mine)

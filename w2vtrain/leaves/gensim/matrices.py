@@ -263,7 +263,7 @@ class WordMatrices(Claimable):
                 logger.warning("the words of wv have changed: the nodes of the new tree start at zero")
             self.prepare_weights(update=True)
         elif not np.array_equal(counts := self._counts(), matrices.counts):
-            self.matrices = matrices.recounted(by_count(keys, counts), counts)
+            self.matrices, self._read = matrices.recounted(by_count(keys, counts), counts), None  # ids are in this order
 
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""

@@ -271,6 +271,17 @@ def test_new_words_and_tags_join_a_model(model):
     assert (model.dv["zoo"] != zoo).all()
 
 
+def test_new_tags_join_a_model_without_new_words():
+    model = Doc2Vec(DOCUMENTS, **ABOUT, hs=1, negative=3)
+    before, tags = weights(model), model.dv.vectors.tolist()
+    model.build_vocab([TaggedDocument([], ["new"])], update=True)
+    assert model.dv.index_to_key == [*range(300), "new"]
+    assert model.dv.vectors[:300].tolist() == tags
+    assert {**weights(model), "dv": tags, "tags": before["tags"]} == before
+    model.init_weights()
+    assert len(model.dv) == 301
+
+
 def test_unknown_tags_and_words_are_left_out(model):
     before = weights(model)
     model.train([TaggedDocument(TEXTS[0], ["other", -1])], total_examples=1, epochs=1)

@@ -78,8 +78,7 @@ class TrainableVocabulary(WordMatrices):
                     logger.warning("the vocabulary does not change: %s", error)
                 self.raw_vocab, total, count = {}, 0, 0
             self.prepare_vocab(update, keep_raw_vocab, trim_rule, **other)
-            if total or not update:
-                self.prepare_weights(update)
+            self.prepare_weights(update)
             self.corpus_count, self.corpus_total_words = count, total
             keeps = self._trains_at_once or not repeats(corpus_iterable)
             if keeps and len(self.wv) and self._counted:

@@ -188,10 +188,13 @@ class WordMatrices(Claimable):
 
     @claiming
     def _make_weights(self, update: bool) -> None:
-        self._read, rows, old = None, len(self.wv), self.matrices if update else None
+        rows, old = len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
         counts = self._counts()
+        if old and np.array_equal(counts, old.counts):
+            return
+        self._read = None
         order = by_count(self.wv.index_to_key, counts)
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
@@ -263,7 +266,7 @@ class WordMatrices(Claimable):
                 logger.warning("the words of wv have changed: the nodes of the new tree start at zero")
             self.prepare_weights(update=True)
         elif not np.array_equal(counts := self._counts(), matrices.counts):
-            self.matrices, self._read = matrices.recounted(by_count(keys, counts), counts), None  # ids are in this order
+            self.matrices, self._read = matrices.recounted(by_count(keys, counts), counts), None  # its ids are old
 
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""

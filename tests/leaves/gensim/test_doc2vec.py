@@ -282,6 +282,14 @@ def test_new_tags_join_a_model_without_new_words():
     assert len(model.dv) == 301
 
 
+def test_rows_of_old_tags_are_never_trained():
+    model, corpus = Doc2Vec(**ABOUT), iter(DOCUMENTS)
+    model.build_vocab(corpus)
+    model.dv.add_vector("new", np.ones(8))
+    with pytest.raises(RuntimeError, match="no sentences: the iterable is empty, or was read before"):
+        model.train(corpus, total_examples=300, epochs=1)
+
+
 def test_unknown_tags_and_words_are_left_out(model):
     before = weights(model)
     model.train([TaggedDocument(TEXTS[0], ["other", -1])], total_examples=1, epochs=1)

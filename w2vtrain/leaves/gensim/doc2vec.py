@@ -239,6 +239,8 @@ class Doc2Vec(Word2Vec):
     def fit_matrices(self) -> None:
         """Let the output vectors follow changes of `wv`. Raise RuntimeError for vectors of a different shape."""
         require_shape("dv", self.dv, self.vector_size)
+        if self._read and (read := self._read[1].encoded) and read.tags and read.tags.size != len(self.dv):
+            self._read = None
         super().fit_matrices()
 
     def locked(self) -> NDArray[np.int64]:

@@ -189,6 +189,15 @@ def test_a_model_of_fit_is_loaded(tmp_path):
     model.train(SENTENCES, total_examples=900, epochs=1)
 
 
+def test_how_the_text_of_a_loaded_model_was_read_is_said_to_be_lost(tmp_path, caplog):
+    model = w2vtrain.train(SENTENCES, vector_size=4, epochs=1, min_count=1)
+    model.settings.update(tokenizer="simple", phrases="pairs.tsv")
+    model.save(tmp_path / "model")
+    Word2Vec.load(tmp_path / "model")
+    line = "tokenizer='simple' and phrases='pairs.tsv' is not kept: pass sentences of words such as those in wv"
+    assert caplog.messages == [f"{tmp_path / 'model'}: {line}"]
+
+
 def test_files_that_are_no_models_are_refused(tmp_path, model):
     other = tmp_path / "other"
     w2vtrain.save_model(other, w2vtrain.train(SENTENCES, objective="softmax", vector_size=4, epochs=1, min_count=1))
@@ -805,6 +814,9 @@ def test_locks_and_attributes_are_saved(tmp_path, caplog):
     assert again.wv.get_vecattr("pig", "pink") is np.True_
     again.train(SENTENCES, total_examples=900, epochs=1)
     np.testing.assert_array_equal(again.wv["cow"], model.wv["cow"])
+    again.wv.vectors_lockf = np.zeros(1)
+    again.save(tmp_path / "all")
+    assert not Word2Vec.load(tmp_path / "all").wv.vectors_lockf.any()
 
 
 class Walker(Word2Vec):

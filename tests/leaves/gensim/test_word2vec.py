@@ -321,6 +321,16 @@ def test_a_callback_that_changes_the_rate_of_a_later_epoch_is_refused(options):
         assert getattr(model, name) == 0.01
 
 
+@pytest.mark.parametrize("sorted_vocab", [0, 1])
+def test_vectors_that_are_read_only_are_trained(sorted_vocab, tmp_path):
+    model = Word2Vec(SENTENCES, **SMALL, sorted_vocab=sorted_vocab)
+    model.wv.save(str(tmp_path / "vectors"))
+    model.wv = w2vtrain.KeyedVectors.load(tmp_path / "vectors", mmap="r")
+    before = vectors_by_word(model)
+    model.train(SENTENCES, total_examples=900, epochs=1)
+    assert all(vector != before[word] for word, vector in vectors_by_word(model).items())
+
+
 def test_vectors_may_be_set_before_training():
     model = Word2Vec(**SMALL)
     model.build_vocab(SENTENCES)

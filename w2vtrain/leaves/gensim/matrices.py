@@ -97,8 +97,8 @@ class Matrices:
             rows[len(wv) :] = wv.ngrams.matrix[wv.ngrams.rows_of(buckets)]
         elif wv.vectors is not vectors:
             vectors[...] = wv.vectors[self.order]
-            if self.is_in_order:
-                wv.vectors = vectors
+            # `fetch` writes into the vectors if their order is another one.
+            wv.vectors = vectors if self.is_in_order else np.require(wv.vectors, requirements="W")
         if self.nodes is not None and self.nodes is not nodes:
             nodes[...] = self.nodes
             self.nodes = nodes

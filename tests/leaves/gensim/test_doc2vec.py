@@ -534,8 +534,15 @@ def test_memory_and_lengths(model):
 
 def test_the_vocabulary_and_tags_of_another_model_are_taken_over(model):
     other = Doc2Vec(**{**ABOUT, "seed": 5})
+    for keyed, key in ((model.wv, "red"), (model.dv, 7)):
+        keyed.set_vecattr(key, "seen", 3)
     other.reset_from(model)
     assert (other.dv.index_to_key, len(other.wv)) == (model.dv.index_to_key, 15)
+    for mine, theirs in ((other.wv, model.wv), (other.dv, model.dv)):
+        assert {name: values.tolist() for name, values in mine.expandos.items()} == {
+            name: values.tolist() for name, values in theirs.expandos.items()
+        }
+        assert mine.expandos["seen"] is not theirs.expandos["seen"]
     assert other.dv.vectors.tolist() != model.dv.vectors.tolist()
     other.train(DOCUMENTS, total_examples=other.corpus_count, epochs=2)
 

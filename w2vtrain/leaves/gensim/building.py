@@ -5,6 +5,7 @@ Nothing is trained here; word2vec.py has the constructor, training and queries.
 
 import logging
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from functools import cache
 from os import PathLike
 from typing import Any
@@ -233,6 +234,7 @@ class TrainableVocabulary(WordMatrices):
         words, wv = list(other_model.wv.index_to_key), other_model.wv
         counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
         self._set_words(words, counts)
+        self.wv.expandos = deepcopy(wv.expandos)
         self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
         self.prepare_weights()
 

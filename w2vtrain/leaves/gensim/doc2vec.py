@@ -9,6 +9,7 @@ import operator
 import warnings
 import zlib
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from os import fspath
 from typing import Any, NamedTuple
@@ -233,7 +234,7 @@ class Doc2Vec(Word2Vec):
     @claiming
     def reset_from(self, other_model: "Doc2Vec") -> None:  # type: ignore[override]
         """Take over the vocabulary and the tags of another model, and reset all vectors to their initial values."""
-        self._found = dict.fromkeys(other_model.dv.index_to_key)
+        self._found, self.dv = {}, deepcopy(other_model.dv)
         super().reset_from(other_model)
 
     def fit_matrices(self) -> None:

@@ -290,11 +290,15 @@ def test_rows_of_old_tags_are_never_trained():
         model.train(corpus, total_examples=300, epochs=1)
 
 
-def test_unknown_tags_and_words_are_left_out(model):
+def test_unknown_tags_and_words_are_left_out(model, caplog):
     before = weights(model)
     model.train([TaggedDocument(TEXTS[0], ["other", -1])], total_examples=1, epochs=1)
     assert model.dv.vectors.tolist() == before["dv"]
     assert model.train([TaggedDocument(["xyzzy"], [0])], total_examples=1, epochs=1) == (0, 1)
+    dbow = Doc2Vec(DOCUMENTS, **ABOUT, dm=0)
+    caplog.clear()
+    dbow.train([TaggedDocument(TEXTS[0], ["other", -1])], total_examples=1, epochs=1, start_alpha=1e-4)
+    assert caplog.messages == ["no document has a tag of the model: build_vocab(..., update=True) adds tags"]
 
 
 def test_numbers_of_rows_are_tags_without_an_entry_in_key_to_index(model):

@@ -203,7 +203,12 @@ class Doc2Vec(Word2Vec):
         words, row_of = words_of(source), self.dv._row
         tags: Iterable[Sequence[Any]] = words.tags if words else ([line] for line in range(counted.lines))
         known = ([row for row in map(row_of, own) if row >= 0] for own in tags)
-        return replace(encoded, tags=pack(known, self.dv, len(encoded.vocabulary)))
+        packed = pack(known, self.dv, len(encoded.vocabulary))
+        if len(self.dv) and not len(packed.rows):
+            logger.warning("no document has a tag of the model: build_vocab(..., update=True) adds tags")
+            if self.dbow and not self.dbow_words:
+                return None
+        return replace(encoded, tags=packed)
 
     @claiming
     def _make_weights(self, update: bool) -> None:

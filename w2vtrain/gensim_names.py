@@ -3,7 +3,8 @@
 Its names were removed or renamed in gensim 4, or belong to parts of gensim that this package does not have.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
+from inspect import signature
 from typing import Any, NoReturn, TypeVar
 
 from w2vtrain.errors import InvalidType
@@ -135,23 +136,20 @@ def elsewhere(name: str, model: type, queries: type, settings: Container[str]) -
 
 
 OTHER_NAMES = {
-    "dim": "vector_size", "epoch": "epochs", "learning_rate": "alpha", "lr": "alpha", "maxn": "max_n",
-    "minn": "min_n", "neg": "negative", "thread": "workers", "threads": "workers",
-    "ws": "window",
+    "alpha": "start_alpha", "dim": "vector_size", "epoch": "epochs", "learning_rate": "alpha", "lr": "alpha",
+    "maxn": "max_n", "min_alpha": "end_alpha", "minn": "min_n", "neg": "negative", "thread": "workers",
+    "threads": "workers", "ws": "window",
 }  # fmt: skip
-"""Parameters of fastText and of `w2vtrain.train`, and what gensim's classes call them."""
+"""Parameters of fastText, of `w2vtrain.train` and of gensim's classes, and what these classes or `train` call them."""
 
 
-def refuse_arguments(function: str, arguments: Mapping[str, object], known: Container[str] | None = None) -> None:
-    """Raise TypeError if some arguments have been renamed; it names them all.
-
-    known: the parameters of the function, if it has no others: any other argument is then refused, too.
-    """
+def refuse_arguments(function: str, arguments: Mapping[str, object], taker: Callable[..., Any]) -> None:
+    """Raise TypeError unless `taker` has parameters of these names; it names all arguments that have been renamed."""
+    known = signature(taker).parameters if arguments else {}
     renamed = {name: SUCCESSORS["an argument"][name] for name in arguments if name in SUCCESSORS["an argument"]}
     if renamed:
         raise TypeError(f"{function} has no argument {', '.join(renamed)}: use {', '.join(renamed.values())}")
-    if arguments and known is not None:
-        name = next(iter(arguments))
+    for name in [name for name in arguments if name not in known]:
         ours = OTHER_NAMES.get(name)
         raise InvalidType(f"{function} has no argument {name}" + (f": use {ours}" if ours and ours in known else ""))
 

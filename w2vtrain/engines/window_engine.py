@@ -165,8 +165,9 @@ class WindowEngine(Engine):
 
     def lock_rows(self, rows: np.ndarray) -> None:
         super().lock_rows(rows)
-        self.hot = self.hot._replace(inputs=range(0))  # replicas would carry changes on to the next chunk
-        self.use(self.objective)
+        if self.hot.inputs:  # replicas would carry changes on to the next chunk
+            self.hot = self.hot._replace(inputs=range(0))
+            self.use(self.objective)
 
     def _worker(self, thread: int, objective: Any) -> tuple[Any, Any, Scratch]:
         """Return the architecture, the objective and the working memory of one thread.

@@ -334,6 +334,7 @@ def write_fasttext(
     """
     rows, buckets, output = matrices
     V, d = len(words), arguments.dim
+    counts = np.maximum(counts, 1)  # gensim leaves out words of count 0, and then cannot read the vectors
     names = encode_words(words, path).split(b"\n")
     if bad := next((word for word in words if "\0" in word), None):
         raise DataError(f"{path}: the word {bad!r} contains a NUL byte, which ends a word in fastText's format")

@@ -79,6 +79,10 @@ class Hierarchical(NamedTuple):
         """Return the objective over this tree."""
         return cls(tree.start, with_room(2 * tree.nodes + (1 - tree.codes.astype(np.int32))))
 
+    def with_tree(self, tree: Tree) -> "Hierarchical":
+        """Return this objective over another tree of the same words."""
+        return self.of(tree)
+
     @classmethod
     def build(cls, problem: Problem, *, tree: str = "huffman", vectors: str = "") -> "Hierarchical":
         """Build the tree over the words of the problem."""
@@ -184,6 +188,18 @@ class TreeScorer(NormalizedScorer):
             logits = H[first : first + step] @ self.output.T
             all_log_probs(self._parent, self._code, logits, log_sigma(logits), total, all_words[first : first + step])
         return all_words
+
+
+def stored_tree(arrays: Arrays, inner: int) -> Tree | None:
+    """Return the tree of a model with `inner` inner nodes, None if it has none. Raise DataError if it is damaged.
+
+    It may be another one than follows from the counts: that of gensim, or of a model whose counts were changed.
+    """
+    names = [f"tree.{name}" for name in Tree._fields]
+    if not inner or not all(name in arrays for name in names):
+        return None
+    checked_links(tree := Tree(*(arrays[name] for name in names)), inner)
+    return tree
 
 
 def log_sigma(x: np.ndarray) -> np.ndarray:

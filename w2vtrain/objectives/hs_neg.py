@@ -13,6 +13,7 @@ from w2vtrain.objectives.hs import MISFIT, Hierarchical, TreeScorer, check_tree,
 from w2vtrain.objectives.neg import Negative, check_noise
 from w2vtrain.probability.noise_pool import AUTOMATIC
 from w2vtrain.probability.problem import Arrays, Options, Problem, damaged
+from w2vtrain.probability.trees import Tree
 
 GROUP = "discrimination"
 DEFAULTS = rates(skipgram=0.0375, cbow=0.075, cbow_corrected=0.15, vlbl=0.05)
@@ -47,6 +48,10 @@ class HierarchicalNegative(NamedTuple):
         """tree, vectors: as for `hs`. negative, ns_exponent, pool: as for `neg`."""
         noise = Negative.build(problem, negative=negative, ns_exponent=ns_exponent, pool=pool)
         return cls(Hierarchical.build(problem, tree=tree, vectors=vectors), noise)
+
+    def with_tree(self, tree: Tree) -> "HierarchicalNegative":
+        """Return this objective over another tree of the same words."""
+        return self._replace(tree=self.tree.with_tree(tree))
 
     @classmethod
     def check(cls, options: Options) -> None:

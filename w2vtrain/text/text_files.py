@@ -199,9 +199,10 @@ class Reader(Blocks):
             try:
                 decoder.decode(piece, final=not piece)
             except UnicodeDecodeError as error:
+                option = f", or use {spelled('encoding_errors', 'replace', 'ignore')}" * self._corpus.options
                 raise MalformedFile(
                     f"{file.name}: not UTF-8 {self._place(file, offset - pending + error.start)} ({error.reason}):"
-                    f" convert it with iconv, or use {spelled('encoding_errors', 'replace', 'ignore')}"
+                    f" convert it with iconv{option}"
                 ) from None
             offset += len(piece)
             yield piece

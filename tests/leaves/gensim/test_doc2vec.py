@@ -271,11 +271,34 @@ def test_new_words_and_tags_join_a_model(model):
     assert (model.dv["zoo"] != zoo).all()
 
 
-def test_unknown_tags_and_words_are_left_out(model):
+def test_new_tags_join_a_model_without_new_words():
+    model = Doc2Vec(DOCUMENTS, **ABOUT, hs=1, negative=3)
+    before, tags = weights(model), model.dv.vectors.tolist()
+    model.build_vocab([TaggedDocument([], ["new"])], update=True)
+    assert model.dv.index_to_key == [*range(300), "new"]
+    assert model.dv.vectors[:300].tolist() == tags
+    assert {**weights(model), "dv": tags, "tags": before["tags"]} == before
+    model.init_weights()
+    assert len(model.dv) == 301
+
+
+def test_rows_of_old_tags_are_never_trained():
+    model, corpus = Doc2Vec(**ABOUT), iter(DOCUMENTS)
+    model.build_vocab(corpus)
+    model.dv.add_vector("new", np.ones(8))
+    with pytest.raises(RuntimeError, match="no sentences: the iterable is empty, or was read before"):
+        model.train(corpus, total_examples=300, epochs=1)
+
+
+def test_unknown_tags_and_words_are_left_out(model, caplog):
     before = weights(model)
     model.train([TaggedDocument(TEXTS[0], ["other", -1])], total_examples=1, epochs=1)
     assert model.dv.vectors.tolist() == before["dv"]
     assert model.train([TaggedDocument(["xyzzy"], [0])], total_examples=1, epochs=1) == (0, 1)
+    dbow = Doc2Vec(DOCUMENTS, **ABOUT, dm=0)
+    caplog.clear()
+    dbow.train([TaggedDocument(TEXTS[0], ["other", -1])], total_examples=1, epochs=1, start_alpha=1e-4)
+    assert caplog.messages == ["no document has a tag of the model: build_vocab(..., update=True) adds tags"]
 
 
 def test_numbers_of_rows_are_tags_without_an_entry_in_key_to_index(model):
@@ -328,6 +351,20 @@ def test_inferred_vectors_are_those_of_the_command(name, lines, tmp_path):
     assert vectors[9].tolist() == model.infer_vector(TEXTS[8]).tolist()
 
 
+@pytest.mark.parametrize("negative", [0, 3])
+def test_a_tree_that_does_not_follow_from_the_counts_infers_vectors(negative, tmp_path):
+    model = Doc2Vec(DOCUMENTS, **ABOUT, dm=0, hs=1, negative=negative)
+    before = copy.deepcopy(model).infer_vector(TEXTS[0])
+    model.wv.expandos["count"] = np.arange(1, 16) ** 3
+    model.save(tmp_path / "model")
+    vector = model.infer_vector(TEXTS[0])
+    assert (vector.tolist() == before.tolist()) == (not negative)  # noise follows the counts, but the tree does not
+    for each in (model, Doc2Vec.load(tmp_path / "model")):
+        assert each.infer_vector(TEXTS[0]).tolist() == vector.tolist()
+    inference = Inference(w2vtrain.load_model(tmp_path / "model"))
+    assert inference.vector(TEXTS[0])[0].tolist() == vector.tolist()
+
+
 def test_a_document_without_known_words_gets_zeros_and_a_warning(trained, caplog):
     assert not trained.infer_vector(["xyzzy", "plugh"]).any()
     assert "no word of the document is in the vocabulary" in caplog.text
@@ -339,23 +376,29 @@ def test_a_document_without_known_words_gets_zeros_and_a_warning(trained, caplog
     assert trained.infer_vector(iter(["red"])).tolist() == trained.infer_vector(["red"]).tolist()
 
 
-def test_inferred_vectors_follow_the_weights(model):
+def test_inferred_vectors_follow_the_weights(tmp_path):
     class Infer(w2vtrain.CallbackAny2Vec):
         def on_epoch_end(self, model):
             found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
 
-    found = []
+    found, word = [], TEXTS[0][0]
+    (tmp_path / "vectors").write_text(f"1 8\n{word} 9 8 7 6 5 4 3 2\n")
+    model = Doc2Vec(DOCUMENTS, **ABOUT, hs=1, negative=3)
     model.train(DOCUMENTS, total_examples=300, epochs=2, callbacks=[Infer()])
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
-    model.syn1neg = model.syn1neg * 2
-    model.wv.fill_norms(force=True)
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
-    model.window = 1
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
-    model.init_weights()
-    found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
+    for change in (
+        lambda: None,
+        lambda: setattr(model, "syn1neg", model.syn1neg * 2),
+        lambda: setattr(model, "syn1", model.syn1 * 2),
+        lambda: setattr(model, "window", 1),
+        lambda: model.wv.__setitem__(word, np.ones(8)),
+        lambda: model.wv.intersect_word2vec_format(tmp_path / "vectors"),
+        lambda: model.wv.vectors.fill(0.5) or model.wv.fill_norms(force=True),
+        model.init_weights,
+    ):
+        change()
+        found.append(model.infer_vector(TEXTS[0], 0.05, 0.001, 5).tolist())
     assert found[1] == found[2]  # nothing has changed since the last epoch
-    assert len(set(map(tuple, found))) == 5
+    assert len(set(map(tuple, found))) == 9
 
 
 def test_an_untrained_model_infers_a_random_vector_per_text_with_a_warning(caplog):
@@ -495,8 +538,15 @@ def test_memory_and_lengths(model):
 
 def test_the_vocabulary_and_tags_of_another_model_are_taken_over(model):
     other = Doc2Vec(**{**ABOUT, "seed": 5})
+    for keyed, key in ((model.wv, "red"), (model.dv, 7)):
+        keyed.set_vecattr(key, "seen", 3)
     other.reset_from(model)
     assert (other.dv.index_to_key, len(other.wv)) == (model.dv.index_to_key, 15)
+    for mine, theirs in ((other.wv, model.wv), (other.dv, model.dv)):
+        assert {name: values.tolist() for name, values in mine.expandos.items()} == {
+            name: values.tolist() for name, values in theirs.expandos.items()
+        }
+        assert mine.expandos["seen"] is not theirs.expandos["seen"]
     assert other.dv.vectors.tolist() != model.dv.vectors.tolist()
     other.train(DOCUMENTS, total_examples=other.corpus_count, epochs=2)
 

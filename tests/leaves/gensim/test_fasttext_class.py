@@ -134,6 +134,15 @@ def test_vectors_that_ngrams_do_not_yield_are_kept(model, tmp_path, change, afte
         np.testing.assert_allclose(found.wv.vectors, composed(found.wv), rtol=1e-4, atol=1e-4)
 
 
+def test_gensim_reads_a_word_that_was_added(model, tmp_path):
+    theirs = pytest.importorskip("gensim.models.fasttext", reason="gensim has no wheel for this Python")
+    model.wv.add_vector("brandxyz", np.ones(8))
+    w2vtrain.save_facebook_model(model, tmp_path / "m")
+    found = theirs.load_facebook_model(str(tmp_path / "m")).wv
+    np.testing.assert_allclose(found["brandxyz"], 1, rtol=1e-4)
+    assert found.get_vecattr("brandxyz", "count") == 1
+
+
 def test_a_word_that_was_added_is_trained_from_its_vector(model):
     model.sample = 1e-3  # the word has no count
     model.wv.add_vector("brandxyz", np.ones(8))

@@ -141,9 +141,13 @@ def test_errors_name_the_problem(folder, tmp_path):
     (tmp_path / "bad").write_bytes(b"a \xff b\n")
     for reader in every_reader(tmp_path / "bad"):
         for read in (list, w2vtrain.Word2Vec):
-            with pytest.raises(ValueError, match="bad: not UTF-8 at byte 2") as error:
+            with pytest.raises(ValueError, match=r"bad: not UTF-8 at byte 2 .*: convert it with iconv$") as error:
                 read(reader)
             assert isinstance(error.value, DataError)
+    (tmp_path / "nul").write_bytes(b"a \0 b\n")
+    for corpus in ({"sentences": LineSentence(tmp_path / "nul")}, {"corpus_file": tmp_path / "nul"}):
+        with pytest.raises(DataError, match=r"nul: NUL at byte 2 .*: convert it with iconv$"):
+            w2vtrain.Word2Vec(**corpus)
     (tmp_path / "gone").touch()
     files, nowhere = PathLineSentences(tmp_path / "gone"), tmp_path / "nowhere"
     (tmp_path / "gone").unlink()

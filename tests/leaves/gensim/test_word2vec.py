@@ -189,6 +189,15 @@ def test_a_model_of_fit_is_loaded(tmp_path):
     model.train(SENTENCES, total_examples=900, epochs=1)
 
 
+def test_how_the_text_of_a_loaded_model_was_read_is_said_to_be_lost(tmp_path, caplog):
+    model = w2vtrain.train(SENTENCES, vector_size=4, epochs=1, min_count=1)
+    model.settings.update(tokenizer="simple", phrases="pairs.tsv")
+    model.save(tmp_path / "model")
+    Word2Vec.load(tmp_path / "model")
+    line = "tokenizer='simple' and phrases='pairs.tsv' is not kept: pass sentences of words such as those in wv"
+    assert caplog.messages == [f"{tmp_path / 'model'}: {line}"]
+
+
 def test_files_that_are_no_models_are_refused(tmp_path, model):
     other = tmp_path / "other"
     w2vtrain.save_model(other, w2vtrain.train(SENTENCES, objective="softmax", vector_size=4, epochs=1, min_count=1))
@@ -273,6 +282,55 @@ def test_locked_vectors_do_not_change():
         model.train(SENTENCES, total_examples=900, epochs=1)
 
 
+class Calling:
+    """A callback that calls a function of the model at the end of the first epoch."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def on_epoch_end(self, model):
+        self.change(model)
+        self.change = lambda _: None
+
+
+@pytest.mark.parametrize("options", [{}, {"sorted_vocab": 0}, {"workers": 3}], ids=str)
+def test_a_callback_may_lock_vectors_and_change_those_that_are_locked(options):
+    def change(model):
+        model.wv.vectors_lockf = (np.array(model.wv.index_to_key) != "cow").astype(np.float32)
+        model.wv["cow"] = np.arange(8)
+        released.append(model.wv["red"].copy())
+
+    released = []
+    model = Word2Vec(**{**SMALL, **options})
+    model.build_vocab(SENTENCES)
+    model.wv.vectors_lockf = (np.array(model.wv.index_to_key) != "red").astype(np.float32)
+    before = model.wv["red"].tolist()
+    model.train(SENTENCES, total_examples=900, epochs=3, callbacks=[Calling(change)])
+    assert model.wv["cow"].tolist() == list(range(8))
+    assert released[0].tolist() == before != model.wv["red"].tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"reread": True}], ids=str)
+def test_a_callback_that_changes_the_rate_of_a_later_epoch_is_refused(options):
+    model = Word2Vec(SENTENCES, **SMALL, **options)
+    for name in ("alpha", "min_alpha"):
+        first, last = (Calling(lambda model, name=name: setattr(model, name, 0.01)) for _ in range(2))
+        with pytest.raises(RuntimeError, match=r"^a callback has changed alpha or min_alpha.*start_alpha"):
+            model.train(SENTENCES, total_examples=900, epochs=2, callbacks=[first])
+        model.train(SENTENCES, total_examples=900, epochs=1, callbacks=[last])
+        assert getattr(model, name) == 0.01
+
+
+@pytest.mark.parametrize("sorted_vocab", [0, 1])
+def test_vectors_that_are_read_only_are_trained(sorted_vocab, tmp_path):
+    model = Word2Vec(SENTENCES, **SMALL, sorted_vocab=sorted_vocab)
+    model.wv.save(str(tmp_path / "vectors"))
+    model.wv = w2vtrain.KeyedVectors.load(tmp_path / "vectors", mmap="r")
+    before = vectors_by_word(model)
+    model.train(SENTENCES, total_examples=900, epochs=1)
+    assert all(vector != before[word] for word, vector in vectors_by_word(model).items())
+
+
 def test_vectors_may_be_set_before_training():
     model = Word2Vec(**SMALL)
     model.build_vocab(SENTENCES)
@@ -299,9 +357,11 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
     model.build_vocab([*SENTENCES, ["rare"]], trim_rule=rule)
     assert "rare" in model.wv
     assert "red" not in model.wv
-    some = Word2Vec(**SMALL)
-    some.build_vocab(SENTENCES, trim_rule=lambda word, count, min_count: 1 if word == "red" else None)
+    some = Word2Vec(**{**SMALL, "min_count": 100})
+    rules = {"trim_rule": lambda word, count, min_count: 1 if word == "red" else None, "min_count": 2, "sample": 0.5}
+    some.build_vocab([*SENTENCES, ["rare"]], **rules)
     assert len(some.wv) == 14  # whatever else a rule returns means the default
+    assert (some.min_count, some.sample) == (2, 0.5)
     limited = Word2Vec(**SMALL, max_final_vocab=4)
     limited.build_vocab(SENTENCES)
     assert len(limited.wv) <= 4
@@ -465,6 +525,10 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec(SENTENCES, minn=9), TypeError, "^Word2Vec has no argument minn$"),
         (lambda: w2vtrain.FastText(SENTENCES, minn=9), TypeError, "^FastText has no argument minn: use min_n$"),
         (lambda: w2vtrain.Doc2Vec(None, epoch=9), TypeError, "^Doc2Vec has no argument epoch: use epochs$"),
+        (lambda: Word2Vec().train(SENTENCES, alpha=0.3), TypeError, "^train has no argument alpha: use start_alpha$"),
+        (lambda: Word2Vec().train(SENTENCES, end_alhpa=0.3), TypeError, "^train has no argument end_alhpa$"),
+        (lambda: Word2Vec().build_vocab(SENTENCES, mincount=3), TypeError, "^build_vocab has no argument mincount$"),
+        (lambda: Word2Vec().prepare_vocab(mincount=3), TypeError, "mincount"),
         (lambda: Word2Vec(None, 100, 0.025, 5), TypeError, "vector_size must be a whole number, got 0.025"),
         (lambda: Word2Vec(negative=hash), TypeError, "negative must be a whole number"),
         (lambda: Word2Vec(SENTENCES, "corpus.txt"), TypeError, "one corpus"),
@@ -558,7 +622,11 @@ def test_counts_of_rare_and_discarded_words_are_added_in_an_update():
 
 def test_ids_of_an_old_vocabulary_are_never_trained(model):
     other = Word2Vec([[f"x{word}" for word in sentence] for sentence in SENTENCES], **SMALL)
-    for change in (lambda m: m.reset_from(other), lambda m: m.build_vocab_from_freq({"new": 9}, update=True)):
+    for change in (
+        lambda m: m.reset_from(other),
+        lambda m: m.build_vocab_from_freq({"new": 9}, update=True),
+        lambda m: m.wv.set_vecattr("red", "count", 9999),
+    ):
         corpus, mine = iter(SENTENCES), Word2Vec(**SMALL)
         mine.build_vocab(corpus)
         change(mine)
@@ -694,16 +762,23 @@ def test_a_callback_that_changes_the_words_is_refused_and_the_model_stays_usable
 @pytest.mark.parametrize("kind", [Word2Vec, w2vtrain.FastText])
 @pytest.mark.parametrize("replaced", [False, True])
 def test_vectors_that_a_callback_sets_after_the_last_epoch_are_kept(kind, sorted_vocab, replaced):
+    expected = {"syn1": np.arange(8), "syn1neg": -np.arange(8)}
+
     class Setting:
         def on_epoch_end(self, model):
             if replaced:
                 model.wv.vectors = np.full_like(model.wv.vectors, 3)
             else:
                 model.wv.vectors[:] = 3
+            for name, row in expected.items():
+                setattr(model, name, np.tile(row, (len(model.wv), 1)))
 
-    options = {**SMALL, "epochs": 2, "sorted_vocab": sorted_vocab, "min_count": 1}
+    options = {**SMALL, "epochs": 2, "sorted_vocab": sorted_vocab, "min_count": 1, "hs": 1}
     model = kind(SENTENCES[:90], **options, callbacks=[Setting()])
     np.testing.assert_allclose(model.wv.vectors, 3, rtol=1e-5)
+    assert {name: getattr(model, name)[0].tolist() for name in expected} == {
+        name: row.tolist() for name, row in expected.items()
+    }
 
 
 def test_a_text_of_a_few_words_that_teaches_nothing_is_not_said_to_diverge(caplog):
@@ -749,6 +824,9 @@ def test_locks_and_attributes_are_saved(tmp_path, caplog):
     assert again.wv.get_vecattr("pig", "pink") is np.True_
     again.train(SENTENCES, total_examples=900, epochs=1)
     np.testing.assert_array_equal(again.wv["cow"], model.wv["cow"])
+    again.wv.vectors_lockf = np.zeros(1)
+    again.save(tmp_path / "all")
+    assert not Word2Vec.load(tmp_path / "all").wv.vectors_lockf.any()
 
 
 class Walker(Word2Vec):

@@ -24,6 +24,7 @@ from w2vtrain.errors import ConfigError, DataError, NoKnownWords, ResourceError
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.leaves.documents.inference_kernel import infer_documents, seeds_of
 from w2vtrain.objectives import CodeNotAllowed, build, check_options
+from w2vtrain.objectives.hs import stored_tree
 from w2vtrain.probability.dense import one_thread
 from w2vtrain.system.amounts import size_text
 from w2vtrain.system.parallel import parallel
@@ -171,6 +172,8 @@ class Inference:
         architecture = architecture_of(settings, self.model.words, self.model.arrays)
         problem, windows = problem_of(settings, self.vocabulary), windows_of(settings, self.vocabulary)
         objective = build(settings.objective, problem, settings.options)
+        if (tree := stored_tree(self.model.arrays, len(self.vocabulary) - 1)) and objective.structure():
+            objective = objective.with_tree(tree)
         engine = make_engine(architecture, objective, problem, text, windows, schedule)
         self.start.copy_to(engine, settings)
         if architecture.pairs():  # each context word and tag predicts alone, so that words teach tags nothing

@@ -5,6 +5,7 @@ Nothing is trained here; word2vec.py has the constructor, training and queries.
 
 import logging
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from functools import cache
 from os import PathLike
 from typing import Any
@@ -63,9 +64,10 @@ class TrainableVocabulary(WordMatrices):
         """Read a corpus and choose the words of the model.
 
         With `update`, the words of this corpus are added to the model's, whose vectors do not change. An iterator, such
-        as a generator, can only be read once: its words are kept on disk for `train`.
+        as a generator, can only be read once: its words are kept on disk for `train`. Other arguments, such as
+        `min_count`, are those of `prepare_vocab`.
         """
-        refuse_arguments("build_vocab", other)
+        refuse_arguments("build_vocab", other, TrainableVocabulary.prepare_vocab)
         self._is_building = True
         try:
             try:
@@ -76,9 +78,8 @@ class TrainableVocabulary(WordMatrices):
                 if may_differ(corpus_iterable):
                     logger.warning("the vocabulary does not change: %s", error)
                 self.raw_vocab, total, count = {}, 0, 0
-            self.prepare_vocab(update, keep_raw_vocab, trim_rule)
-            if total or not update:
-                self.prepare_weights(update)
+            self.prepare_vocab(update, keep_raw_vocab, trim_rule, **other)
+            self.prepare_weights(update)
             self.corpus_count, self.corpus_total_words = count, total
             keeps = self._trains_at_once or not repeats(corpus_iterable)
             if keeps and len(self.wv) and self._counted:
@@ -166,7 +167,7 @@ class TrainableVocabulary(WordMatrices):
     @claiming
     def prepare_vocab(
         self, update: bool = False, keep_raw_vocab: bool = False, trim_rule: Rule | None = None,
-        min_count: int | None = None, sample: float | None = None, dry_run: bool = False, **_: Any,
+        min_count: int | None = None, sample: float | None = None, dry_run: bool = False,
     ) -> dict[str, int]:  # fmt: skip
         """Choose the words of the model from those that `scan_vocab` counted. Return a report on what is kept.
 
@@ -233,6 +234,7 @@ class TrainableVocabulary(WordMatrices):
         words, wv = list(other_model.wv.index_to_key), other_model.wv
         counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
         self._set_words(words, counts)
+        self.wv.expandos = deepcopy(wv.expandos)
         self.corpus_count, self.corpus_total_words = other_model.corpus_count, other_model.corpus_total_words
         self.prepare_weights()
 

@@ -10,9 +10,9 @@ from typing import Any
 class CallbackAny2Vec:
     """Base class of callbacks of `Word2Vec`, with the methods that gensim's has. Each does nothing by default.
 
-    A callback may read and save the model and change its vectors, but not its words. An exception in a callback ends
-    the training; the model keeps what it has learned until then. Objects that have only some of the methods are
-    accepted, too.
+    A callback may read and save the model and change its vectors, but not its words or learning rates. An
+    exception in a callback ends the training; the model keeps what it has learned until then. Objects that have only
+    some of the methods are accepted, too.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def source_of(sentences: Any, file: str | PathLike[str] | None) -> Source:
             )
         if not Path(file).exists() or Path(file).is_dir():  # a Corpus would take a pattern or a directory, too
             raise MissingFile(f"{fspath(file)}: no such file")
-        return Corpus([fspath(file)], "unicode")
+        return Corpus([fspath(file)], "unicode", options=False)
     if isinstance(sentences, HasSource):
         source = sentences.as_source(MAX_SENTENCE_LENGTH)
         if not isinstance(source, Sentences):

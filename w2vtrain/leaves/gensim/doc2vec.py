@@ -9,6 +9,7 @@ import operator
 import warnings
 import zlib
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from os import fspath
 from typing import Any, NamedTuple
@@ -202,7 +203,12 @@ class Doc2Vec(Word2Vec):
         words, row_of = words_of(source), self.dv._row
         tags: Iterable[Sequence[Any]] = words.tags if words else ([line] for line in range(counted.lines))
         known = ([row for row in map(row_of, own) if row >= 0] for own in tags)
-        return replace(encoded, tags=pack(known, self.dv, len(encoded.vocabulary)))
+        packed = pack(known, self.dv, len(encoded.vocabulary))
+        if len(self.dv) and not len(packed.rows):
+            logger.warning("no document has a tag of the model: build_vocab(..., update=True) adds tags")
+            if self.dbow and not self.dbow_words:
+                return None
+        return replace(encoded, tags=packed)
 
     @claiming
     def _make_weights(self, update: bool) -> None:
@@ -233,12 +239,14 @@ class Doc2Vec(Word2Vec):
     @claiming
     def reset_from(self, other_model: "Doc2Vec") -> None:  # type: ignore[override]
         """Take over the vocabulary and the tags of another model, and reset all vectors to their initial values."""
-        self._found = dict.fromkeys(other_model.dv.index_to_key)
+        self._found, self.dv = {}, deepcopy(other_model.dv)
         super().reset_from(other_model)
 
     def fit_matrices(self) -> None:
         """Let the output vectors follow changes of `wv`. Raise RuntimeError for vectors of a different shape."""
         require_shape("dv", self.dv, self.vector_size)
+        if self._read and (read := self._read[1].encoded) and read.tags and read.tags.size != len(self.dv):
+            self._read = None
         super().fit_matrices()
 
     def locked(self) -> NDArray[np.int64]:
@@ -291,6 +299,7 @@ class Doc2Vec(Word2Vec):
     def _ready(self) -> Inference:
         """Return what infers vectors with the present weights: the last one, if nothing has changed since."""
         assert self.matrices
+        self.wv.fill_norms()  # any later change of a vector drops them
         parameters = [getattr(self, name) for name in self.parameters]
         arrays = [self.wv.vectors, self.wv.norms, self.matrices.words, self.matrices.nodes]
         if (last := self._inference) and last.parameters == parameters and not self.is_training:

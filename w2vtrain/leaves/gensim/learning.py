@@ -17,7 +17,6 @@ from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.leaves.gensim.word_choice import share
-from w2vtrain.objectives.hs import Hierarchical
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
@@ -37,6 +36,11 @@ SEED_STEP_PER_CALL = 1_000_003
 """Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
 SEED_STEP_PER_READING = 15_485_863
 """Added to the seed for each earlier reading of the corpus in the same call of `train`."""
+
+RATES_CHANGED = (
+    "a callback has changed alpha or min_alpha, which has no effect until the next call of train: call train once per"
+    " epoch, with epochs=1, start_alpha and end_alpha"
+)
 
 
 class InvalidSettings(ConfigError, ValueError):
@@ -151,6 +155,7 @@ class Learner:
 
     def __init__(self, model: Any, callbacks: tuple[Any, ...]) -> None:
         self.model, self.callbacks, self.alpha = model, callbacks, 0.0
+        self.rates = model.alpha, model.min_alpha
         self.done = self.epochs = self.kept = self.tokens = 0
 
     def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
@@ -181,12 +186,16 @@ class Learner:
         """Start from the model's weights, and let the model's arrays be views of those that training updates."""
         assert isinstance(engine, WindowEngine)
         self.model.matrices.adopt(self.model.wv, engine.weights(), getattr(self.model, "dv", None))
-        if self.model.matrices.tree:
-            tree, objective = Hierarchical.of(self.model.matrices.tree), engine.objective
-            engine.use(objective._replace(tree=tree) if self.model.negative else tree)
+        if tree := self.model.matrices.tree:
+            engine.use(engine.objective.with_tree(tree))
+        self.engine = engine
+        self._lock()
+
+    def _lock(self) -> None:
+        """Lock the vectors that `vectors_lockf` locks now, as they are now."""
         locked = self.model.locked()
-        if len(locked):
-            engine.lock_rows(locked)
+        if len(locked) or self.engine.locked:
+            self.engine.lock_rows(locked)
 
     def on_kept(self, words: int, _: float) -> None:
         """Add the number of words that subsampling is expected to keep."""
@@ -198,11 +207,17 @@ class Learner:
         self._call("on_epoch_begin")
 
     def _call(self, *methods: str) -> None:
-        """Call the callbacks, and let the trainer have the vectors that they have changed."""
+        """Call the callbacks, and let the trainer have the vectors and locks that they have changed.
+
+        Raise RuntimeError if they have changed the learning rate of an epoch that follows.
+        """
         if self.callbacks:
             for method in methods:
                 call(self.callbacks, method, self.model)
             self.model.matrices.give_back(self.model.wv)
+            self._lock()
+            if methods[-1] == "on_epoch_begin" and (self.model.alpha, self.model.min_alpha) != self.rates:
+                raise RuntimeError(RATES_CHANGED)
 
     def on_progress(self, progress: Progress) -> None:
         """Add to the loss of this call, and remember the learning rate."""

@@ -67,7 +67,7 @@ class _TextFiles:
     def _files(self) -> Corpus:
         """Return the files, to be split into words as str.split does. As in gensim, they must be UTF-8."""
         try:
-            return self._kind([fspath(path) for path in self._paths()], "unicode", errors="strict")
+            return self._kind([fspath(path) for path in self._paths()], "unicode", errors="strict", options=False)
         except InputMissing as error:
             raise MissingFile(str(error)) from error
 

@@ -49,7 +49,8 @@ class Matrices:
         self.words, self.nodes, self.keys, self.counts, self.tree = words, nodes, keys, counts.copy(), tree
         self.is_in_order = order is None or bool((order == np.arange(len(keys))).all())
         self.order: Any = slice(None) if self.is_in_order else order
-        self._trained: tuple[Float32, Float32] | None = None  # the trainer's vectors and output vectors of words
+        # The trainer's vectors, and its output vectors of nodes and of words.
+        self._trained: tuple[Float32, Float32, Float32] | None = None
         self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
         self._tags: tuple[KeyedVectors, Float32] | None = None  # of documents: the model's, the trainer's rows
 
@@ -68,14 +69,11 @@ class Matrices:
         """
         output = weights.output  # first the nodes, then the words, as in the objective hs-neg
         split = 0 if self.nodes is None else len(self.nodes)
-        self._trained = weights.input, output[split:]
+        self._trained = weights.input, output[:split], output[split:]
         if INPUT_ROWS in weights.arrays:
             self._rows = weights.arrays[INPUT_ROWS], weights.arrays[NGRAM_BUCKETS]
         if dv is not None and DOCUMENTS in weights.arrays:
             self._tags = dv, weights.arrays[DOCUMENTS]
-        if self.nodes is not None:
-            output[:split] = self.nodes
-            self.nodes = output[:split]
         self.give_back(wv)
 
     def give_back(self, wv: Any) -> None:
@@ -92,15 +90,18 @@ class Matrices:
     def _copy(self, wv: Any) -> None:
         assert self._trained
         self.require_same(wv)
-        vectors, words = self._trained
+        vectors, nodes, words = self._trained
         if self._rows:
             rows, buckets = self._rows
             rows[: len(wv)] = wv.vectors_vocab[self.order]
             rows[len(wv) :] = wv.ngrams.matrix[wv.ngrams.rows_of(buckets)]
         elif wv.vectors is not vectors:
             vectors[...] = wv.vectors[self.order]
-            if self.is_in_order:
-                wv.vectors = vectors
+            # `fetch` writes into the vectors if their order is another one.
+            wv.vectors = vectors if self.is_in_order else np.require(wv.vectors, requirements="W")
+        if self.nodes is not None and self.nodes is not nodes:
+            nodes[...] = self.nodes
+            self.nodes = nodes
         if self.words is not None and self.words is not words:
             words[...] = self.words[self.order]
             if self.is_in_order:
@@ -129,7 +130,7 @@ class Matrices:
             wv.ngrams.matrix[wv.ngrams.rows_of(buckets)] = rows[len(wv) :]
             wv.adjust_vectors()
         if self._trained and not self.is_in_order:
-            vectors, words = self._trained
+            vectors, _, words = self._trained
             if not self._rows:
                 wv.vectors[self.order] = vectors
             if self.words is not None:
@@ -187,10 +188,13 @@ class WordMatrices(Claimable):
 
     @claiming
     def _make_weights(self, update: bool) -> None:
-        self._read, rows, old = None, len(self.wv), self.matrices if update else None
+        rows, old = len(self.wv), self.matrices if update else None
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
         counts = self._counts()
+        if old and np.array_equal(counts, old.counts):
+            return
+        self._read = None
         order = by_count(self.wv.index_to_key, counts)
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
@@ -217,7 +221,9 @@ class WordMatrices(Claimable):
 
     @syn1neg.setter
     def syn1neg(self, matrix: NDArray[np.float32]) -> None:
-        self.syn1neg[...] = _of_shape(matrix, self.syn1neg.shape, "syn1neg")
+        words = _of_shape(matrix, self.syn1neg.shape, "syn1neg")
+        assert self.matrices
+        self.matrices.words = words
 
     @property
     def syn1(self) -> NDArray[np.float32]:
@@ -230,8 +236,7 @@ class WordMatrices(Claimable):
     def syn1(self, matrix: NDArray[np.float32]) -> None:
         rows = _of_shape(matrix, self.syn1.shape, "syn1")
         assert self.matrices
-        assert self.matrices.nodes is not None
-        self.matrices.nodes[...] = rows[: len(self.matrices.nodes)]
+        self.matrices.nodes = rows[:-1]
 
     def fit_matrices(self) -> None:
         """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
@@ -261,7 +266,7 @@ class WordMatrices(Claimable):
                 logger.warning("the words of wv have changed: the nodes of the new tree start at zero")
             self.prepare_weights(update=True)
         elif not np.array_equal(counts := self._counts(), matrices.counts):
-            self.matrices = matrices.recounted(by_count(keys, counts), counts)
+            self.matrices, self._read = matrices.recounted(by_count(keys, counts), counts), None  # its ids are old
 
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""
@@ -319,8 +324,8 @@ def require_shape(name: str, keyed: KeyedVectors, width: int) -> None:
 
 
 def _of_shape(matrix: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float32]:
-    """Return a matrix of the required shape. Raise InvalidValue for another shape."""
-    values = np.asarray(matrix, np.float32)
+    """Return a copy of a matrix of the required shape. Raise InvalidValue for another shape."""
+    values = np.array(matrix, np.float32)
     if values.shape != shape:
         raise InvalidValue(f"{name}: expected the shape {shape}, got {values.shape}")
     return values

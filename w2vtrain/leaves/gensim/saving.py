@@ -15,7 +15,7 @@ import numpy as np
 from w2vtrain.config import validated
 from w2vtrain.embeddings.keyed_rows import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
-from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue
+from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.fasttext_file import Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
@@ -25,7 +25,7 @@ from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
 from w2vtrain.leaves.gensim.matrices import Matrices
 from w2vtrain.leaves.gensim.parameters import PARAMETERS, check
 from w2vtrain.objectives import build
-from w2vtrain.objectives.hs import Hierarchical, checked_links
+from w2vtrain.objectives.hs import Hierarchical, stored_tree
 from w2vtrain.probability.problem import Problem
 from w2vtrain.probability.trees import Tree, huffman
 
@@ -39,6 +39,8 @@ ATTRIBUTE = "word2vec.attribute."
 """The array of each attribute of the words is called this and its name; counts are stored as in all models."""
 FIXED_SETTINGS = {"context": "symmetric", "sentence_end": False, "weight_decay": 0.0, "bias": False, "init": 0.0}
 """Settings that Word2Vec does not have, with the values that it trains with."""
+READ_AS_IS = {"tokenizer": ("unicode", "whitespace"), "phrases": (None,)}
+"""Settings that change the words of a text, which Word2Vec does not do, with the values for which it need not."""
 
 
 class NotAModel(DataError, AttributeError):
@@ -90,6 +92,8 @@ def as_model(model: Any) -> Model:
     if matrices.tree:
         arrays |= Hierarchical.of(matrices.tree).arrays()
     locks = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
+    if not locks.any():
+        locks = np.zeros(len(model.wv), np.float32)
     attributes = {ATTRIBUTE + "vectors_lockf": locks} if locks.shape == (len(model.wv),) else {}
     attributes |= stored_attributes(model.wv, ATTRIBUTE)
     arrays |= {name: values[rows] for name, values in attributes.items()}
@@ -199,17 +203,11 @@ def loaded(model: Any, path: str) -> Any:
 
 def _tree(stored: Model, size: int, path: str) -> Tree | None:
     """Return the tree of a model if it is another one than follows from the counts, as that of gensim may be."""
-    names = [f"tree.{name}" for name in Tree._fields]
-    if not all(name in stored.arrays for name in names):
-        return None
-    tree = Tree(*(stored.arrays[name] for name in names))
-    if all(map(np.array_equal, tree, huffman(stored.counts))):
-        return None
     try:
-        checked_links(tree, size - 1)
+        tree = stored_tree(stored.arrays, size - 1)
     except DataError as error:
         raise NotAModel(f"{path}: {error}") from error
-    return tree
+    return None if tree is None or all(map(np.array_equal, tree, huffman(stored.counts))) else tree
 
 
 def _set_parameters(model: Any, stored: Model, path: str) -> None:
@@ -249,6 +247,8 @@ def _from_settings(model: Any, settings: dict[str, Any], path: str) -> dict[str,
             f"{path}: {architecture} with {objective}{' and another ' + other[0] if other else ''} is no model of"
             f" {base_of(type(model)).__name__}; load it with w2vtrain.load_model"
         )
+    if lost := [f"{name}={shown(checked[name])}" for name, plain in READ_AS_IS.items() if checked[name] not in plain]:
+        logger.warning("%s: %s is not kept: pass sentences of words such as those in wv", path, " and ".join(lost))
     hs, has_noise = kinds[objective]
     values = {name: checked[name] for name in PARAMETERS if name in settings and name in checked}
     if checked["subwords"]:

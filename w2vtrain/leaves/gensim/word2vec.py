@@ -6,7 +6,6 @@ The vocabulary, the way to the trainer, scoring and files are in the other modul
 import logging
 import time
 from collections.abc import Iterable
-from inspect import signature
 from os import PathLike, fspath
 from typing import Any, NoReturn, Self
 
@@ -123,7 +122,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
         callbacks: Iterable[Any] = (), comment: str | None = None, max_final_vocab: int | None = None,
         shrink_windows: bool = True, reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
-        refuse_arguments(type(self).__name__, other, signature(saving.base_of(type(self))).parameters)
+        refuse_arguments(type(self).__name__, other, saving.base_of(type(self)))
         self.vector_size, self.window, self.shrink_windows = vector_size, window, shrink_windows
         self.min_count = self.effective_min_count = min_count
         self.max_vocab_size, self.max_final_vocab, self.sorted_vocab = max_vocab_size, max_final_vocab, sorted_vocab
@@ -218,7 +217,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
             before the error keep their effect.
 
         """
-        refuse_arguments("train", other)
+        refuse_arguments("train", other, Word2Vec.train)
         reread = checked("reread", self.reread if reread is None else reread)
         refuse_iterator(corpus_iterable, reread)
         check(self)

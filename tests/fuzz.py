@@ -315,8 +315,8 @@ def model_seeds(folder):
 
 def fasttext_seeds(folder):
     yield from (path.read_bytes() for path in sorted(ATTACKS.glob("fasttext*")))
-    buckets = np.arange(0, 40, 2, dtype=np.int32)
-    rows = np.concatenate([ROWS, np.ones((20, 3), np.float32)])
+    buckets = np.arange(40, dtype=np.int32)
+    rows = np.concatenate([ROWS, np.ones((40, 3), np.float32)])
     for settings, arrays in (
         ({"objective": "hs", "architecture": "cbow"}, {}),
         ({"subwords": True, "minn": 2, "maxn": 4, "bucket": 40}, {"input_rows": rows, "ngram_buckets": buckets}),

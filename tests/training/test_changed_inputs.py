@@ -135,12 +135,12 @@ def test_a_run_is_not_resumed_with_other_code_in_a_module(w2vtrain, package, mon
         stopping_after(2, patch)
         code, said = w2vtrain(*FIT, *options)
     assert code == 75, said
-    before = (package / file).read_text(encoding="utf-8")
+    before, named = (package / file).read_text(encoding="utf-8"), options[-2:] if "." in options[-1] else []
     (package / file).write_text(before + "# changed\n", encoding="utf-8")
-    code, said = w2vtrain("resume", "v.txt.run", *options[-2:])
+    code, said = w2vtrain("resume", "v.txt.run", *named)
     assert (code, f"{options[-1]} changed since the run began" in said) == (65, True), said
     (package / file).write_text(before, encoding="utf-8")
-    code, said = w2vtrain("resume", "v.txt.run", *options[-2:])
+    code, said = w2vtrain("resume", "v.txt.run", *named)
     assert code == 0, said
 
 

@@ -248,7 +248,7 @@ def test_a_run_that_diverges_is_trained_again_at_the_next_lower_rate(tmp_path, m
     ]
     said = []
     comparison.train_all(replace(asked, folder=tmp_path / "high", rates=["9", "8"]), said.append)
-    assert "neg: training diverged at every alpha of 9, 8: give lower rates" in said
+    assert "neg: training diverged at every alpha of 9, 8: give lower --rates" in said
     assert comparison_tables.table([last])[1][:2] == ["neg", "0.06"]
     assert comparison_tables.comma_separated([last]).splitlines()[1].startswith("neg,1,0.06,")
 

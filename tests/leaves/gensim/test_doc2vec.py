@@ -191,7 +191,8 @@ def test_concatenation_has_output_vectors_for_each_position(tmp_path):
             query()
     with pytest.raises(w2vtrain.W2VError, match="only its input vectors can be written"):
         fitted.vectors("out")
-    fitted.save_fasttext(tmp_path / "fitted.bin")
+    with pytest.raises(w2vtrain.W2VError, match="has no vectors of documents"):
+        fitted.save_fasttext(tmp_path / "fitted.bin")
     model.window = 2
     with pytest.raises(RuntimeError, match="window has changed since the vocabulary was built"):
         model.train(DOCUMENTS, total_examples=300, epochs=1)

@@ -164,7 +164,7 @@ def tuned(comparison: Comparison, say: Callable[[str], None]) -> dict[str, list[
         if tried[best] < math.inf:
             say(f"{group}: alpha {best:g} is the best of {every_one}")
         else:
-            say(f"{group}: training diverged at every alpha of {every_one}: give lower {spelled('rates')}")
+            say(f"{group}: training diverged at every alpha of {every_one}: give lower --rates")
     return rates
 
 

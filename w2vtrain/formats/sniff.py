@@ -104,14 +104,20 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return _unknown(size, compression, "a table whose first line names columns (0, 1, 2, ...): delete that line")
     if b"\r" in head and b"\n" not in head and not CONTROL.search(head):
         return _unknown(size, compression, OLD_MACINTOSH)
+    start = len(head) - len(plain)
+    lines = plain.split(b"\n", 5)[:5]
+    rows = [line for line in lines if line]
+    is_vocabulary = len(lines) > 1 and bool(rows) and all(VOCABULARY_LINE.fullmatch(line) for line in rows)
+    # The first word of a vocabulary may be a number, and then looks like a header. Rows of vectors have more values.
+    header = HEADER.match(head)
+    if is_vocabulary and header and int(header[2]) > 1 and len(rows) > 1:
+        return Sniff("vocabulary", None, None, start, size, compression)
     if found := _recognized(head, whole):
         name, promise = found
         if compression and not (name in formats() and formats()[name].compressible):
             return _unknown(size, compression, f"a compressed {name} file: decompress it first")
         return Sniff(name, *promise, size, compression)
-    start = len(head) - len(plain)
-    lines = plain.split(b"\n", 5)[:5]
-    if len(lines) > 1 and any(lines) and all(VOCABULARY_LINE.fullmatch(line) for line in lines if line):
+    if is_vocabulary:
         return Sniff("vocabulary", None, None, start, size, compression)
     if head.startswith(b"\xff\xff\xff\xff"):
         return _unknown(size, compression, ARROW_STREAM)
@@ -121,7 +127,6 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
         return _unknown(size, compression, f"text in which {DECIMAL_COMMAS}")
     if WEB_PAGE.match(plain):
         return _unknown(size, compression, "a web page, not the file that it may link to: download that one")
-    header = HEADER.match(head)
     if SPARSE.match(head, header.end() if header else start):
         return _unknown(size, compression, "text with sparse rows (index:value): write every value of each row")
     for mark in (b",", b";"):

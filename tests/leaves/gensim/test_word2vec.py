@@ -117,6 +117,22 @@ def test_building_and_training_in_steps_equals_the_constructor_and_reads_a_gener
     np.testing.assert_array_equal(steps.syn1neg, model.syn1neg)
 
 
+@pytest.mark.parametrize("options", [{}, {"sorted_vocab": 0, "hs": 1}], ids=str)
+def test_a_generator_serves_until_the_order_of_the_counts_changes(options):
+    """Counts that are set matter to noise words and to subsampling, in the same way as for a list."""
+    corpora = SENTENCES, iter(SENTENCES), iter(SENTENCES)
+    models = [Word2Vec(**SMALL, **options) for _ in corpora]
+    for each, corpus, count in zip(models, corpora, (9999, 9999, 1), strict=True):
+        each.build_vocab(corpus)
+        most = each.wv.index_to_key[np.argmax(each.wv.expandos["count"])]
+        each.wv.set_vecattr(most, "count", count)
+    for each, corpus in zip(models[:2], corpora, strict=False):
+        each.train(corpus, total_examples=900, epochs=3)
+    assert vectors_by_word(models[0]) == vectors_by_word(models[1])
+    with pytest.raises(RuntimeError, match="order by count and the tags have not changed since$"):
+        models[2].train(corpora[2], total_examples=900, epochs=3)
+
+
 def test_words_in_the_order_of_the_text_get_the_same_vectors(model):
     unsorted = Word2Vec(SENTENCES, **SMALL, sorted_vocab=0)
     first = list(dict.fromkeys(word for sentence in SENTENCES for word in sentence))

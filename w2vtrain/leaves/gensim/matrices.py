@@ -6,6 +6,7 @@ trainer's; otherwise, they are copied before and after training.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -266,7 +267,12 @@ class WordMatrices(Claimable):
                 logger.warning("the words of wv have changed: the nodes of the new tree start at zero")
             self.prepare_weights(update=True)
         elif not np.array_equal(counts := self._counts(), matrices.counts):
-            self.matrices, self._read = matrices.recounted(by_count(keys, counts), counts), None  # its ids are old
+            self.matrices, places = matrices.recounted(by_count(keys, counts), counts), np.arange(len(keys))
+            corpus, reading = self._read or (None, None)
+            self._read = None
+            if reading and (places[self.matrices.order] == places[matrices.order]).all():  # its ids are still right
+                encoded = reading.encoded and replace(reading.encoded, vocabulary=self.vocabulary())
+                self._read = corpus, reading._replace(encoded=encoded)
 
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""

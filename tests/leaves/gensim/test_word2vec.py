@@ -676,8 +676,10 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
     left = ["pig", "red", "two", "cow"]
     model.wv.vectors = np.array([model.wv[word] for word in left], np.float64)
     model.wv.index_to_key, model.wv.key_to_index = left, {word: row for row, word in enumerate(left)}
-    joined = copy.deepcopy(model)
+    joined, other = copy.deepcopy(model), Word2Vec(**SMALL)
     joined.build_vocab(NEW, update=True)
+    other.reset_from(copy.deepcopy(model))
+    assert [other.wv.get_vecattr(word, "count") for word in left] == [before[word][1] for word in left]
     model.save(tmp_path / "model")
     for each in (joined, model, Word2Vec.load(tmp_path / "model")):
         assert each.wv.index_to_key[:4] == left

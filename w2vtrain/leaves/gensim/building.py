@@ -232,6 +232,8 @@ class TrainableVocabulary(WordMatrices):
     def reset_from(self, other_model: "TrainableVocabulary") -> None:
         """Adopt the vocabulary of another model, and reset all vectors to their initial values."""
         words, wv = list(other_model.wv.index_to_key), other_model.wv
+        if other_model.matrices and len(words) < len(other_model.matrices.keys):
+            other_model.fit_matrices()  # takes the attributes of words that were removed
         counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
         self._set_words(words, counts)
         self.wv.expandos = deepcopy(wv.expandos)

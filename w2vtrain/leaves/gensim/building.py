@@ -65,8 +65,10 @@ class TrainableVocabulary(WordMatrices):
 
         With `update`, the words of this corpus are added to the model's, whose vectors do not change. An iterator, such
         as a generator, can only be read once: its words are kept on disk for `train`. Other arguments, such as
-        `min_count`, are those of `prepare_vocab`.
+        `min_count`, are those of `prepare_vocab`, except `dry_run`.
         """
+        if other.pop("dry_run", False):
+            raise InvalidType("build_vocab has no argument dry_run: use scan_vocab, and then prepare_vocab(dry_run=True)")
         refuse_arguments("build_vocab", other, TrainableVocabulary.prepare_vocab)
         self._is_building = True
         try:

@@ -599,6 +599,15 @@ def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
     np.testing.assert_allclose(np.linalg.norm(mine.wv.vectors, axis=1), 1, rtol=1e-5)
     mine.update_weights()
     np.testing.assert_array_equal(mine.syn1neg, model.syn1neg)
+    mine.hs = 1
+    mine.update_weights()
+    assert (mine.syn1.shape, mine.syn1.any(), mine.syn1neg.tolist()) == ((15, 8), False, model.syn1neg.tolist())
+    mine.train(SENTENCES, total_examples=900, epochs=1)
+    before, mine.negative = mine.syn1, 0
+    mine.prepare_weights(update=True)
+    np.testing.assert_array_equal(mine.syn1, before)
+    assert (before.any(), mine.matrices.words) == (True, None)
+    mine.train(SENTENCES, total_examples=900, epochs=1)
     mine.init_weights()
     assert np.abs(mine.wv.vectors).max() <= 1 / 8
     assert str(model) == "Word2Vec<vocab=15, vector_size=8, alpha=0.025>"

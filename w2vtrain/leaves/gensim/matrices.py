@@ -193,9 +193,10 @@ class WordMatrices(Claimable):
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
         counts = self._counts()
-        if old and np.array_equal(counts, old.counts):
+        same = old if old and np.array_equal(counts, old.counts) else None  # the words have the same ids
+        if same and (same.words is None, same.nodes is None) == (not self.negative, not self.hs):
             return
-        self._read = None
+        self._read = self._read if same else None
         order = by_count(self.wv.index_to_key, counts)
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
@@ -203,8 +204,9 @@ class WordMatrices(Claimable):
         words = grown(old.words if old else None, rows, self.layer1_size) if self.negative else None
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
         # the vectors of other nodes: docs/reference/gensim.md has the figures.
-        nodes = grown(None, max(0, rows - 1), self.layer1_size) if self.hs else None
-        self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key), counts)
+        nodes = grown(same.nodes if same else None, max(0, rows - 1), self.layer1_size) if self.hs else None
+        tree = same.tree if same else None
+        self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key), counts, tree)
 
     def init_sims(self, replace: bool = False) -> None:
         """Compute the lengths of the vectors, which queries do themselves; `replace` scales all vectors to length 1.

@@ -279,9 +279,7 @@ class KeyedRows:
                     f"the attribute {name!r} has type {old.dtype}, which cannot hold values of type {dtype}"
                 )
             if name not in self.expandos or len(old) != len(self):
-                new = np.zeros(len(self), old.dtype)
-                new[: len(old)] = old
-                self.expandos[name] = new
+                self.expandos[name] = _rows(old, len(self))
 
     # Vectors of keys.
 
@@ -578,12 +576,11 @@ class KeyedRows:
         known = [k for k in listed if self._row(k) >= 0 or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams
-        if copy_vecattrs:
+        made.add_vectors(known, self[known], {"count": np.arange(len(known), 0, -1)})
+        if copy_vecattrs and self.expandos:
             self.allocate_vecattrs()
-        rows = np.array([self._row(key) for key in known], np.int64)
-        copied = self.expandos if copy_vecattrs else {}
-        extras = {name: np.append(values, values.dtype.type(0))[rows] for name, values in copied.items()}
-        made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})
+            rows = np.array([self._row(key) for key in known], np.int64)
+            made.expandos = {name: _rows(values, len(self) + 1)[rows] for name, values in self.expandos.items()}
         return made
 
     # Files.
@@ -845,6 +842,13 @@ def _dtype(kind: Any) -> np.dtype[Any]:
         if dtype.kind in "biuf":
             return dtype
     return np.dtype(object)
+
+
+def _rows(values: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return an array of `count` rows that begins with those of `values`; the others are 0."""
+    rows = np.zeros((count, *values.shape[1:]), values.dtype)
+    rows[: len(values)] = values
+    return rows
 
 
 def _descending(values: NDArray[Any]) -> NDArray[np.int64]:

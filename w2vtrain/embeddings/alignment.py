@@ -147,7 +147,7 @@ def _paired(
                 chosen[word, other] = None
     if len(chosen) < 2:
         what, paired = ("words", f", or given in {spelled('pairs')}") if pairs is None else ("pairs of words", "")
-        often = f", and occur {min_count:,} times in both texts ({spelled('min_count')})" if min_count else ""
+        often = f"; {spelled('min_count')} leaves out what is rarer in either text than {min_count:,}" if min_count else ""
         raise DataError(
             f"{what} with vectors in common: {len(chosen)}, but a comparison needs 2 or more; words must be spelled in"
             f" the same way, upper and lower case included{paired}{often}"

@@ -129,7 +129,7 @@ def test_a_generator_serves_until_the_order_of_the_counts_changes(options):
     for each, corpus in zip(models[:2], corpora, strict=False):
         each.train(corpus, total_examples=900, epochs=3)
     assert vectors_by_word(models[0]) == vectors_by_word(models[1])
-    with pytest.raises(RuntimeError, match="order by count and the tags have not changed since$"):
+    with pytest.raises(RuntimeError, match=r"order by count and the tags have not changed since$"):
         models[2].train(corpora[2], total_examples=900, epochs=3)
 
 

@@ -68,7 +68,7 @@ class TrainableVocabulary(WordMatrices):
         `min_count`, are those of `prepare_vocab`, except `dry_run`.
         """
         if other.pop("dry_run", False):
-            raise InvalidType("build_vocab has no argument dry_run: use scan_vocab, and then prepare_vocab(dry_run=True)")
+            raise InvalidType("build_vocab has no argument dry_run: use scan_vocab and prepare_vocab(dry_run=True)")
         refuse_arguments("build_vocab", other, TrainableVocabulary.prepare_vocab)
         self._is_building = True
         try:

@@ -32,8 +32,8 @@ READ_ONCE = (
     " reread=True (reread=False silences this note)"
 )
 ITERATOR = (
-    "; of an iterator, build_vocab keeps what it reads for one call of train, if the words, their order by count and the"
-    " tags have not changed since"
+    "; of an iterator, build_vocab keeps what it reads for one call of train, if the words, their order by count and"
+    " the tags have not changed since"
 )
 NO_VOCABULARY = "you must first build vocabulary before training the model: call build_vocab, or pass sentences"
 

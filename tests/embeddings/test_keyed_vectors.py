@@ -233,13 +233,19 @@ def test_attributes_have_a_type_and_one_value_per_key(keyed):
     lambda kv: kv.get_vecattr("c", "count"), lambda kv: kv.set_vecattr("c", "count", 9), lambda kv: kv.save("never"),
     lambda kv: kv.sort_by_descending_frequency(), lambda kv: kv.save_word2vec_format("never"),
     lambda kv: kv.add_vector("x", np.ones(4)), lambda kv: kv.vectors_for_all(["c"], copy_vecattrs=True),
-], ids=["get", "set", "save", "sort", "save-word2vec", "add", "copy"])  # fmt: skip
-def test_keys_whose_number_is_not_that_of_their_attributes_are_refused(keyed, ask):
-    """Values would belong to other keys."""
+    lambda kv: kv.resize_vectors(),
+], ids=["get", "set", "save", "sort", "save-word2vec", "add", "copy", "resize"])  # fmt: skip
+def test_keys_whose_number_is_not_that_of_their_attributes_are_refused(keyed, ask, tmp_path):
+    """Values would belong to other keys. What needs none of these attributes works."""
     del keyed.index_to_key[1]
     keyed.vectors, keyed.key_to_index = keyed.vectors[[0, 2, 3, 4]], dict(zip("acde", range(4), strict=True))
     with pytest.raises(ValueError, match="'count' has 5 values for 4 keys: remove those of removed keys"):
         ask(keyed)
+    keyed["c"] = np.ones(4)
+    keyed.set_vecattr("c", "other", 7)
+    assert (keyed.get_vecattr("c", "other"), keyed["c"].tolist(), len(keyed.vectors)) == (7, [1] * 4, 4)
+    keyed.save_word2vec_format(tmp_path / "vectors", sort_attr=None)
+    assert KeyedVectors.load(tmp_path / "vectors").index_to_key == list("acde")
     keyed.expandos["count"] = np.delete(keyed.expandos["count"], 1)
     assert keyed.get_vecattr("c", "count") == 3
 

@@ -188,6 +188,9 @@ def test_vectors_for_all_keeps_ngrams_and_attributes(keyed):
     assert numbers.vectors_for_all([20, 10], copy_vecattrs=True).expandos["count"].tolist() == [5, 6]
     numbers.set_vecattr(20, "even", True)
     assert numbers.vectors_for_all([20, 10], copy_vecattrs=True).expandos["even"].tolist() == [True, False]
+    keyed.expandos["place"] = np.arange(2 * len(keyed)).reshape(-1, 2)
+    made, row = keyed.vectors_for_all(["waterfall", "fall"], copy_vecattrs=True), keyed.key_to_index["fall"]
+    assert made.expandos["place"].tolist() == [[0, 0], [2 * row, 2 * row + 1]]
 
 
 def test_vectors_without_any_ngrams_are_saved_and_loaded(tmp_path):

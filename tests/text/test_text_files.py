@@ -361,16 +361,20 @@ def test_strict_decoding_reports_the_file_and_the_byte(tmp_path, data, byte, pac
         ("d/*", "d/sub/v.txt", True), ("d/*.txt", "d/sub/v.txt", False), ("d/**/*.txt", "d/v.txt", True),
         ("d/**/*.txt", "d/sub/v.txt", True), ("d/**/*.txt", "e/v.txt", False), ("?/[abv].[st]xt", "d/v.txt", True),
         ("link/*", "d/v.txt", True), ("d", "d/.v.txt", False), ("d/*", "d/.v.txt", False),
+        ("d", "linked/v.txt", True), ("d/*", "linked/v.txt", True), ("d/*.txt", "linked/v.txt", False),
+        ("d", "d/.h/v.txt", False), ("d", "d/.new/v.txt", False), (".h", ".h/v.txt", True), (".h", ".h/.v.txt", False),
     ],
 )  # fmt: skip
 def test_a_file_that_a_source_would_read_is_known_before_it_exists(tmp_path, monkeypatch, source, file, is_read):
     monkeypatch.chdir(tmp_path)
-    for name in ("d/sub/b.txt", "d/a.txt", "e/sub/b.txt"):
+    for name in ("d/sub/b.txt", "d/a.txt", "e/sub/b.txt", "d/.h/b.txt", ".h/b.txt", "linked/b.txt"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text("a")
     Path("link").symlink_to("d")
+    Path("d/sub/link").symlink_to("../../linked")
     assert would_read(source, file) == is_read
     before = len(Corpus([source]).files)
+    Path(file).parent.mkdir(exist_ok=True)
     Path(file).write_text("b")
     assert (len(Corpus([source]).files) > before) == is_read
 

@@ -147,10 +147,10 @@ def _paired(
                 chosen[word, other] = None
     if len(chosen) < 2:
         what, paired = ("words", f", or given in {spelled('pairs')}") if pairs is None else ("pairs of words", "")
-        often = f", and occur {min_count:,} times in both texts ({spelled('min_count')})" if min_count else ""
+        rarer = f"; {spelled('min_count')} leaves out what is rarer in either text than {min_count or 0:,}"
         raise DataError(
             f"{what} with vectors in common: {len(chosen)}, but a comparison needs 2 or more; words must be spelled in"
-            f" the same way, upper and lower case included{paired}{often}"
+            f" the same way, upper and lower case included{paired}{rarer * bool(min_count)}"
         )
     words, others = [word for word, _ in chosen], [other for _, other in chosen]
     return words, others, (len(known[0]) - len(set(words)), len(known[1]) - len(set(others)))

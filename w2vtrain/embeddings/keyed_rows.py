@@ -233,7 +233,7 @@ class KeyedRows:
             known = ", ".join(self.expandos) or "none"
             raise MissingKey(f"there is no attribute {attr!r}: the attributes are {known}")
         if len(self.expandos[attr]) != len(self):
-            self.allocate_vecattrs()
+            self.allocate_vecattrs([attr])
         return self.expandos[attr][index]
 
     def allocate_vecattrs(self, attrs: Iterable[str] | None = None, types: Iterable[Any] | None = None) -> None:
@@ -253,8 +253,8 @@ class KeyedRows:
         TypeError
             If an attribute exists with a type that cannot hold values of the given type.
         ValueError
-            If `attrs` and `types` do not match, or an attribute has more values than there are keys: after removing
-            keys, remove their values from `expandos`, too.
+            If `attrs` and `types` do not match, or one of the attributes has more values than there are keys: after
+            removing keys, remove their values from `expandos`, too.
 
         Examples
         --------
@@ -263,12 +263,12 @@ class KeyedRows:
         [0.0, 0.0, 0.0, 0.0]
 
         """
-        if long := next((name for name, values in self.expandos.items() if len(values) > len(self)), None):
+        names = list(self.expandos if attrs is None else attrs)
+        if long := next((name for name in names if len(self.expandos.get(name, ())) > len(self)), None):
             raise InvalidValue(
                 f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those"
                 " of removed keys from expandos, too"
             )
-        names = list(self.expandos if attrs is None else attrs)
         wanted = [self.expandos[name].dtype for name in names] if types is None else [_dtype(kind) for kind in types]
         if len(names) != len(wanted):
             raise InvalidValue(f"allocate_vecattrs: {len(names)} names and {len(wanted)} types: give one type per name")
@@ -279,9 +279,7 @@ class KeyedRows:
                     f"the attribute {name!r} has type {old.dtype}, which cannot hold values of type {dtype}"
                 )
             if name not in self.expandos or len(old) != len(self):
-                new = np.zeros(len(self), old.dtype)
-                new[: len(old)] = old
-                self.expandos[name] = new
+                self.expandos[name] = _rows(old, len(self))
 
     # Vectors of keys.
 
@@ -438,15 +436,17 @@ class KeyedRows:
             raise InvalidValue(f"extras need one value for each of the {len(names)} keys")
         row_of = {name: self._row(name) for name in names}
         source = {name: at for at, name in enumerate(names) if replace or row_of[name] < 0}
+        new = {name: at for name, at in source.items() if row_of[name] < 0}
         old = {row_of[name]: at for name, at in source.items() if row_of[name] >= 0}
         # These raise errors before anything is added.
         replaced = self._writable() if old else self.vectors
         self.allocate_vecattrs(attributes, [values.dtype for values in attributes.values()])
+        self.allocate_vecattrs(self.expandos if new else ())
         if old:
             replaced[list(old)] = rows[list(old.values())]
-        places = old | self._add_rows({name: at for name, at in source.items() if row_of[name] < 0}, rows)
+        places = old | self._add_rows(new, rows)
         self.norms = None
-        self.allocate_vecattrs()
+        self.allocate_vecattrs(self.expandos if new else ())
         for name, values in attributes.items():
             self.expandos[name][list(places)] = values[list(places.values())]
 
@@ -491,14 +491,16 @@ class KeyedRows:
 
         """
         count, old = len(self), self.vectors
+        # Other attributes have lost their keys: allocate_vecattrs refuses them.
+        cut = {name: values[:count] for name, values in self.expandos.items() if len(values) == len(old)}
+        self.expandos |= cut
+        self.allocate_vecattrs()
         if len(old) < count:
             drawn = np.random.default_rng(seed).random((count, self.vector_size), np.float32)
             self.vectors = ((2 * drawn - 1) / self.vector_size).astype(old.dtype, copy=False)
             self.vectors[: len(old)] = old
         else:
             self.vectors = old[:count]
-        self.expandos = {name: values[:count] for name, values in self.expandos.items()}
-        self.allocate_vecattrs()
 
     def unit_normalize_all(self) -> None:
         """Divide each vector by its length, in place. Zero vectors stay as they are.
@@ -574,12 +576,11 @@ class KeyedRows:
         known = [k for k in listed if self._row(k) >= 0 or (allow_inference and self._composed(k) is not None)]
         made = type(self)(self.vector_size, dtype=self.vectors.dtype)
         made.ngrams = self.ngrams
-        if copy_vecattrs:
+        made.add_vectors(known, self[known], {"count": np.arange(len(known), 0, -1)})
+        if copy_vecattrs and self.expandos:
             self.allocate_vecattrs()
-        rows = np.array([self._row(key) for key in known], np.int64)
-        copied = self.expandos if copy_vecattrs else {}
-        extras = {name: np.append(values, values.dtype.type(0))[rows] for name, values in copied.items()}
-        made.add_vectors(known, self[known], extras or {"count": np.arange(len(known), 0, -1)})
+            rows = np.array([self._row(key) for key in known], np.int64)
+            made.expandos = {name: _rows(values, len(self) + 1)[rows] for name, values in self.expandos.items()}
         return made
 
     # Files.
@@ -774,12 +775,12 @@ class KeyedRows:
         ['4 3', 'king 4.0 0.0 0.0']
 
         """
-        self.allocate_vecattrs()
-        order = np.arange(self._filled())
+        attribute, order = sort_attr or "count", np.arange(self._filled())
+        if attribute in self.expandos and (sort_attr or fvocab is not None):
+            self.allocate_vecattrs([attribute])
         if sort_attr in self.expandos:
             order = _descending(self.expandos[sort_attr][order])
         keys = [f"{prefix}{self.index_to_key[row]}" for row in order.tolist()]
-        attribute = sort_attr or "count"
         if fvocab is not None and attribute not in self.expandos:
             raise InvalidValue(f"cannot write a vocabulary: the keys have no attribute {attribute!r}")
         header = f"{len(keys) if total_vec is None else total_vec} {self.vector_size}\n" if write_header else ""
@@ -841,6 +842,13 @@ def _dtype(kind: Any) -> np.dtype[Any]:
         if dtype.kind in "biuf":
             return dtype
     return np.dtype(object)
+
+
+def _rows(values: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return an array of `count` rows that begins with those of `values`; the others are 0."""
+    rows = np.zeros((count, *values.shape[1:]), values.dtype)
+    rows[: len(values)] = values
+    return rows
 
 
 def _descending(values: NDArray[Any]) -> NDArray[np.int64]:

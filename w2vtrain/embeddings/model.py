@@ -54,7 +54,8 @@ class Model(ModelParts):
 
     wv : KeyedVectors
         The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors:
-        `save` then writes vectors that were changed here. It never writes words that were added here.
+        `save` then writes what was changed in place, such as by ``model.wv[word] = vector``. Adding or sorting words,
+        and assigning ``wv.vectors``, make another array: `save` writes neither these changes nor later ones.
     dv : KeyedVectors
         The vectors of documents, if the model was trained on `Documents`.
 

@@ -64,7 +64,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
         own = None if form in MODELS else formats()[form]
         check_suffix(path, bool(own and own.compressible), own.suffixes if own else ())
         return form
-    if Path(path).is_dir() or str(path).endswith(("/", "\\")):
+    if Path(path).is_dir() or str(path).endswith(("/", os.sep)):
         raise UsageError(f"{path}: is a folder: name a file")
     stem = str(path).removesuffix(Path(path).suffix)
     first = f"write {stem}.txt or {stem}.bin" + f", or {stem}.safetensors for a model" * models

@@ -143,7 +143,10 @@ def join_all(lines: Lines, table: PhraseTable, name: str, folder: Path | None, t
     for phrases in table.passes:
         lines = join_once(lines, [phrase.words for phrase in phrases], table, folder, threads)
     if lines.ids.size == size:
-        log.warning("%s: has no phrase of %s: was this table found with another tokenizer?", name, table.name)
+        log.warning(
+            "%s: has no phrase of %s, as a short text may; a long one needs the tokenizer with which the table was"
+            " found", name, table.name,
+        )  # fmt: skip
     return lines
 
 

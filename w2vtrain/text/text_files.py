@@ -81,17 +81,12 @@ class Corpus:
         """Return all regular files below a folder in sorted order, except dot-files. Refuse run folders: `fit *` names
         that of the run before.
         """
-        names, walked = [], set[str]()
-        for parent, folders, files in os.walk(folder, onerror=_unreadable, followlinks=True):
-            if (real := os.path.realpath(parent)) in walked:  # a link leads to a folder that is read, too
-                folders.clear()
-                continue
-            walked.add(real)
+        names = []
+        for parent, files in _walk(folder):
             if RUN_FOLDER.issubset(files):
                 raise UsageError(
                     f"{parent}: is a run folder, not text: leave it out; `w2vtrain resume {quote(parent)}` continues it"
                 )
-            folders[:] = sorted(f for f in folders if not f.startswith("."))
             names += [Path(parent, f) for f in files if not f.startswith(".")]
         for path in sorted(names):
             if path.is_symlink() and not path.exists():
@@ -322,20 +317,29 @@ def _check_folders(pattern: str) -> None:
 
 def would_read(source: str, file: str) -> bool:
     """Return whether a source names a file or a folder that does not exist yet: in its folder, or as its pattern."""
-    path = resolved(file)
-    if path.name.startswith(".") and not Path(source).name.startswith("."):
-        return False  # folders and patterns leave out hidden files
-    if Path(source).exists():
-        folders = [source]
-    elif has_magic(source):
+    path, folders = resolved(file), [source]
+    if not Path(source).is_dir():
+        if Path(source).exists() or not has_magic(source):
+            return False
         pattern = str(resolved(source))
         deeper = (pattern.replace("**/", "*/" * depth) for depth in range(len(path.parts)))
-        if any(map(path.match, deeper)):
+        if any(map(path.match, deeper)) and (not path.name.startswith(".") or Path(source).name.startswith(".")):
             return True
-        folders = glob(source, recursive=True)  # noqa: PTH207
-    else:
-        return False
-    return any(resolved(name) in path.parents for name in folders if Path(name).is_dir())
+        folders = [name for name in glob(source, recursive=True) if Path(name).is_dir()]  # noqa: PTH207
+    read = {resolved(parent) for folder in folders for parent, _ in _walk(folder)} & {*path.parents}
+    return any(not any(part.startswith(".") for part in path.relative_to(parent).parts) for parent in read)
+
+
+def _walk(folder: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield a folder and all below it that are not hidden, each once, with the names of their files."""
+    walked = set[str]()
+    for parent, folders, files in os.walk(folder, onerror=_unreadable, followlinks=True):
+        if (real := os.path.realpath(parent)) in walked:  # a link leads to a folder that is read, too
+            folders.clear()
+            continue
+        walked.add(real)
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        yield parent, files
 
 
 def _unreadable(error: OSError) -> None:

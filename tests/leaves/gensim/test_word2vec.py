@@ -117,6 +117,22 @@ def test_building_and_training_in_steps_equals_the_constructor_and_reads_a_gener
     np.testing.assert_array_equal(steps.syn1neg, model.syn1neg)
 
 
+@pytest.mark.parametrize("options", [{}, {"sorted_vocab": 0, "hs": 1}], ids=str)
+def test_a_generator_serves_until_the_order_of_the_counts_changes(options):
+    """Counts that are set matter to noise words and to subsampling, in the same way as for a list."""
+    corpora = SENTENCES, iter(SENTENCES), iter(SENTENCES)
+    models = [Word2Vec(**SMALL, **options) for _ in corpora]
+    for each, corpus, count in zip(models, corpora, (9999, 9999, 1), strict=True):
+        each.build_vocab(corpus)
+        most = each.wv.index_to_key[np.argmax(each.wv.expandos["count"])]
+        each.wv.set_vecattr(most, "count", count)
+    for each, corpus in zip(models[:2], corpora, strict=False):
+        each.train(corpus, total_examples=900, epochs=3)
+    assert vectors_by_word(models[0]) == vectors_by_word(models[1])
+    with pytest.raises(RuntimeError, match=r"order by count and the tags have not changed since$"):
+        models[2].train(corpora[2], total_examples=900, epochs=3)
+
+
 def test_words_in_the_order_of_the_text_get_the_same_vectors(model):
     unsorted = Word2Vec(SENTENCES, **SMALL, sorted_vocab=0)
     first = list(dict.fromkeys(word for sentence in SENTENCES for word in sentence))
@@ -528,6 +544,7 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec().train(SENTENCES, alpha=0.3), TypeError, "^train has no argument alpha: use start_alpha$"),
         (lambda: Word2Vec().train(SENTENCES, end_alhpa=0.3), TypeError, "^train has no argument end_alhpa$"),
         (lambda: Word2Vec().build_vocab(SENTENCES, mincount=3), TypeError, "^build_vocab has no argument mincount$"),
+        (lambda: Word2Vec().build_vocab(SENTENCES, dry_run=True), TypeError, r"use scan_vocab.*prepare_vocab\(dry_run"),
         (lambda: Word2Vec().prepare_vocab(mincount=3), TypeError, "mincount"),
         (lambda: Word2Vec(None, 100, 0.025, 5), TypeError, "vector_size must be a whole number, got 0.025"),
         (lambda: Word2Vec(negative=hash), TypeError, "negative must be a whole number"),
@@ -582,6 +599,15 @@ def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
     np.testing.assert_allclose(np.linalg.norm(mine.wv.vectors, axis=1), 1, rtol=1e-5)
     mine.update_weights()
     np.testing.assert_array_equal(mine.syn1neg, model.syn1neg)
+    mine.hs = 1
+    mine.update_weights()
+    assert (mine.syn1.shape, mine.syn1.any(), mine.syn1neg.tolist()) == ((15, 8), False, model.syn1neg.tolist())
+    mine.train(SENTENCES, total_examples=900, epochs=1)
+    before, mine.negative = mine.syn1, 0
+    mine.prepare_weights(update=True)
+    np.testing.assert_array_equal(mine.syn1, before)
+    assert (before.any(), mine.matrices.words) == (True, None)
+    mine.train(SENTENCES, total_examples=900, epochs=1)
     mine.init_weights()
     assert np.abs(mine.wv.vectors).max() <= 1 / 8
     assert str(model) == "Word2Vec<vocab=15, vector_size=8, alpha=0.025>"
@@ -660,8 +686,10 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
     left = ["pig", "red", "two", "cow"]
     model.wv.vectors = np.array([model.wv[word] for word in left], np.float64)
     model.wv.index_to_key, model.wv.key_to_index = left, {word: row for row, word in enumerate(left)}
-    joined = copy.deepcopy(model)
+    joined, other = copy.deepcopy(model), Word2Vec(**SMALL)
     joined.build_vocab(NEW, update=True)
+    other.reset_from(copy.deepcopy(model))
+    assert [other.wv.get_vecattr(word, "count") for word in left] == [before[word][1] for word in left]
     model.save(tmp_path / "model")
     for each in (joined, model, Word2Vec.load(tmp_path / "model")):
         assert each.wv.index_to_key[:4] == left

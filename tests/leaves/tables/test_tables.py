@@ -337,6 +337,12 @@ MALFORMED = [
 ]
 
 
+def test_zero_bytes_after_a_stream_are_padding(tmp_path):
+    path = tmp_path / "t.arrow"
+    path.write_bytes(streamed() + bytes(64))
+    assert read(Tables([str(path)], "text")) == read(column_of(table(), "text"))
+
+
 @pytest.mark.parametrize("row", range(len(MALFORMED)))
 def test_malformed_files_are_one_line(tmp_path, row):
     name, data, message = MALFORMED[row]

@@ -44,7 +44,7 @@ def infer(
     """Write a vector for each line of TEXTS, or row of tables, with MODEL, which `fit --documents` saved.
 
     The vector of a text does not depend on other texts or on the number of threads. A line without words that the model
-    knows gets zeros. Epochs and learning rates are by default those of the model.
+    knows gets zeros. Epochs, learning rates and how text is read are by default those of the model, except --column.
 
     \b
     Example:

@@ -65,8 +65,10 @@ class TrainableVocabulary(WordMatrices):
 
         With `update`, the words of this corpus are added to the model's, whose vectors do not change. An iterator, such
         as a generator, can only be read once: its words are kept on disk for `train`. Other arguments, such as
-        `min_count`, are those of `prepare_vocab`.
+        `min_count`, are those of `prepare_vocab`, except `dry_run`.
         """
+        if other.pop("dry_run", False):
+            raise InvalidType("build_vocab has no argument dry_run: use scan_vocab and prepare_vocab(dry_run=True)")
         refuse_arguments("build_vocab", other, TrainableVocabulary.prepare_vocab)
         self._is_building = True
         try:
@@ -232,6 +234,8 @@ class TrainableVocabulary(WordMatrices):
     def reset_from(self, other_model: "TrainableVocabulary") -> None:
         """Adopt the vocabulary of another model, and reset all vectors to their initial values."""
         words, wv = list(other_model.wv.index_to_key), other_model.wv
+        if other_model.matrices and len(words) < len(other_model.matrices.keys):
+            other_model.fit_matrices()  # takes the attributes of words that were removed
         counts = np.array([wv.get_vecattr(word, "count") for word in words], np.int64)
         self._set_words(words, counts)
         self.wv.expandos = deepcopy(wv.expandos)

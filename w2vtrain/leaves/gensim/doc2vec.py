@@ -270,7 +270,7 @@ class Doc2Vec(Word2Vec):
         doc_words : list of str
             The words of the document.
         alpha, min_alpha : float, optional
-            The learning rate at the beginning and at the end; by default, those of the model.
+            The learning rate at the beginning and at the end, which may be higher; by default, those of the model.
         epochs : int, optional
             The number of passes over the document; by default, that of the model.
 

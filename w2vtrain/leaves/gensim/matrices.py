@@ -6,6 +6,7 @@ trainer's; otherwise, they are copied before and after training.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -192,9 +193,10 @@ class WordMatrices(Claimable):
         if update and old is None:
             raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
         counts = self._counts()
-        if old and np.array_equal(counts, old.counts):
+        same = old if old and np.array_equal(counts, old.counts) else None  # the words have the same ids
+        if same and (same.words is None, same.nodes is None) == (not self.negative, not self.hs):
             return
-        self._read = None
+        self._read = self._read if same else None
         order = by_count(self.wv.index_to_key, counts)
         if old is None:  # in the trainer's order, so that the order of the words does not change what they learn
             self.wv.vectors = np.empty((rows, self.vector_size), np.float32)
@@ -202,8 +204,9 @@ class WordMatrices(Claimable):
         words = grown(old.words if old else None, rows, self.layer1_size) if self.negative else None
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
         # the vectors of other nodes: docs/reference/gensim.md has the figures.
-        nodes = grown(None, max(0, rows - 1), self.layer1_size) if self.hs else None
-        self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key), counts)
+        nodes = grown(same.nodes if same else None, max(0, rows - 1), self.layer1_size) if self.hs else None
+        tree = same.tree if same else None
+        self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key), counts, tree)
 
     def init_sims(self, replace: bool = False) -> None:
         """Compute the lengths of the vectors, which queries do themselves; `replace` scales all vectors to length 1.
@@ -266,7 +269,12 @@ class WordMatrices(Claimable):
                 logger.warning("the words of wv have changed: the nodes of the new tree start at zero")
             self.prepare_weights(update=True)
         elif not np.array_equal(counts := self._counts(), matrices.counts):
-            self.matrices, self._read = matrices.recounted(by_count(keys, counts), counts), None  # its ids are old
+            self.matrices, places = matrices.recounted(by_count(keys, counts), counts), np.arange(len(keys))
+            corpus, reading = self._read or (None, None)
+            self._read = None
+            if reading and (places[self.matrices.order] == places[matrices.order]).all():  # its ids are still right
+                encoded = reading.encoded and replace(reading.encoded, vocabulary=self.vocabulary())
+                self._read = corpus, reading._replace(encoded=encoded)
 
     def _take_rows(self, matrices: Matrices) -> None:
         """Keep the output vectors and attributes of the words that are left in `wv`, in their order."""

@@ -31,6 +31,10 @@ READ_ONCE = (
     "the corpus is read once for all %d epochs; if it yields other sentences each time, such as random walks, pass"
     " reread=True (reread=False silences this note)"
 )
+ITERATOR = (
+    "; of an iterator, build_vocab keeps what it reads for one call of train, if the words, their order by count and"
+    " the tags have not changed since"
+)
 NO_VOCABULARY = "you must first build vocabulary before training the model: call build_vocab, or pass sentences"
 
 
@@ -284,7 +288,8 @@ class Word2Vec(TrainableVocabulary, Predictions):
             except NoSentences as error:
                 if train_call.examples or train_call.words:
                     if may_differ(sentences) or not repeats(sentences):
-                        raise NoSentences(f"epoch {earlier + 1}: {error}") from None
+                        why = "" if repeats(sentences) else ITERATOR
+                        raise NoSentences(f"epoch {earlier + 1}: {error}{why}") from None
                     logger.warning(NOTHING_TO_LEARN, error)
                 return Reading(source, None, 0, 0)
         if file is None:  # as gensim does

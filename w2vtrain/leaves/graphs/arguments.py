@@ -28,7 +28,7 @@ class Arguments:
     )  # fmt: skip
     walk_length: int | None = argument(
         GRAPHS, "--walk-length", type=Within(RANGES["walk_length"]), metavar="N", affects=Role.LEARNED,
-        help="Nodes per walk; a walk ends early at a node without outgoing edges.  [default: 80]",
+        help="Nodes per walk, 2 or more; a walk ends early at a node without outgoing edges.  [default: 80]",
     )  # fmt: skip
     walks: int | None = argument(
         GRAPHS, "--walks", type=Within(RANGES["walks"]), metavar="N", affects=Role.LEARNED,

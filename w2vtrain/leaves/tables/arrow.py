@@ -128,9 +128,9 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
 
 
 def _only(batches: Iterator[Any], stream: BinaryIO, path: str) -> Iterator[Any]:
-    """Yield the batches of a stream. Raise DataError if the file goes on after them."""
+    """Yield the batches of a stream. Raise DataError if the file goes on after them with more than padding."""
     yield from batches
-    if stream.read(1):
+    if any(piece.strip(b"\0") for piece in iter(lambda: stream.read(1 << 20), b"")):
         raise DataError(f"{path}: more data after the end of an Arrow stream: save each stream in a file of its own")
 
 

@@ -193,12 +193,13 @@ def test_a_run_resumes_only_with_the_model_that_it_began_with(folder, w2vtrain_h
     assert w2vtrain_here([*words, "--allow-changed"], folder)[0] == 0
 
 
-def test_a_run_does_not_resume_with_vectors_of_another_size(folder, w2vtrain_here, monkeypatch, pretrained):
+def test_a_run_does_not_resume_with_vectors_that_do_not_fit_it(folder, w2vtrain_here, monkeypatch, pretrained):
     words = start("more.vec", *SMALL[2:], model="pre.bin")
     stopped_after(3, monkeypatch, lambda: w2vtrain_here(words, folder))
-    write_vectors(folder / "pre.bin", ["w1", "w2"], np.eye(2, 9, dtype=np.float32), force=True)
-    code, _, said = w2vtrain_here(["resume", "more.vec.run"], folder)
-    assert (code, "pre.bin, which the run started from, changed since the run began" in said) == (65, True), said
+    for names, size in ((["a", "b"], 8), (["w1", "w2"], 9)):
+        write_vectors(folder / "pre.bin", names, np.eye(2, size, dtype=np.float32), force=True)
+        code, _, said = w2vtrain_here(["resume", "more.vec.run"], folder)
+        assert (code, "pre.bin, which the run started from, changed since the run began" in said) == (65, True), said
     assert w2vtrain_here([*words, "--force"], folder)[0] == 0
 
 

@@ -203,6 +203,17 @@ def test_a_run_does_not_resume_with_vectors_that_do_not_fit_it(folder, w2vtrain_
     assert w2vtrain_here([*words, "--force"], folder)[0] == 0
 
 
+def test_output_vectors_can_be_trained_for_frozen_words(folder, w2vtrain_here):
+    words = start("more.vec", "--freeze", "--objective", "softmax")
+    code, _, said = w2vtrain_here(words, folder)
+    assert code == 0, said
+    before, after = load_model(folder / "first.model"), load_model(folder / "more.vec.model")
+    np.testing.assert_array_equal(after.input, before.input)
+    assert after.output.any()
+    code, _, said = w2vtrain_here([*words[:4], *words[6:], "--save-output-vectors", "out.vec", "--force"], folder)
+    assert code == 0, said
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -243,12 +254,12 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
         (
             ["--init-from", "first.model", "--freeze"],
             78,
-            "freeze: all words keep their vectors, so none would change; --grow-vocabulary adds the words that first",
+            "freeze: all words keep their vectors, so none would change: leave out --freeze; --grow-vocabulary adds",
         ),
         (
             ["--init-from", "first.vec", "--freeze", "--min-count", "275"],
             78,
-            "freeze: all words keep their vectors, so none would change; a lower --min-count keeps rare words",
+            "so none would change: leave out --freeze; a lower --min-count keeps rare words",
         ),
         (["--init-from", "first.vec", "--freeze", "--export", "out"], 2, "export: --freeze keeps input vectors"),
         (["--init-from", os.devnull], 66, "is a pipe or a device: name a file"),

@@ -156,7 +156,7 @@ class Trainer:
             run.check_disk_space(footprint, ids.vocabulary, weights)
 
     def start(self, start: "WarmStart", inputs: Inputs) -> None:
-        """Start from the weights of a trained model, and record it. Raise ConfigError if nothing would be trained.
+        """Start from the weights of a trained model, and record it.
 
         Raise CorpusChanged first if the model has changed since the run began: it may not fit the run.
         """
@@ -164,7 +164,6 @@ class Trainer:
             with self._noticing_changes():
                 Origin(start.name, start.sha256).check(self.run.checkpoint.saved.corpus.init_from)
         facts = start.copy_to(self.engine, self.settings)
-        inputs.check_new_words(facts["new_words"])
         others = len(start.words) - facts["words"]
         self.record.init_from = facts | {"kept_words" if inputs.grow else "left_out_words": others}
         if inputs.freeze:

@@ -70,6 +70,14 @@ class Config:
         """Return the config of a run that begins."""
         return cls(SCHEMA, secrets.token_hex(8), cwd, request, settings)
 
+    def home(self, folder: Path) -> str:
+        """Return `cwd` or, if it does not exist, where it would be if it was moved together with the run folder."""
+        if os.path.isdir(self.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text
+            return self.cwd
+        run = self.request.get("run") or f"{self.request.get('output')}.run"
+        root, found, rest = str(resolved(folder)).rpartition(f"{os.sep}{run}")
+        return (root or os.sep) if found and not rest else str(resolved(folder).parent)
+
     def changes_since(self, before: "Config", deciding: Iterable[str]) -> list[str]:
         """Return the differences that affect the result, each like "alpha 0.05, not 0.1".
 

@@ -50,7 +50,7 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     command = f"w2vtrain resume {shlex.quote(str(path))}"
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
-            command += f" --{kind} {shlex.quote(placed_here(name, config.cwd))}"
+            command += f" --{kind} {shlex.quote(placed_here(name, config.home(folder)))}"
     if any(STDOUT in (request.get(name) or ()) for name in ("sources", "heldout")):
         command += " < TEXT"  # which was standard input
     if "comparison" in request:

@@ -24,7 +24,7 @@ from w2vtrain.objectives import check_options, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, among, is_stream, resolved
+from w2vtrain.system.files import STDOUT, among, is_stream, operand, resolved
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import regular_size
 from w2vtrain.system.stopping import NAME
@@ -162,8 +162,7 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
 
     It names the settings that are not defaults, and the files that decide what is learned and written.
     """
-    sources = [f"./{name}" if name.startswith("-") and name != STDOUT else name for name in request.sources]
-    words = [NAME, "fit", *sources, "-o", request.output]
+    words = [NAME, "fit", *map(operand, request.sources), "-o", request.output]
     for name in STATED:
         if name in ("sources", "output"):
             continue

@@ -23,7 +23,7 @@ from click.core import ParameterSource
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among
+from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among, operand, resume_command
 from w2vtrain.system.locks import check_output
 from w2vtrain.system.terminal import warning
 
@@ -79,8 +79,8 @@ def with_vectors(file: str) -> Iterator[str]:
 
         if is_run_folder(file):
             raise InputMissing(
-                f"{file} is the folder of an unfinished run: `w2vtrain resume {file}` finishes it, and `w2vtrain export"
-                f" {file} -o FILE` writes its vectors so far"
+                f"{file} is the folder of an unfinished run: `{resume_command(file)}` finishes it, and `w2vtrain export"
+                f" {shlex.quote(operand(file))} -o FILE` writes its vectors so far"
             )
     try:
         with readable(file) as path:

@@ -87,7 +87,8 @@ class CheckpointedRun(Run):
                 try:
                     if isinstance(error, Exception):
                         self.settle(SLOW_SECONDS)
-                    if isinstance(error, Diverged) and checkpoint_file.numbers(self.folder):
+                    is_command = self._config and "comparison" not in self._config.request
+                    if isinstance(error, Diverged) and is_command and checkpoint_file.numbers(self.folder):
                         raise Diverged(f"{error}, with {spelled('force', True)} to start over") from error
                     if isinstance(error, DataError) and self._config:
                         self.remove_shared()

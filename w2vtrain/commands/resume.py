@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: str | None, **named: str | None) -> None:
     """Continue the run in folder RUN from its last checkpoint, with the same settings and outputs.
 
-    Repeating the `fit` command does the same. With one thread, the results are byte-identical to those of an
-    uninterrupted run; with several, every part of the text is trained on the same number of times.
+    Repeating the `fit` command does the same. With one thread and without --seconds, the results are byte-identical to
+    those of an uninterrupted run; with several threads, every part of the text is trained on the same number of times.
     """
     if not quiet:
         SPINNER.begin("starting")

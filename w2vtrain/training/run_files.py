@@ -36,7 +36,7 @@ CONFIG, VOCABULARY, CORPUS, LOCK = "config.json", "vocab.txt", "corpus", "lock"
 SCHEMA = 3
 MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""
-REMEDY = "; name another folder, or remove this one to start over"
+REMEDY = "; name another folder (with `fit`, by --run), or remove this one to start over"
 FREE_SETTINGS = ("threads",)
 """Settings that may change when a run is resumed."""
 LEFTOVER = re.compile(

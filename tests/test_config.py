@@ -53,6 +53,9 @@ def test_options_are_dropped_if_a_later_source_names_another_objective(tmp_path)
     model = {"objective": "/there/mine.py", "options": {"epsilon": 0.3}}
     for name, kept in (("./mine.py", {"epsilon": 0.3}), ("there/other.py", {}), ("nce", {})):
         assert resolve({"objective": name}, {}, start=model)[0].options == kept, "a file of code may have moved"
+    path = toml(tmp_path, 'objective = "a/mine.py"\n[options]\nepsilon = 0.3\n')
+    for name, kept in (("./a/mine.py", {"epsilon": 0.3}), ("b/mine.py", {})):
+        assert resolve({"objective": name}, {}, path)[0].options == kept, "another file may have the same name"
     settings, _ = resolve({"objective": "nce"}, {}, toml(tmp_path, "[options]\nnegative = 7\n"))
     assert settings.options == {"negative": 7}, "options without an objective apply to any objective"
 

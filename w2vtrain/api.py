@@ -201,7 +201,8 @@ def continue_training(
         least `min_count` times in the corpus are added, up to `max_vocab` words in all. They start like the words of a
         new model. `Walks` have words of their own: in any case, the new model has the nodes of their graph.
     freeze : bool, default False
-        Keep the vectors of the model's words unchanged, and train only new words, of which there must be some.
+        Keep the vectors of the model's words unchanged, and train only those of new words, and all else that is
+        learned, such as output vectors.
     heldout, events, progress, **settings
         See `train`.
 

@@ -33,7 +33,7 @@ from w2vtrain.parsers import (
     Truth,
     Whole,
 )
-from w2vtrain.registry import members, our_name, same_member
+from w2vtrain.registry import members, our_name, placed, same_member
 
 ENVIRONMENT = "W2VTRAIN_"
 INIT_FROM = "--init-from"
@@ -222,9 +222,12 @@ def resolve(
             raise ConfigError(where + "; ".join(problems))
         if not layer.get("options"):
             layer.pop("options", None)
+        if "objective" in values and "objective" in layer:
+            mine, theirs = str(layer["objective"]), str(values["objective"])
+            is_same = same_member(mine, theirs) if origins["objective"] == INIT_FROM else placed(mine) == placed(theirs)
+            if not is_same:
+                options = {}  # they belong to the objective that is replaced
         origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}
-        if "objective" in values and not same_member(layer.get("objective", values["objective"]), values["objective"]):
-            options = {}  # they belong to the objective that is replaced
         options |= layer.pop("options", {})
         values |= layer
     places = {name: f"{source}: " for name, source in origins.items() if source not in ("default", "command line")}

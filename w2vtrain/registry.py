@@ -7,6 +7,7 @@ file or module that a user names. It decides whether code may run, but knows not
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 import zlib
@@ -286,9 +287,11 @@ class Registry:
     def require_allowed(self, name: str, folder: str | Path = ".") -> None:
         """Raise CodeNotAllowed for a file (relative to `folder`) or module that was not passed to `allow_code`."""
         if name not in self.loaders and is_code(name) and placed(name, folder) not in self._allowed:
+            is_found = not name.endswith(".py") or os.path.exists(placed(name, folder))  # noqa: PTH110 - for any text
+            here = placed_here(name, folder)
+            option = spelled(self.kind, here) if is_found else f"{spelled(self.kind)} and the path of {Path(name).name}"
             raise CodeNotAllowed(
-                f"{self.kind} {name} is code that the command line does not name: to run it, add"
-                f" {spelled(self.kind, placed_here(name, folder))}"
+                f"{self.kind} {name} is code that the command line does not name: to run it, add {option}"
             )
 
 

@@ -89,10 +89,11 @@ def test_dry_run_refuses_an_empty_text_whose_vocabulary_is_given(w2vtrain_here, 
 def test_dry_run_needs_no_name_of_an_output(w2vtrain_here, folder):
     (folder / "texts").mkdir()
     (folder / "text.txt").rename(folder / "texts" / "text.txt")
-    code, out, said = w2vtrain_here(["fit", ".", "--dry-run", "-q", "--dtype", "float16"], folder / "texts")
-    assert code == 0, said
-    assert "run folder" in out
-    assert "exists" not in out
+    for more in ([], ["--format", "npy"]):
+        code, out, said = w2vtrain_here(["fit", ".", "--dry-run", "-q", "--dtype", "float16", *more], folder / "texts")
+        assert code == 0, said
+        assert "run folder" in out
+        assert "exists" not in out
 
 
 def test_dry_run_fails_as_fit_would(w2vtrain_here, folder):

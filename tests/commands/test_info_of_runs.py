@@ -49,6 +49,11 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
         assert "continue             w2vtrain resume v.txt.run < TEXT\n" in out
         assert f"outputs              v.txt{', w' * ('heldout' in changed)}\n" in out
     config.write_text(saved)
+    folder = (stopped / "v.txt.run").rename(stopped / "-v.run")
+    for command in ("info", "vector"):
+        words = [command, "--", "-v.run", *(["the"] if command == "vector" else [])]
+        assert "w2vtrain resume ./-v.run" in "".join(map(str, w2vtrain_here(words, stopped)))
+    folder.rename(stopped / "v.txt.run")
     words = shlex.split(about["command"])
     assert words[0] == "w2vtrain"
     assert w2vtrain_here(words[1:], stopped)[0] == 0

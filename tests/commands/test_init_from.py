@@ -193,13 +193,25 @@ def test_a_run_resumes_only_with_the_model_that_it_began_with(folder, w2vtrain_h
     assert w2vtrain_here([*words, "--allow-changed"], folder)[0] == 0
 
 
-def test_a_run_does_not_resume_with_vectors_of_another_size(folder, w2vtrain_here, monkeypatch, pretrained):
+def test_a_run_does_not_resume_with_vectors_that_do_not_fit_it(folder, w2vtrain_here, monkeypatch, pretrained):
     words = start("more.vec", *SMALL[2:], model="pre.bin")
     stopped_after(3, monkeypatch, lambda: w2vtrain_here(words, folder))
-    write_vectors(folder / "pre.bin", ["w1", "w2"], np.eye(2, 9, dtype=np.float32), force=True)
-    code, _, said = w2vtrain_here(["resume", "more.vec.run"], folder)
-    assert (code, "pre.bin, which the run started from, changed since the run began" in said) == (65, True), said
+    for names, size in ((["a", "b"], 8), (["w1", "w2"], 9)):
+        write_vectors(folder / "pre.bin", names, np.eye(2, size, dtype=np.float32), force=True)
+        code, _, said = w2vtrain_here(["resume", "more.vec.run"], folder)
+        assert (code, "pre.bin, which the run started from, changed since the run began" in said) == (65, True), said
     assert w2vtrain_here([*words, "--force"], folder)[0] == 0
+
+
+def test_output_vectors_can_be_trained_for_frozen_words(folder, w2vtrain_here):
+    words = start("more.vec", "--freeze", "--objective", "softmax")
+    code, _, said = w2vtrain_here(words, folder)
+    assert code == 0, said
+    before, after = load_model(folder / "first.model"), load_model(folder / "more.vec.model")
+    np.testing.assert_array_equal(after.input, before.input)
+    assert after.output.any()
+    code, _, said = w2vtrain_here([*words[:4], *words[6:], "--save-output-vectors", "out.vec", "--force"], folder)
+    assert code == 0, said
 
 
 @pytest.mark.parametrize(
@@ -242,12 +254,12 @@ def test_another_start_is_another_run(folder, w2vtrain_here, monkeypatch):
         (
             ["--init-from", "first.model", "--freeze"],
             78,
-            "freeze: all words keep their vectors, so none would change; --grow-vocabulary adds the words that first",
+            "freeze: all words keep their vectors, so none would change: leave out --freeze; --grow-vocabulary adds",
         ),
         (
             ["--init-from", "first.vec", "--freeze", "--min-count", "275"],
             78,
-            "freeze: all words keep their vectors, so none would change; a lower --min-count keeps rare words",
+            "so none would change: leave out --freeze; a lower --min-count keeps rare words",
         ),
         (["--init-from", "first.vec", "--freeze", "--export", "out"], 2, "export: --freeze keeps input vectors"),
         (["--init-from", os.devnull], 66, "is a pipe or a device: name a file"),

@@ -69,6 +69,7 @@ def test_the_words_of_a_map_come_from_arguments_a_file_or_the_start_of_the_vecto
     found, said = shown("--words", "list")
     assert found == {"w7", "w9"}
     assert "v.txt: 1 of 3 words have no vector: zz" in said
+    assert shown("--words", "list", "-q")[1] == ""
     assert shown("--group", "odd=w1,w3", "--group", "even=w2")[0] == {"w1", "w2", "w3"}
     (folder / "list").write_text("w7\n: late words\nw30\nw31\n", encoding="utf-8")
     assert shown("--words", "list")[0] == {"w7", "w30", "w31"}

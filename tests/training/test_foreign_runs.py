@@ -311,6 +311,17 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
         assert w2vtrain_here(words, home)[0] == Stopped.exit_code
     code, said = w2vtrain("export", "home/v.bin.run", "-o", "x.txt", "--objective", "home/mine.py")
     assert code == 0, said
+    home.rename(moved := tmp_path / "moved")
+    named = ["resume", "moved/v.bin.run", "--objective", "moved/mine.py"]
+    for words in (["info", "moved/v.bin.run"], named[:2]):
+        assert f"--objective {moved / 'mine.py'}\n" in w2vtrain(*words)[1]
+    (moved / "mine.py").rename("mine.py")
+    assert w2vtrain(*named[:2])[1].endswith(" to run it, add --objective and the path of mine.py\n")
+    assert "error: objective mine.py: cannot be imported: FileNotFoundError" in w2vtrain(*named)[1]
+    Path("mine.py").rename(moved / "mine.py")
+    code, said = w2vtrain(*named)
+    assert (code, f"cd {moved} && w2vtrain fit ../text.txt -o v.bin " in said) == (66, True), said
+    moved.rename(home)
     code, said = w2vtrain("resume", "home/v.bin.run", "--objective", "home/mine.py")
     assert code == 0, said
     assert (home / "v.bin").exists()

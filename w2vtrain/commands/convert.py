@@ -29,7 +29,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError, W2VError
 from w2vtrain.registry import is_code
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import STDOUT, resume_command
 from w2vtrain.system.locks import holder
 from w2vtrain.system.terminal import echo, one_line
 
@@ -214,7 +214,7 @@ def export(
     check_apart(written.names, folder)
     settings = settings_of(folder, config)
     if architecture_class(settings.architecture).uses_tags():
-        raise UsageError(f"{run}: vectors of documents are written when the run ends: w2vtrain resume {run}")
+        raise UsageError(f"{run}: vectors of documents are written when the run ends: {resume_command(run)}")
     if export == "auto":
         chosen: Any = config.request.get("export")  # as `plan_fit` decided, unless someone changed the folder
         export = chosen if chosen in get_args(Export) else "auto"
@@ -222,7 +222,7 @@ def export(
         check_export(export, settings)
     checkpoint = newest(folder, config.run)
     if checkpoint is None:
-        advice = f"it has ended: w2vtrain resume {run} continues it"
+        advice = f"it has ended: {resume_command(run)} continues it"
         if process := holder(folder / LOCK):
             advice = f"send SIGUSR1 to process {process}, or wait" if hasattr(signal, "SIGUSR1") else "wait"
         raise InputMissing(f"{folder}: the run has no checkpoint yet: {advice}")

@@ -86,7 +86,8 @@ def fit(
         if not values["output"]:
             if not dry_run:
                 raise missing_output(corpus[-1])
-            values["output"] = ".dry-run.txt" if values["dtype"] == "float32" else ".dry-run.npz"  # hidden: no text
+            is_any = values["format_"] or values["dtype"] == "float32"
+            values["output"] = ".dry-run.txt" if is_any else ".dry-run.npz"  # hidden: no text
     if as_json and not dry_run:
         raise click.UsageError("--json: has an effect only with --dry-run; --log-json FILE logs a run")
     if dry_run and values["distributed"]:

@@ -24,7 +24,7 @@ from w2vtrain.objectives import check_options, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import STDOUT, among, is_stream, resolved
+from w2vtrain.system.files import STDOUT, among, is_stream, operand, resolved
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import regular_size
 from w2vtrain.system.stopping import NAME
@@ -100,10 +100,11 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     if start and request.origins:
         check_same_start(start, asked, inputs)
     check_origins(asked, origins, str(request.init_from))  # its errors are raised alone, not by each of these checks
-    _, planned, _ = check_all(
+    _, planned, *_ = check_all(
         partial(check_effect, asked, known, inputs),
         partial(Plan.of, inputs, asked),
         partial(check_start, request, inputs),
+        partial(check_frozen, request, inputs, asked.min_count, 0 if inputs.has_words_of_model else None),
     )
     settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
@@ -161,8 +162,7 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
 
     It names the settings that are not defaults, and the files that decide what is learned and written.
     """
-    sources = [f"./{name}" if name.startswith("-") and name != STDOUT else name for name in request.sources]
-    words = [NAME, "fit", *sources, "-o", request.output]
+    words = [NAME, "fit", *map(operand, request.sources), "-o", request.output]
     for name in STATED:
         if name in ("sources", "output"):
             continue
@@ -227,6 +227,22 @@ def check_start(request: FitRequest, inputs: Inputs) -> None:
             )
     if start and start.model and request.read_vocab:
         raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
+
+
+def check_frozen(request: FitRequest, inputs: Inputs, min_count: int, new_words: int | None) -> None:
+    """Raise ConfigError if --freeze keeps all vectors, and nothing else that is learned would be written.
+
+    new_words: the number of words that the model or vectors lack, or None if the text is not read yet.
+    """
+    if not request.freeze or new_words != 0:
+        return
+    if request.save_model or request.save_output_vectors or request.vectors[0].is_model:
+        return
+    more = inputs.has_words_of_model or (min_count > 1 and not isinstance(inputs.sources, Generator))
+    raise ConfigError(
+        "freeze: all words keep their vectors, so none would change: leave out --freeze"
+        + (f"; {inputs.more_words()}" if more else "")
+    )
 
 
 def check_ranks(request: FitRequest, start: "WarmStart | None") -> None:

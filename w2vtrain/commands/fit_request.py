@@ -99,7 +99,7 @@ class FitRequest:
     )  # fmt: skip
     freeze: bool = argument(
         INPUT, "--freeze", is_flag=True, affects=Role.LEARNED,
-        help="With --init-from: keep the vectors of its words unchanged, and train only new words.",
+        help="With --init-from: keep the vectors of its words unchanged, and train only those of new words.",
     )  # fmt: skip
     heldout: Sequence[str] = argument(
         INPUT, "--heldout", multiple=True, metavar="FILE", affects=Role.LEARNED,

@@ -15,7 +15,7 @@ from typing import Any
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.console import Console
 from w2vtrain.commands.fit_outputs import check_begun, check_outputs, locked_outputs, write_results
-from w2vtrain.commands.fit_plan import FitPlan, plan_fit
+from w2vtrain.commands.fit_plan import FitPlan, check_frozen, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
 from w2vtrain.commands.log import json_log
 from w2vtrain.commands.shell import explained
@@ -60,7 +60,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
                 if not ranks.begin(None if complete else run):
                     console.complete(request.results)
                     return
-                events = console.events() if run.folder else console.events().followed_by(Events(read=check_words))
+                events = console.events().followed_by(checks(planned, run))
                 model = train(planned, run, events=events, ranks=ranks)
                 started = time.monotonic()
                 run.enter(Phase.WRITING)
@@ -69,9 +69,21 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
                 console.summary(model, written, request.results, time.monotonic() - started)
 
 
-def check_words(ids: EncodedCorpus, _: float) -> None:
-    """Raise DataError for words that no output can have, before a run trains that has no folder to keep them in."""
-    ids.vocabulary.text()
+def checks(planned: FitPlan, run: Run) -> Events:
+    """Return events that check, before a run trains, what the text decides.
+
+    They raise ConfigError if --freeze keeps all vectors, and, if the run has no folder to keep words in, DataError for
+    words that no output can have.
+    """
+
+    def started(facts: dict[str, Any]) -> None:
+        check_frozen(planned.request, planned.inputs, planned.settings.min_count, facts["new_words"])
+
+    def read(ids: EncodedCorpus, _: float) -> None:
+        if not run.folder:
+            ids.vocabulary.text()
+
+    return Events(read=read, started=started)
 
 
 @contextmanager

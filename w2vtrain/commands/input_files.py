@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from w2vtrain.commands.options import warn
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among
+from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among, operand, resume_command
 from w2vtrain.system.locks import check_output
-from w2vtrain.system.terminal import warning
 
 if TYPE_CHECKING:
     from w2vtrain.embeddings.model import Model
@@ -79,8 +79,8 @@ def with_vectors(file: str) -> Iterator[str]:
 
         if is_run_folder(file):
             raise InputMissing(
-                f"{file} is the folder of an unfinished run: `w2vtrain resume {file}` finishes it, and `w2vtrain export"
-                f" {file} -o FILE` writes its vectors so far"
+                f"{file} is the folder of an unfinished run: `{resume_command(file)}` finishes it, and `w2vtrain export"
+                f" {shlex.quote(operand(file))} -o FILE` writes its vectors so far"
             )
     try:
         with readable(file) as path:
@@ -197,14 +197,11 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
 
 
 def warn_repeated(sources: Sequence[str]) -> None:
-    """Warn of a source that is named twice, which is read as often; this may be a slip. With --quiet, do nothing."""
-    context = click.get_current_context(silent=True)
-    if context and context.params.get("quiet"):
-        return
+    """Warn of a source that is named twice, which is read as often; this may be a slip."""
     paths = [os.path.realpath(source) for source in sources]
     for source, path in dict(zip(sources, paths, strict=True)).items():
         if source == sources[paths.index(path)] and (count := paths.count(path)) > 1:
-            warning(f"{source}: named {count} times, and read as often")
+            warn(f"{source}: named {count} times, and read as often")
 
 
 def check_texts(outputs: Sequence[str], sources: Sequence[str], inputs: Sequence[str], force: bool) -> None:

@@ -17,6 +17,7 @@ from w2vtrain.errors import EXIT_CODES, shown
 from w2vtrain.formats import vector_formats
 from w2vtrain.parsers import MAX_WORDS, Number, Real, Truth, Whole
 from w2vtrain.registry import is_code
+from w2vtrain.system.terminal import warning
 
 CODES = f"Exit codes: {'; '.join(f'{code} {summary}' for code, (summary, _) in EXIT_CODES.items())}."
 """The end of the help of commands with several exit codes."""
@@ -116,6 +117,13 @@ OUTPUT = (
 )
 json_option = declared(MESSAGES, "--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet_option = declared(MESSAGES, "-q", "--quiet", is_flag=True, help="Print only errors.")
+
+
+def warn(text: str) -> None:
+    """Print a one-line warning on standard error, unless the command has the option --quiet and it is given."""
+    context = click.get_current_context(silent=True)
+    if not (context and context.params.get("quiet")):
+        warning(text)
 
 
 def all_of(*options: Decorator) -> Decorator:

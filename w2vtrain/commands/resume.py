@@ -5,6 +5,7 @@ Nothing is trained here.
 
 import os
 import shlex
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
-from w2vtrain.registry import CodeNotAllowed
+from w2vtrain.registry import CodeNotAllowed, is_code
 from w2vtrain.system.files import STDOUT, resolved
 from w2vtrain.system.spinner import SPINNER
 
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: str | None, **named: str | None) -> None:
     """Continue the run in folder RUN from its last checkpoint, with the same settings and outputs.
 
-    Repeating the `fit` command does the same. With one thread, the results are byte-identical to those of an
-    uninterrupted run; with several, every part of the text is trained on the same number of times.
+    Repeating the `fit` command does the same. With one thread and without --seconds, the results are byte-identical to
+    those of an uninterrupted run; with several threads, every part of the text is trained on the same number of times.
     """
     if not quiet:
         SPINNER.begin("starting")
@@ -55,14 +56,15 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     folder = resolved(run)
     config = run_config(folder)
     Named(**named).allow()  # before chdir, because relative names refer to the current directory
-    if os.path.isdir(config.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text
-        require(str(config.settings.get("objective")), str(config.settings.get("architecture")), config.cwd)
+    require(str(config.settings.get("objective")), str(config.settings.get("architecture")), config.home(folder))
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(resolved(cache_dir)) if cache_dir else None
     cwd = config.cwd
     try:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
+        with suppress(OSError):
+            os.chdir(config.home(folder))  # relative names of code refer to it
         advice = elsewhere(folder, cwd, asked_before(folder, config))
         raise InputMissing(
             f"{shown(cwd)}: the folder that the run was started in does not exist; if it was moved: {advice}"
@@ -112,6 +114,8 @@ def asked_before(run: Path, config: "Config") -> FitRequest:
 
     File names are relative to the folder that the run was started in.
     """
+    from w2vtrain.architectures import architecture_class
+    from w2vtrain.objectives import objective_class
     from w2vtrain.system.json_text import typed
     from w2vtrain.training.plan import check_origins
     from w2vtrain.training.run_files import CONFIG, REMEDY
@@ -119,6 +123,9 @@ def asked_before(run: Path, config: "Config") -> FitRequest:
     damaged = f"{run}: its {CONFIG} is damaged"
     if "comparison" in config.request:
         raise DataError(f"{run}: is part of a comparison: repeat the `compare` command, which continues it")
+    for load, kind in ((objective_class, "objective"), (architecture_class, "architecture")):
+        if is_code(name := str(config.settings.get(kind))):
+            load(name)  # here, because an error in the user's code is no damage
     try:
         settings = validated(config.settings)
         check_origins(settings, dict.fromkeys(FIELDS, "settings"))

@@ -58,8 +58,8 @@ class Engine:
     context, see window_kernel.Windows; subwords: the input rows of words, or None if each has one; chunks_per_call: the
     number of chunks per call of `train`; keep: see probability.subsampling.keep_thresholds; input_rows: the number of
     input rows; dim: their columns without a bias, fewer than problem.dim if the architecture concatenates rows;
-    chunk_decay: the weight decay of a chunk of mean length, at a learning rate of 1. Each row is decayed by some
-    chunks for all, so one that is shorter or longer must not decay less or more.
+    chunk_decay: the weight decay of a chunk of mean length, at a learning rate of 1. Each chunk decays
+    only a part of the rows, so all chunks must decay by the same amount, whatever their length.
     """
 
     architecture: Any

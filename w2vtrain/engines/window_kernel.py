@@ -535,7 +535,8 @@ def merge_candidates(objective, logits, n, rows, m, sink):
 def add_up_biases(w_out, outputs, end, bias, g, n):
     """Compute what the biases of the candidates outputs[:end] are after an update by g[:n], in g[n].
 
-    If a context word is repeated, its second update in a tile teaches biases from a one that the first has changed.
+    The first update of a repeated word changes its column of ones, and the second would then change biases by a wrong
+    amount.
     """
     for j in range(end):
         g[n, j] = w_out[outputs[j], bias]

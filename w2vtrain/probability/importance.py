@@ -26,7 +26,7 @@ def check_cap(objective: str, cap: int, **options: float) -> None:
     for name, value in options.items():
         if value > cap:
             lower = " and ".join(other for other in options if options[other] > cap)
-            raise bad_option(objective, name, f"{value} is more than cap, {cap}: lower {lower}")
+            raise bad_option(objective, name, f"{value} is more than cap, {cap}: lower {lower}, or raise cap")
 
 
 class Outcome(NamedTuple):

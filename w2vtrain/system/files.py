@@ -9,6 +9,7 @@ import io
 import os
 import re
 import secrets
+import shlex
 import shutil
 import socket
 import stat
@@ -152,6 +153,16 @@ def resolved(path: str | Path) -> Path:
         return Path(os.path.realpath(path))
     except FileNotFoundError:
         raise InputMissing("the working directory was deleted: change to one that exists") from None
+
+
+def operand(name: str) -> str:
+    """Return a name of a file that no command takes for an option."""
+    return f"./{name}" if name.startswith("-") and name != STDOUT else name
+
+
+def resume_command(folder: str | Path) -> str:
+    """Return the command line that resumes the run in a folder, without the user's code."""
+    return f"w2vtrain resume {shlex.quote(operand(str(folder)))}"
 
 
 def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, os.stat_result | None]:

@@ -14,12 +14,11 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from glob import glob, has_magic
 from itertools import chain
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, MalformedFile, UsageError, reason, spelled
 from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
-from w2vtrain.system.files import resolved
+from w2vtrain.system.files import resolved, resume_command
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 from w2vtrain.system.reading import why_unopened
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
@@ -85,7 +84,7 @@ class Corpus:
         for parent, files in _walk(folder):
             if RUN_FOLDER.issubset(files):
                 raise UsageError(
-                    f"{parent}: is a run folder, not text: leave it out; `w2vtrain resume {quote(parent)}` continues it"
+                    f"{parent}: is a run folder, not text: leave it out; `{resume_command(parent)}` continues it"
                 )
             names += [Path(parent, f) for f in files if not f.startswith(".")]
         for path in sorted(names):

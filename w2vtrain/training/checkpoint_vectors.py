@@ -27,12 +27,12 @@ def settings_of(folder: Path, config: Config) -> Settings:
     """Return the settings of a run. Raise DataError if they are damaged, and CodeNotAllowed as `resume` does."""
     try:
         settings = validated(config.settings)
-        require(settings.objective, settings.architecture, config.cwd)
+        require(settings.objective, settings.architecture, config.home(folder))
     except CodeNotAllowed:
         raise
     except (ValueError, ConfigError) as error:
         raise DataError(f"{folder}: its {CONFIG} is damaged: {error}") from error
-    return replace(settings, architecture=placed(settings.architecture, config.cwd))
+    return replace(settings, architecture=placed(settings.architecture, config.home(folder)))
 
 
 def vocabulary_of(folder: Path, checkpoint: Checkpoint) -> Vocabulary:

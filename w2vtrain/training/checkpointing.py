@@ -20,7 +20,7 @@ from w2vtrain.config import Settings
 from w2vtrain.engines.base import Weights
 from w2vtrain.errors import ConfigError, DataError, Diverged, OutputError, Stopped, W2VError, WriteError, spelled
 from w2vtrain.system.background import SLOW_SECONDS, BackgroundThread
-from w2vtrain.system.files import answering, atomic_write, resolved
+from w2vtrain.system.files import answering, atomic_write, resolved, resume_command
 from w2vtrain.system.machine import available_memory
 from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
@@ -87,7 +87,8 @@ class CheckpointedRun(Run):
                 try:
                     if isinstance(error, Exception):
                         self.settle(SLOW_SECONDS)
-                    if isinstance(error, Diverged) and checkpoint_file.numbers(self.folder):
+                    is_command = self._config and "comparison" not in self._config.request
+                    if isinstance(error, Diverged) and is_command and checkpoint_file.numbers(self.folder):
                         raise Diverged(f"{error}, with {spelled('force', True)} to start over") from error
                     if isinstance(error, DataError) and self._config:
                         self.remove_shared()
@@ -141,7 +142,7 @@ class CheckpointedRun(Run):
             if changed and not anew and (checkpoint_file.numbers(self.folder) or before.complete):
                 raise ConfigError(
                     f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"
-                    f" `w2vtrain resume {self.folder}`, or use {spelled('force', True)} to start over"
+                    f" `{resume_command(self.folder)}`, or use {spelled('force', True)} to start over"
                 )
             old, new = before.cwd + os.sep, self.config.cwd + os.sep  # the files may have moved with the folder
             moved = {new + path.removeprefix(old): of for path, of in before.written.items() if path.startswith(old)}
@@ -194,7 +195,7 @@ class CheckpointedRun(Run):
                 kept, next_step = "the last checkpoint is kept", "continues from it"
             if not checkpoint_file.numbers(self.folder):
                 raise
-            raise type(error)(f"{error}; {kept}: w2vtrain resume {self.folder} {next_step}") from error
+            raise type(error)(f"{error}; {kept}: {resume_command(self.folder)} {next_step}") from error
 
     def remove_checkpoints(self) -> None:
         self.settle()

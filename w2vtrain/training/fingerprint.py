@@ -39,6 +39,11 @@ class Origin:
     sha256: str
     kept: int = 0
 
+    def check(self, before: "Origin | None") -> None:
+        """Raise CorpusChanged if the run started from something else `before`."""
+        if before is None or before.sha256 != self.sha256:
+            raise CorpusChanged(f"{self.name}, which the run started from, changed since the run began")
+
 
 @dataclass(frozen=True)
 class Fingerprint:
@@ -69,8 +74,8 @@ class Fingerprint:
 
     def check(self, before: "Fingerprint") -> None:
         """Raise CorpusChanged if what a run has read differs from `before`; name what has changed."""
-        if self.init_from and self.init_from.sha256 != (before.init_from.sha256 if before.init_from else None):
-            raise CorpusChanged(f"{self.init_from.name}, which the run started from, changed since the run began")
+        if self.init_from:
+            self.init_from.check(before.init_from)
         if (self.tokens, self.vocabulary) != (before.tokens, before.vocabulary):
             changed = "; ".join(_changes(before.files, self.files)) or "different words in the same files"
             raise CorpusChanged(f"the corpus changed since the run began: {changed}")

@@ -86,15 +86,6 @@ class Inputs:
         check_patience(settings, heldout=bool(self.heldout))
         if self.start:
             self.start.check(settings, self.grow, self.freeze)
-        if self.has_words_of_model:
-            self.check_new_words(0)
-
-    def check_new_words(self, count: int) -> None:
-        """Raise ConfigError if all words keep their vectors. count: the number of words that `start` lacks."""
-        if self.freeze and not count:
-            raise ConfigError(
-                f"{label('freeze')}: all words keep their vectors, so none would change; {self.more_words()}"
-            )
 
     def known_words(self) -> Vocabulary | None:
         """Return the words to use instead of counting the corpus's: those given, or those of `start`, if it has any."""

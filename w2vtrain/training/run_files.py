@@ -36,7 +36,7 @@ CONFIG, VOCABULARY, CORPUS, LOCK = "config.json", "vocab.txt", "corpus", "lock"
 SCHEMA = 3
 MAX_CONFIG_BYTES = 16 << 20
 """Maximum size of config.json, in bytes."""
-REMEDY = "; name another folder, or remove this one to start over"
+REMEDY = "; name another folder (with `fit`, by --run), or remove this one to start over"
 FREE_SETTINGS = ("threads",)
 """Settings that may change when a run is resumed."""
 LEFTOVER = re.compile(
@@ -69,6 +69,14 @@ class Config:
     def new(cls, cwd: str, request: dict[str, Any], settings: dict[str, Any]) -> "Config":
         """Return the config of a run that begins."""
         return cls(SCHEMA, secrets.token_hex(8), cwd, request, settings)
+
+    def home(self, folder: Path) -> str:
+        """Return `cwd` or, if it does not exist, where it would be if it was moved together with the run folder."""
+        if os.path.isdir(self.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text
+            return self.cwd
+        run = self.request.get("run") or f"{self.request.get('output')}.run"
+        root, found, rest = str(resolved(folder)).rpartition(f"{os.sep}{run}")
+        return (root or os.sep) if found and not rest else str(resolved(folder).parent)
 
     def changes_since(self, before: "Config", deciding: Iterable[str]) -> list[str]:
         """Return the differences that affect the result, each like "alpha 0.05, not 0.1".

@@ -13,7 +13,7 @@ from typing import Any
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, W2VError
 from w2vtrain.registry import is_code, placed_here
-from w2vtrain.system.files import STDOUT
+from w2vtrain.system.files import STDOUT, resume_command
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
@@ -47,10 +47,10 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     described: dict[str, Any] = {"path": str(path), "kind": "run folder", "status": status}
     if process:
         described["process"] = process
-    command = f"w2vtrain resume {shlex.quote(str(path))}"
+    command = resume_command(path)
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
-            command += f" --{kind} {shlex.quote(placed_here(name, config.cwd))}"
+            command += f" --{kind} {shlex.quote(placed_here(name, config.home(folder)))}"
     if any(STDOUT in (request.get(name) or ()) for name in ("sources", "heldout")):
         command += " < TEXT"  # which was standard input
     if "comparison" in request:
@@ -121,7 +121,7 @@ def describe_record(path: str | Path) -> dict[str, Any] | None:
     folder, command = f"{vectors}.run", values.get("command")
     began = command.split() if isinstance(command, str) else []
     if is_run_folder(folder):
-        described |= {"run": folder, "command": f"w2vtrain resume {shlex.quote(folder)}"}
+        described |= {"run": folder, "command": resume_command(folder)}
     elif "--documents" not in began:  # which cannot be trained further
         graph = " --graph" * ("--graph" in began)
         described["command"] = f"w2vtrain fit CORPUS{graph} -o FILE --init-from {shlex.quote(vectors)}"

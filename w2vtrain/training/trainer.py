@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -156,9 +156,14 @@ class Trainer:
             run.check_disk_space(footprint, ids.vocabulary, weights)
 
     def start(self, start: "WarmStart", inputs: Inputs) -> None:
-        """Start from the weights of a trained model, and record it. Raise ConfigError if nothing would be trained."""
+        """Start from the weights of a trained model, and record it.
+
+        Raise CorpusChanged first if the model has changed since the run began: it may not fit the run.
+        """
+        if self.run.checkpoint and not self.run.allow_changed:
+            with self._noticing_changes():
+                Origin(start.name, start.sha256).check(self.run.checkpoint.saved.corpus.init_from)
         facts = start.copy_to(self.engine, self.settings)
-        inputs.check_new_words(facts["new_words"])
         others = len(start.words) - facts["words"]
         self.record.init_from = facts | {"kept_words" if inputs.grow else "left_out_words": others}
         if inputs.freeze:
@@ -181,8 +186,15 @@ class Trainer:
         checkpoint, self.run.checkpoint = self.run.checkpoint, None  # free its arrays when this method returns
         if checkpoint is None:
             return
-        try:
+        with self._noticing_changes():
             self._restore(checkpoint)
+            self.events.resumed(self.state)
+
+    @contextmanager
+    def _noticing_changes(self) -> Iterator[None]:
+        """If the block raises CorpusChanged, add to it what to do, or start over if changes are allowed."""
+        try:
+            yield
         except CorpusChanged as error:
             if not self.run.allow_changed:
                 raise CorpusChanged(
@@ -190,8 +202,6 @@ class Trainer:
                 ) from None
             self.run.warn(f"{error}; the run starts over")
             self.run.remove_checkpoints()
-        else:
-            self.events.resumed(self.state)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         saved, mine = checkpoint.saved, self.engine.state()

@@ -358,8 +358,8 @@ class _Taking:
         if changed:
             raise ConfigError(
                 f"objective {self.settings.objective}: its {changed[0]} differ from those of {self.start.name}, so that"
-                f" what it has learned has another meaning; use the words and options of the model, or"
-                f" {START_FROM_VECTORS}"
+                f" what it has learned has another meaning; use the options and the words of the model (without"
+                f" {spelled('grow_vocabulary')}), or {START_FROM_VECTORS}"
             )
 
     def _by_word(self, name: str, mine: np.ndarray, theirs: np.ndarray) -> None:

@@ -23,7 +23,7 @@ import pytest
 from w2vtrain.architectures.cbow import Cbow
 from w2vtrain.architectures.contract import Blend
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, DataError, Relayed, W2VError
+from w2vtrain.errors import ConfigError, DataError, Diverged, Relayed, W2VError
 from w2vtrain.leaves.compare import comparison, comparison_picture, comparison_tables
 from w2vtrain.leaves.compare import trial as trial_module
 from w2vtrain.leaves.compare.contenders import Contender, contenders
@@ -381,6 +381,16 @@ def test_heldout_text_is_scored_at_fractions_of_a_time_limit(timed):
     assert seconds[-1] == pytest.approx(comparison_tables.cpu_seconds(timed))
     assert points[-1]["perplexity"] == timed["test"]["perplexity"]
     assert points[0]["perplexity"] != points[-1]["perplexity"]
+
+
+def test_a_trial_that_diverged_advises_no_option_of_fit(tmp_path, monkeypatch):
+    def diverge(*_):
+        raise Diverged("training diverged")
+
+    monkeypatch.setattr("w2vtrain.training.checkpointing.EPOCH_END_SHARE", 0.0)  # a checkpoint after each epoch
+    monkeypatch.setattr(trial_module, "scoring", diverge)
+    with pytest.raises(Diverged, match=r"^training diverged$"):
+        trial_module.train(trial(tmp_path, "hs", epochs=2), path=tmp_path / "trial.json")
 
 
 @pytest.mark.parametrize("interrupted", ["scored", "scoring"])

@@ -94,8 +94,21 @@ def test_an_unknown_score_is_never_the_best_and_is_not_drawn(tmp_path, monkeypat
         [made(1, 0.1, epochs=1, pairs=nan), made(2, 0.2, epochs=2, pairs=0.4), made(3, 0.3, "gensim", pairs=nan)]
     )
     assert [p.seconds for p in best(some, 9)] == [2]
+    assert [row[-3:] for row in table(some)[1:]] == [
+        ["0.1000", "0.9000", "-"], ["0.2000", "0.9000", "0.4000"], ["0.3000", "0.9000", "-"],
+    ]  # fmt: skip
+    assert [row[-4] for row in table(some)[1:]] == ["-", "0.3000", "-"]
+    assert equal_times(some) == []
     picture(some, tmp_path / "some.png")
     picture(points([made(1, 0.1, pairs=nan)]), tmp_path / "none.png")
     assert [[list(line.get_xdata()) for line in figure.axes[1].lines] for figure in drawn] == [[[2]], []]
     for figure in drawn:
         figure.canvas.draw()
+
+
+def test_an_evaluation_set_without_any_score_has_no_part_in_the_mean():
+    nan = float("nan")
+    found = points([made(1, 0.1, epochs=1, pairs=nan), made(2, 0.2, epochs=2, pairs=nan)])
+    assert [p.mean for p in found] == [0.1, 0.2]
+    assert [p.seconds for p in best(found, 9)] == [2]
+    assert best([p._replace(unscored=p.scores) for p in found], 9) == []

@@ -75,6 +75,8 @@ def test_a_model_of_another_graph_keeps_the_vectors_of_common_nodes_and_loses_ot
     model, found = w2vtrain.load_model(folder / "nodes.model"), w2vtrain.read_vectors(folder / "more.txt")
     assert len(found.words) == 191
     np.testing.assert_allclose(found.matrix[found.words.index("20")], model["20"], atol=1e-5)
+    code, _, said = w2vtrain_here([*words[:2], "edges.tsv", "-o", "same.txt", *words[5:]], folder)
+    assert (code, said.endswith("so none would change: leave out --freeze\n")) == (78, True), said
 
 
 def test_two_ranks_train_on_a_graph(folder):

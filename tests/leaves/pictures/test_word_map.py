@@ -274,6 +274,9 @@ def test_words_of_a_map_are_frequent_but_not_the_most_frequent_and_have_letters(
         list(range(200, 500)), "300 most frequent after the first 200 of 1,001 words"
     )  # fmt: skip
     assert content_words(["of", "東京", "the", "to"], 2)[0] == [1, 2]
+    assert content_words([*map(str, range(1000)), *words[:598:2]], 300) == (
+        list(range(1000, 1299)), "299 most frequent of 1,299 words"
+    )  # fmt: skip
 
 
 def test_words_are_colored_by_cluster_and_clusters_are_named_by_the_words_in_their_middle(rng):

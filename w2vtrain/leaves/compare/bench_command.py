@@ -135,8 +135,9 @@ def _report(bench: Bench, results: list[Measurement], points: list[Point], withi
     echo(markdown(bench.table(results)))
     if points:
         echo(markdown(tradeoff.table(points)))
-        echo("The highest mean score of each system within a time:\n")
-        echo(markdown(tradeoff.table_within(points, within)))
+        if len(rows := tradeoff.table_within(points, within)) > 1:
+            echo("The highest mean score of each system within a time:\n")
+            echo(markdown(rows))
     for line in [*tradeoff.equal_times(points), *bench.remarks(results)]:
         echo(line)
 

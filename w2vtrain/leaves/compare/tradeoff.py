@@ -5,7 +5,7 @@ Each number of epochs is a run of its own, because the learning rate falls to ze
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,11 +22,15 @@ STYLES = ("o-", "s--", "^:", "D-.", "v-", "x--", "+:", "*-.")
 
 
 class Point(NamedTuple):
-    """A job, whose seed is 0 here, with the median seconds of the whole job, and the scores of its seeds by name."""
+    """A job, whose seed is 0 here, with the median seconds of the whole job, and the scores of its seeds by name.
+
+    unscored: the evaluation sets of which no job has a score, because the vectors have too few of their words.
+    """
 
     job: Job
     seconds: float
     scores: dict[str, list[float]]
+    unscored: Collection[str] = ()
 
     @property
     def curve(self) -> Job:
@@ -35,8 +39,9 @@ class Point(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """The mean of the scores of all evaluation sets."""
-        return statistics.mean(statistics.mean(self.scores[name]) for name in sets(self.scores))
+        """The mean of the scores of all evaluation sets but the unscored ones; NaN if one of these is unknown."""
+        known = [statistics.mean(self.scores[name]) for name in sets(self.scores) if name not in self.unscored]
+        return statistics.mean(known) if known else math.nan
 
 
 def sets(scores: Iterable[str]) -> list[str]:
@@ -46,11 +51,12 @@ def sets(scores: Iterable[str]) -> list[str]:
 
 def points(measurements: Sequence[Measurement]) -> list[Point]:
     """Return a point for each job that has scores: curve by curve, each in the order of its epochs."""
-    unsorted = []
-    for group in groups([m for m in measurements if m.scores]):
+    unsorted, scored = [], [m for m in measurements if m.scores]
+    unscored = {name for m in scored for name in m.scores if all(math.isnan(other.scores[name]) for other in scored)}
+    for group in groups(scored):
         scores = {name: [m.scores[name] for m in group] for name in group[0].scores}
         job, seconds = replace(group[0].job, seed=0), statistics.median(m.whole_wall for m in group)
-        unsorted.append(Point(job, seconds, scores))
+        unsorted.append(Point(job, seconds, scores, unscored))
     order = list(dict.fromkeys(point.curve for point in unsorted))
     return sorted(unsorted, key=lambda point: (order.index(point.curve), point.job.epochs))
 
@@ -71,7 +77,7 @@ def best(points: Sequence[Point], limit: float) -> list[Point]:
 def equal_times(points: Sequence[Point]) -> list[str]:
     """Return one line per point of another system: the best of w2vtrain in the seconds of that point."""
     lines = []
-    for point in [point for point in points if point.job.system != "w2vtrain"]:
+    for point in [one for one in points if one.job.system != "w2vtrain" and not math.isnan(one.mean)]:
         theirs = f"{point.seconds:.1f} s of {point.job.system} {point.job.name} (mean score {point.mean:.4f})"
         for ours in best([one for one in points if one.job.system == "w2vtrain"], point.seconds):
             lines.append(f"in the {theirs}: w2vtrain {ours.job.name} ({ours.mean:.4f}, {ours.seconds:.1f} s)")
@@ -96,10 +102,12 @@ def _head(point: Point) -> list[str]:
 def _row(point: Point) -> list[str]:
     """Return the cells of a point; its scores are means over seeds, with their range."""
     scores = map(_ranged, point.scores.values())
-    return [*setting(point.job), f"{point.seconds:.1f}", f"{point.mean:.4f}", *scores]
+    return [*setting(point.job), f"{point.seconds:.1f}", _ranged([point.mean]), *scores]
 
 
 def _ranged(values: Sequence[float]) -> str:
+    if any(map(math.isnan, values)):
+        return "-"
     mean = f"{statistics.mean(values):.4f}"
     return f"{mean} ({min(values):.4f}-{max(values):.4f})" if len(values) > 1 else mean
 

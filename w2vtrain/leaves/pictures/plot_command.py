@@ -27,13 +27,14 @@ from w2vtrain.commands.options import (
     quiet_option,
     scored_options,
     setting_options,
+    warn,
 )
 from w2vtrain.commands.shell import imports
 from w2vtrain.config import resolve
 from w2vtrain.errors import DataError, UsageError
 from w2vtrain.system.files import STDOUT, atomic_write
 from w2vtrain.system.locks import check_output
-from w2vtrain.system.terminal import echo, one_line, warning
+from w2vtrain.system.terminal import echo, one_line
 
 if TYPE_CHECKING:
     from w2vtrain.formats.vectors import Vectors
@@ -188,7 +189,7 @@ def _write(output: str, force: bool, figure: Any) -> None:
 
     if missing := write_figure(figure, output, force):
         some = " ".join(missing[:MAX_NAMED_WORDS]) + " ..." * (len(missing) > MAX_NAMED_WORDS)
-        warning(
+        warn(
             f"{output}: no installed font has the characters {some}, which are drawn as boxes: install a font of their"
             " script, or write .svg, which takes the reader's fonts"
         )
@@ -260,7 +261,7 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
     if missing:
         some = ", ".join(missing[:MAX_NAMED_WORDS]) + ", ..." * (len(missing) > MAX_NAMED_WORDS)
         some += tag_hint(vectors, missing)
-        warning(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
+        warn(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
     groups = [asked[word] or "other words" for word in rows] if any(asked.values()) else []
     return Chosen(list(rows), np.array(list(rows.values())), groups)
 

@@ -3,6 +3,7 @@
 commands/console.py decides what the command line shows.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from w2vtrain.training.state import Progress
 
 BAR_CHARACTERS = 10
 """The least width of a bar; facts that leave less are not shown."""
+USUAL_WIDTH = 80
+"""Of a terminal that does not know its own, such as one that `ssh -tt` makes for a script."""
 
 
 def loss_text(loss: float | None) -> str:
@@ -50,7 +53,8 @@ class Bars:
             return
         if self._bar is None or self._stage != stage:
             self.close()
-            self._bar = self.kind(total=total, dynamic_ncols=True, leave=stage in self.keep, bar_format=text)
+            width = {"dynamic_ncols": True} if _has_width() else {"ncols": USUAL_WIDTH, "nrows": 24}
+            self._bar = self.kind(total=total, leave=stage in self.keep, bar_format=text, **width)
             self._stage = stage
         head = f"{text} {{percentage:3.0f}}%|{{bar}}| " if total else f"{text}: "
         room = (self._bar.format_dict["ncols"] or sys.maxsize) - len(f"{text} 100%|| ") - BAR_CHARACTERS
@@ -66,6 +70,14 @@ class Bars:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+
+
+def _has_width() -> bool:
+    """Return False for a terminal of 0 columns, in which tqdm would show nothing."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns > 0
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 @contextmanager

@@ -762,3 +762,12 @@ def test_a_byte_order_mark_does_not_hide_what_a_file_is(tmp_path, text, message)
     path.write_text(text, "utf-8-sig")
     with pytest.raises(DataError, match=message):
         read_vectors(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("2 806\n3 805\n1 789\n", "vocabulary"), ("0 14\n1 3\n", "vocabulary"), ("2 1\na 1\nb 3\n", "text")],
+)
+def test_a_vocabulary_whose_first_word_is_a_number_is_recognized(tmp_path, text, kind):
+    (tmp_path / "x").write_text(text)
+    assert sniff(tmp_path / "x").kind == kind

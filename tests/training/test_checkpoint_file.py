@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference import saved
 
-from w2vtrain.errors import DataError, OutputError, ReadError
+from w2vtrain.errors import DataError, InputMissing, OutputError
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.training import checkpoint_file
 from w2vtrain.training.run_files import Config, locked, write_config
@@ -123,7 +123,7 @@ def test_a_checkpoint_that_may_not_be_read_does_not_pass_for_damaged(tmp_path):
     for k in (1, 2):
         write(tmp_path, k)
     checkpoint_file.path_of(tmp_path, 2).chmod(0)
-    with pytest.raises(ReadError, match="nothing is lost"):
+    with pytest.raises(InputMissing, match="Permission denied: nothing is lost; make it readable"):
         checkpoint_file.newest(tmp_path, RUN)
 
 

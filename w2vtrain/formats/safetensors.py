@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, UsageError
+from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.files import Claim, atomic_write
 from w2vtrain.system.reading import regular_size
 
@@ -144,14 +144,14 @@ def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
     regular_size(path)
     with ExitStack() as opened:
         try:
+            file = opened.enter_context(Path(path).open("rb"))  # safe_open calls all failures a missing file
             opened.enter_context(safe_open(path, framework="numpy"))  # which checks the header
-            file = opened.enter_context(Path(path).open("rb"))
             size = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(size))
         except (SafetensorError, RecursionError) as error:
             raise DataError(f"{path} is not a valid safetensors file: {error}") from error
         except (OSError, ValueError) as error:
-            raise InputMissing(f"{path} cannot be opened: {error}") from error
+            raise InputMissing(f"{path} cannot be opened: {reason(error)}") from error
         yield SafetensorsFile(path, header, file, 8 + size)
 
 

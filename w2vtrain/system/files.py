@@ -327,15 +327,15 @@ def answering(path: Path) -> Iterator[None]:
     """Raise ReadError if a block that reads at `path` raises an OSError that says nothing about what is there.
 
     A network disk that does not answer for a moment must not pass for one without the file, or with a damaged one.
-    FileNotFoundError, NotADirectoryError, PermissionError, names that are too long and loops of symbolic links are left
-    to the caller.
+    FileNotFoundError, NotADirectoryError, PermissionError, read-only file systems, names that are too long and loops of
+    symbolic links are left to the caller.
     """
     try:
         yield
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         raise
     except OSError as error:
-        if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+        if error.errno in (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP):
             raise
         raise ReadError(f"{path} cannot be used at the moment: {reason(error)}: nothing is lost; try again") from error
 

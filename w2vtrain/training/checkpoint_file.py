@@ -79,8 +79,9 @@ def remove(folder: Path, number: int) -> None:
 def read(folder: Path, number: int) -> Checkpoint:
     """Read a checkpoint.
 
-    Raise DataError if its size, header or checksum is wrong. Whatever the system reports says nothing about the bytes
-    on disk, so it is a ReadError: an older checkpoint must not take the place of one that is only out of reach.
+    Raise DataError if its size, header or checksum is wrong, and InputMissing if it may not be read. Whatever else the
+    system reports says nothing about the bytes on disk, so it is a ReadError: an older checkpoint must not take the
+    place of one that is only out of reach.
     """
     path = path_of(folder, number)
     try:
@@ -89,6 +90,8 @@ def read(folder: Path, number: int) -> Checkpoint:
             run, about, digest = (box.metadata.get(name, "") for name in ("run", "about", "sha256"))
             arrays = {name: box.array(name) for name in box.names}
     except (InputMissing, OSError) as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise InputMissing(f"{error}: nothing is lost; make it readable, and try again") from error
         raise ReadError(
             f"{error}: nothing is lost; try again, or remove this checkpoint to continue from the one before it"
         ) from error

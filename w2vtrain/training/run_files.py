@@ -129,7 +129,7 @@ def read_config(folder: Path, anew: bool = False) -> Config | None:
     """Read the config.json of a run folder; return None if there is none.
 
     anew: return None, too, for one of another version of w2vtrain, which a run that starts over replaces. Raise
-    DataError if it is unusable, and ReadError if the storage does not answer.
+    DataError if it is unusable, InputMissing if it may not be read, and ReadError if the storage does not answer.
     """
     path = folder / CONFIG
     try:
@@ -138,6 +138,8 @@ def read_config(folder: Path, anew: bool = False) -> Config | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
+        if error.errno is not None:
+            raise InputMissing(f"{path} cannot be read: {reason(error)}: make it readable, and try again") from error
         raise DataError(f"{path} cannot be used: {reason(error)}{REMEDY}") from error
     if len(data) > MAX_CONFIG_BYTES:
         raise DataError(f"{path} cannot be used: it has more than {MAX_CONFIG_BYTES:,} bytes{REMEDY}")
@@ -247,7 +249,8 @@ def sweep(folder: Path) -> None:
     with answering(folder):
         for entry in list(folder.iterdir()):
             if LEFTOVER.fullmatch(entry.name):
-                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
+                with suppress(PermissionError):  # what follows says so of the folder, if it matters
+                    shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
 
 
 def _holds_only_a_lock(folder: Path) -> bool:

@@ -337,6 +337,8 @@ def test_whole_numbers_that_are_floats_are_the_nodes_that_integers_are(tmp_path)
     """pandas makes a column of numbers one of floats if a value was missing before."""
     (tmp_path / "edges.jsonl").write_text('{"source": 1, "target": 2.0}\n{"source": 2, "target": 0.5}\n')
     assert list(Walks(tmp_path / "edges.jsonl").graph.names) == ["1", "2", "0.5"]
+    (tmp_path / "long.jsonl").write_text(f'{{"source": {2**127}, "target": {2**127 + 1}}}\n')
+    assert list(Walks(tmp_path / "long.jsonl").graph.names) == [str(2**127), str(2**127 + 1)]
     frame = pandas.DataFrame({"source": [1, 2, 3, None], "target": [2, 3, 1, 4]}).dropna()
     assert steps(Walks(frame).graph) == pytest.approx(expected([("1", "2", 1), ("2", "3", 1), ("3", "1", 1)]), abs=1e-6)
     halves = pandas.DataFrame({"source": [0.5], "target": [1.0]})

@@ -313,6 +313,7 @@ MALFORMED = [
         "is not a JSON object: write one record per line, for example with jq",
     ),
     ("t.json", b'{\n  "text": "a"\n}\n', ":1: not a record of JSON on one line"),
+    ("t.jsonl", b'{"text": "cut \\ud83d"}\n', ":1: text with half of a surrogate pair"),
     ("t.csv", b"id,txt\n1,a\n", ": no column 'text'; the columns are: 'id', 'txt'"),
     ("t.jsonl", b'{"text": "a", "n": NaN}\n', "; JSON has no NaN or Infinity: write null"),
     ("t.jsonl", b'{"text": "a"}\n{"text": NaN}\n', "; JSON has no NaN or Infinity"),

@@ -33,7 +33,8 @@ def contenders(text: str) -> list[Contender]:
             continue
         match = re.fullmatch(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*", entry)
         if not match:
-            raise ConfigError(f"objectives: {entry.strip()!r} is not NAME or NAME(KEY=VALUE, ...)")
+            code = "; make code in a file an entry point: see docs/adding-an-objective.md" * (".py" in entry)
+            raise ConfigError(f"objectives: {entry.strip()!r} is not NAME or NAME(KEY=VALUE, ...){code}")
         listed.append(_contender(match[1], match[2] or ""))
     if not listed:
         raise ConfigError("objectives: the list is empty")

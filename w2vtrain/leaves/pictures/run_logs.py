@@ -124,7 +124,7 @@ def read_run(path: str | Path, name: str | None = None) -> RunLog:
         known = typed(values, RunRecord, str(path), REMEDY)
         _add_epochs(run, known.settings, known.record.epochs)
     if not (run.loss or run.speed or run.perplexity):
-        raise DataError(f"{path}: the run has not finished an epoch or logged any progress yet: wait, or name another")
+        raise DataError(f"{path}: the run has not finished an epoch or logged any progress: wait if it is not over")
     return run
 
 

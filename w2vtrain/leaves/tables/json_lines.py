@@ -1,5 +1,7 @@
 """JSON lines: a record per line, which orjson reads."""
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
@@ -24,6 +26,8 @@ from w2vtrain.text.source import File
 from w2vtrain.text.token_lists import encoded, text_of
 
 MAX_RECORD_BYTES = 1 << 28  # of one line
+LONG_NUMBER = re.compile(rb"\d{19}")
+"""Digits that orjson may round, as it reads integers beyond 64 bits as floating point."""
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"
 _PIPED = "; from standard input and pipes, only JSON lines are read: save other tables to files"
 
@@ -46,9 +50,16 @@ def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         try:
             record = orjson.loads(line)
+            if LONG_NUMBER.search(line):
+                record = json.loads(line)
         except ValueError as error:
             if "UTF-8" in str(error):
                 raise DataError(f"{place}: not UTF-8: save the file as UTF-8{piped}") from None
+            if "surrogate" in str(error):
+                raise DataError(
+                    f"{place}: text with half of a surrogate pair, as of an emoji that was cut: write it with Python's"
+                    " text.encode('utf-8', 'replace').decode()"
+                ) from None
             nan = "; JSON has no NaN or Infinity: write null" if b"NaN" in line or b"Infinity" in line else ""
             problem = f"not a record of JSON on one line: {str(error)[:200]}{nan}{_LINES}{piped}"
             raise DataError(f"{place}: {problem}") from None

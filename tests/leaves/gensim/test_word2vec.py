@@ -672,6 +672,30 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
         assert each.wv["red"].tolist() != before["red"][0]
 
 
+@pytest.mark.parametrize("sorted_vocab", [0, 1])
+@pytest.mark.parametrize("kind", [Word2Vec, w2vtrain.FastText])
+def test_the_tree_of_words_stays_if_others_are_added_to_wv_or_removed(kind, sorted_vocab, tmp_path):
+    model = kind(SENTENCES, min_count=1, vector_size=8, hs=1, negative=0, sorted_vocab=sorted_vocab)
+    path = tmp_path / "model"
+    words, nodes = model.vocabulary().words[:-1], model.syn1  # the rarest word shares its leaf with the new ones
+    pairs = [[words[0], word] for word in words]
+    scores = model.score(pairs)
+    model.wv.add_vectors(["new", "newer", "newest"], np.full((3, 8), 0.5, np.float32))
+    model.save(path)
+    for each in (model, kind.load(path)):
+        np.testing.assert_array_equal(each.syn1, np.concatenate([np.zeros((3, 8)), nodes]))
+        np.testing.assert_allclose(each.score(pairs), scores, rtol=1e-5)
+        left = [*words, each.vocabulary().words[-4]][::-1]
+        each.wv.vectors, each.wv.index_to_key = np.array([each.wv[word] for word in left]), left
+        each.wv.key_to_index = {word: row for row, word in enumerate(left)}
+        each.save(path)
+        for less in (each, kind.load(path)):
+            np.testing.assert_array_equal(less.syn1, nodes)
+            np.testing.assert_allclose(less.score(pairs), scores, rtol=1e-5)
+        each.train(SENTENCES, total_examples=900, epochs=1)
+        assert (each.syn1 != nodes).any()
+
+
 @pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1, "sorted_vocab": 0}], ids=str)
 def test_counts_that_are_set_change_the_order_in_a_file_but_no_vector_and_no_tree(options, tmp_path):
     model = Word2Vec(SENTENCES, **SMALL, **options)

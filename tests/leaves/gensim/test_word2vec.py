@@ -644,6 +644,9 @@ def test_words_that_are_added_to_wv_are_saved_and_trained(sorted_vocab, tmp_path
     assert vectors_by_word(again) == vectors_by_word(model)
     found = {word: again.syn1neg[i].tolist() for i, word in enumerate(again.wv.index_to_key)}
     assert found == {**outputs, "new": [0.0] * 8}
+    for grow in (False, True):
+        further = w2vtrain.continue_training(w2vtrain.load_model(path), SENTENCES, 1, grow_vocabulary=grow)
+        assert further["new"].tolist() == [0.5] * 8
     again.train(SENTENCES, total_examples=900, epochs=1)
     assert again.wv["new"].tolist() == [0.5] * 8
     again.wv.index_to_key.reverse()

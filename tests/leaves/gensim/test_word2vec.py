@@ -142,6 +142,13 @@ def test_an_update_adds_words_and_counts_and_keeps_the_vectors(model):
     assert model.wv.similarity("ape", "bird") > model.wv.similarity("ape", "red")
 
 
+def test_train_returns_how_many_words_of_its_own_corpus_subsampling_keeps():
+    model = Word2Vec(vector_size=8, sample=1e-3)
+    model.build_vocab_from_freq({"the": 10**6, "red": 9, "green": 9})
+    assert model.train([["red", "green"]] * 50, total_examples=50, epochs=2) == (200, 200)
+    assert model.train([["red", "the"]] * 50, total_examples=50, epochs=2) == (104, 200)  # 3.3% of "the"
+
+
 def test_the_nodes_of_a_tree_start_at_zero_after_an_update():
     model = Word2Vec(SENTENCES, **SMALL, hs=1)
     outputs = model.syn1neg.copy()

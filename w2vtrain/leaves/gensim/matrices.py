@@ -56,14 +56,12 @@ class Matrices:
 
     def recounted(self, order: NDArray[np.int64], counts: NDArray[np.int64]) -> "Matrices":
         """Return these matrices for other counts of the words, and the order that follows. The tree stays the same."""
-        tree = self.tree
-        if self.nodes is not None and len(self.keys) > 1:
-            old = np.argsort(np.arange(len(order))[self.order])  # the places of the words in the trainer's order so far
-            tree = (tree or huffman(np.sort(self.counts)[::-1])).take(old[order])
-        return Matrices(self.words, self.nodes, order, self.keys, counts, tree)
+        made = Matrices(self.words, self.nodes, order, self.keys, counts)
+        made.keep_nodes(self)
+        return made
 
     def keep_nodes(self, old: "Matrices") -> None:
-        """Keep the tree of the matrices before words were added at the end or removed, and what its nodes learned.
+        """Keep the tree of the matrices before words were added at the end, removed or recounted, and its nodes.
 
         New words share the leaf of the rarest word, and their nodes are zeros.
         """
@@ -278,6 +276,7 @@ class WordMatrices(Claimable):
             self._take_rows(matrices)
         if len(keys) != len(matrices.keys):
             self.prepare_weights(update=True)
+            assert self.matrices
             self.matrices.keep_nodes(matrices)
         elif not np.array_equal(counts := self._counts(), matrices.counts):
             self.matrices, self._read = matrices.recounted(by_count(keys, counts), counts), None  # its ids are old

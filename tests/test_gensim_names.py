@@ -24,13 +24,21 @@ def model():
 
 
 @pytest.mark.parametrize("name", SUCCESSORS["Word2Vec"])
-def test_an_attribute_of_gensim_3s_model_names_its_successor(model, name):
+def test_an_attribute_of_gensim_3s_model_names_its_successor(model, name, tmp_path):
     with pytest.raises(AttributeError, match=rf"^{name} was removed in gensim 4\.0: use \S+") as caught:
         getattr(model, name)
     assert "\n" not in str(caught.value)
-    with pytest.raises(AttributeError, match="use"):
-        setattr(model, name, None)
     assert not hasattr(model, name)
+    mine = copy.copy(model)
+    setattr(mine, name, 3)  # as in gensim 4, a program may have such an attribute
+    mine.save(tmp_path / "model")
+    assert getattr(w2vtrain.Word2Vec.load(tmp_path / "model"), name) == getattr(mine, name) == 3
+
+
+def test_keys_and_vectors_cannot_be_set_by_the_names_of_gensim_3(model):
+    for name in ("vocab", "index2word", "syn0"):
+        with pytest.raises(AttributeError, match="use"):
+            setattr(model.wv, name, [])
 
 
 @pytest.mark.parametrize("kind", ["Word2Vec", "KeyedVectors"])

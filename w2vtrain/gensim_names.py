@@ -91,7 +91,10 @@ SUCCESSORS = {
 
 
 class Removed:
-    """An attribute that a class does not have: reading, setting or calling it raises AttributeError with a line."""
+    """An attribute that a class does not have: reading or calling it raises AttributeError with a line.
+
+    As in gensim 4, a program can set it to a value of its own.
+    """
 
     def __init__(self, line: str) -> None:
         self.line = line
@@ -102,19 +105,24 @@ class Removed:
             return self
         raise AttributeError(self.line)
 
-    def __set__(self, instance: object, value: object) -> NoReturn:
-        raise AttributeError(self.line)
-
     def __call__(self, *_: object, **__: object) -> NoReturn:
         """Raise AttributeError: the attribute was read on the class, which returns this object."""
+        raise AttributeError(self.line)
+
+
+class RemovedState(Removed):
+    """One that held the keys or vectors: setting it raises AttributeError, too, since it would have no effect."""
+
+    def __set__(self, instance: object, value: object) -> NoReturn:
         raise AttributeError(self.line)
 
 
 def with_successors(cls: C) -> C:
     """Give a class an attribute for each name in its table: removed in gensim 4, or for `Model`, gensim's alone."""
     why = NOT_OF_MODEL if cls.__name__ == "Model" else "was removed in gensim 4.0"
+    kind = RemovedState if cls.__name__ == "KeyedVectors" else Removed
     for name, successor in SUCCESSORS[cls.__name__].items():
-        setattr(cls, name, Removed(f"{name} {why}: use {successor}"))
+        setattr(cls, name, kind(f"{name} {why}: use {successor}"))
     return cls
 
 

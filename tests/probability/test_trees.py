@@ -44,7 +44,15 @@ def written(folder, paths):
     return file
 
 
+def changed(counts, rng, folder):
+    """Return a tree that has gained words and lost others."""
+    more, lost = rng.integers(1, 9, size=2)
+    larger = clustered(np.arange(len(counts) + lost, 0, -1), rng.normal(size=(len(counts) + lost, 3))).with_more(more)
+    return larger.without_others(rng.permutation(len(counts) + lost + more)[: len(counts)])[0]
+
+
 MAKERS = {
+    "changed": changed,
     "huffman": lambda counts, rng, folder: huffman(counts),
     "balanced": lambda counts, rng, folder: balanced(len(counts)),
     "clustered": lambda counts, rng, folder: clustered(counts, rng.normal(size=(len(counts), 3))),

@@ -216,12 +216,12 @@ def test_the_settings_of_the_model_apply_unless_others_are_given():
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([0] * 12, "the count of word 0 is 0; expected 1 or more"),
-        ([*range(11, -1, -1)], "the count of word 11 is 0; expected 1 or more"),
+        ([-1] * 12, "the count of word 0 is -1; expected 1 or more"),
+        ([*range(10, -2, -1)], "the count of word 11 is -1; expected 1 or more"),
         ([2**63 - 1, *[1] * 11], "add up to more than 2\\^62"),
         ([2**60] * 12, "add up to more than 2\\^62"),
     ],
-    ids=["only zeros", "one zero", "one huge", "a huge sum"],
+    ids=["all negative", "one negative", "one huge", "a huge sum"],
 )
 def test_counts_that_no_text_can_have_are_data_errors(counts, message):
     model = trained(settings_of(), counts=np.array(counts))

@@ -22,6 +22,8 @@ from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReade
 from w2vtrain.system.files import Claim, atomic_write
 
 NAME = "fasttext"
+OTHER_TREE = "other_tree"
+"""The entry in the record of a model whose words have another tree than follows from their counts."""
 MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
 START = struct.Struct("<2i12id")
 """The magic number, the version and the arguments, see Arguments."""
@@ -277,7 +279,7 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
     rows, buckets = (_own_rows(model, ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
     output = np.zeros((V, d), np.float32)
-    if arguments.loss == HS and model.output.shape == (V - 1, d) and _is_huffman(model.settings):
+    if arguments.loss == HS and model.output.shape == (V - 1, d) and _is_huffman(model):
         output[: V - 1] = -model.output  # as in `read_parts`
     elif arguments.loss != HS and model.output.shape == (V, d):
         output[:] = model.output
@@ -294,9 +296,9 @@ def _own_rows(model: ModelParts, ngrams: NgramVectors) -> NDArray[np.float32]:
     return rows
 
 
-def _is_huffman(settings: Mapping[str, Any]) -> bool:
+def _is_huffman(model: ModelParts) -> bool:
     """Return whether the tree of a model for hs is Huffman's, which fastText builds from the counts."""
-    options = settings.get("options")
+    options = {"tree": ""} if OTHER_TREE in model.record else model.settings.get("options")
     return not isinstance(options, dict) or options.get("tree", "huffman") == "huffman"
 
 

@@ -41,6 +41,29 @@ class Tree(NamedTuple):
         places = np.repeat(self.start[words] - start[:-1], sizes) + np.arange(start[-1])
         return Tree(start, self.nodes[places], self.codes[places])
 
+    def without_others(self, words: np.ndarray) -> tuple["Tree", np.ndarray]:
+        """Return the tree of some words, numbers (n,), in this order, without nodes that then have only one child.
+
+        Also return a mask (V-1,) of the nodes that are left.
+        """
+        part = self.take(words)
+        turns = [np.bincount(part.nodes, part.codes == code, len(self.start) - 2) for code in range(2)]
+        kept = (turns[0] > 0) & (turns[1] > 0)
+        places = kept[part.nodes]
+        start, numbers = np.concatenate([[0], np.cumsum(places)])[part.start], np.cumsum(kept, dtype=np.int32) - 1
+        return Tree(start, numbers[part.nodes[places]], part.codes[places]), kept
+
+    def with_more(self, more: int) -> "Tree":
+        """Return this tree with `more` words after its own, all of them beside the last one, whose leaf becomes a node.
+
+        No other path gets longer. The new nodes come first: the numbers of all others grow by `more`.
+        """
+        last = len(self.start) - 2
+        parent, code = self.links()
+        new_parent, new_code = huffman(np.array([more] + [1] * more)).links()
+        new_parent = np.concatenate([parent[:last] + 2 * more, new_parent[:-1] + last, parent[last:] + 2 * more])
+        return _tree(new_parent, np.concatenate([code[:last], new_code[:-1], code[last:]]))
+
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         """Return each node's parent, int32, and the turn from the parent to it, uint8; both (2V-1,), words first."""
         size = len(self.start) - 1

@@ -4,7 +4,7 @@ Nothing is trained or written here. To continue an interrupted run exactly is an
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,12 @@ class WarmStart:
 
     @classmethod
     def of(cls, source: Model | KeyedVectors | Vectors, name: str = "") -> "WarmStart":
-        """Return the start from a model or from vectors in memory.
+        """Return the start from a model or from vectors in memory. A word whose count is 0 gets the count 1.
 
         Raise InvalidType for anything else, and InvalidValue if a word occurs twice or a value is not finite.
         """
         if isinstance(source, Model):
+            source = replace(source, counts=source.counts + (source.counts == 0))  # a word that was added to `wv` has 0
             check_counts(source.counts, name or source.name)
             return cls(source.words, source.input, source, name or source.name)
         if isinstance(source, KeyedVectors):

@@ -1,9 +1,11 @@
 """Tests of Word2Vec.from_gensim: what gensim learned is taken over, and trained on."""
 
+import copy
+
 import numpy as np
 import pytest
 
-from w2vtrain import Word2Vec
+from w2vtrain import KeyedVectors, Word2Vec
 from w2vtrain.objectives.hs import Hierarchical
 
 models = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python")
@@ -103,6 +105,20 @@ def test_gensims_tree_is_kept_in_files_and_copies(theirs, tmp_path):
     assert vectors(again) == vectors(mine)
 
 
+def test_words_that_were_added_to_gensims_vectors_are_taken_over(theirs):
+    theirs = copy.deepcopy(theirs)
+    scores = Word2Vec.from_gensim(theirs).score(TEXT[:9]) if theirs.hs else []
+    theirs.wv.add_vectors(["<pad>", "<s>"], np.full((2, 8), 0.5, np.float32))
+    mine = Word2Vec.from_gensim(theirs)
+    assert vectors(mine) == vectors(theirs)
+    if theirs.negative:
+        np.testing.assert_array_equal(mine.syn1neg, np.concatenate([theirs.syn1neg, np.zeros((2, 8))]))
+    if theirs.hs:
+        np.testing.assert_allclose(mine.score(TEXT[:9]), scores, rtol=1e-5)
+    mine.train(TEXT, total_examples=len(TEXT), epochs=1)
+    assert mine.wv["<pad>"].tolist() == [0.5] * 8
+
+
 def test_a_damaged_tree_is_refused_when_a_model_is_loaded(tmp_path):
     model = Word2Vec.from_gensim(models.Word2Vec(TEXT, **SMALL, hs=1, negative=0))
     assert model.matrices.tree
@@ -132,6 +148,9 @@ def test_other_models_and_words_are_refused():
         with pytest.raises(kind, match=line) as caught:
             Word2Vec.from_gensim(wrong)
         assert "\n" not in str(caught.value)
+    for wrong in (numbers, 5):
+        with pytest.raises(TypeError, match=r"expected vectors of gensim 4, got .*: pass model\.wv"):
+            KeyedVectors.from_gensim(wrong)
     damaged = models.Word2Vec(TEXT, **SMALL)
     damaged.syn1neg = damaged.syn1neg[:3]
     with pytest.raises(ValueError, match=r"syn1neg has shape \[3, 8\]"):

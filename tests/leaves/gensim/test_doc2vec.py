@@ -402,6 +402,19 @@ def test_inferred_vectors_follow_the_weights(tmp_path):
     assert len(set(map(tuple, found))) == 9
 
 
+@pytest.mark.parametrize("loss", [{}, {"hs": 1, "negative": 0}], ids=["neg", "hs"])
+def test_vectors_are_inferred_after_a_word_was_added(loss, tmp_path):
+    model = Doc2Vec(DOCUMENTS, **ABOUT, **loss)
+    before = model.infer_vector(TEXTS[0])
+    model.wv.add_vector("<pad>", np.zeros(8))
+    vector = model.infer_vector(TEXTS[0])
+    assert vector.tolist() == before.tolist() if loss else vector.any()  # noise words may be other words
+    model.save(tmp_path / "model")
+    again = Doc2Vec.load(tmp_path / "model")
+    assert again.infer_vector(TEXTS[0]).tolist() == vector.tolist()
+    assert again.wv.get_vecattr("<pad>", "count") == 0
+
+
 def test_an_untrained_model_infers_a_random_vector_per_text_with_a_warning(caplog):
     model = Doc2Vec(**ABOUT)
     model.build_vocab(DOCUMENTS)

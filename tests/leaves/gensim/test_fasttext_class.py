@@ -143,6 +143,14 @@ def test_gensim_reads_a_word_that_was_added(model, tmp_path):
     assert found.get_vecattr("brandxyz", "count") == 1
 
 
+def test_nodes_of_a_tree_that_fasttext_would_not_build_are_zeros_in_its_format(tmp_path):
+    model = FastText(SENTENCES, **{**ABOUT, "hs": 1, "negative": 0})
+    np.testing.assert_array_equal(after_facebook_format(model, tmp_path / "m").syn1, model.syn1)
+    model.wv.set_vecattr(model.wv.index_to_key[-1], "count", 10**6)
+    assert not after_facebook_format(model, tmp_path / "m").syn1.any()
+    assert model.syn1.any()
+
+
 def test_a_word_that_was_added_is_trained_from_its_vector(model):
     model.sample = 1e-3  # the word has no count
     model.wv.add_vector("brandxyz", np.ones(8))

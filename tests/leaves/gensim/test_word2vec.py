@@ -158,6 +158,13 @@ def test_an_update_adds_words_and_counts_and_keeps_the_vectors(model):
     assert model.wv.similarity("ape", "bird") > model.wv.similarity("ape", "red")
 
 
+def test_train_returns_how_many_words_of_its_own_corpus_subsampling_keeps():
+    model = Word2Vec(vector_size=8, sample=1e-3)
+    model.build_vocab_from_freq({"the": 10**6, "red": 9, "green": 9})
+    assert model.train([["red", "green"]] * 50, total_examples=50, epochs=2) == (200, 200)
+    assert model.train([["red", "the"]] * 50, total_examples=50, epochs=2) == (104, 200)  # 3.3% of "the"
+
+
 def test_the_nodes_of_a_tree_start_at_zero_after_an_update():
     model = Word2Vec(SENTENCES, **SMALL, hs=1)
     outputs = model.syn1neg.copy()
@@ -670,6 +677,9 @@ def test_words_that_are_added_to_wv_are_saved_and_trained(sorted_vocab, tmp_path
     assert vectors_by_word(again) == vectors_by_word(model)
     found = {word: again.syn1neg[i].tolist() for i, word in enumerate(again.wv.index_to_key)}
     assert found == {**outputs, "new": [0.0] * 8}
+    for grow in (False, True):
+        further = w2vtrain.continue_training(w2vtrain.load_model(path), SENTENCES, 1, grow_vocabulary=grow)
+        assert further["new"].tolist() == [0.5] * 8
     again.train(SENTENCES, total_examples=900, epochs=1)
     assert again.wv["new"].tolist() == [0.5] * 8
     again.wv.index_to_key.reverse()
@@ -698,6 +708,30 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
         assert {word: each.syn1neg[row].tolist() for row, word in enumerate(left)} == {w: outputs[w] for w in left}
         each.train(SENTENCES, total_examples=900, epochs=1)
         assert each.wv["red"].tolist() != before["red"][0]
+
+
+@pytest.mark.parametrize("sorted_vocab", [0, 1])
+@pytest.mark.parametrize("kind", [Word2Vec, w2vtrain.FastText])
+def test_the_tree_of_words_stays_if_others_are_added_to_wv_or_removed(kind, sorted_vocab, tmp_path):
+    model = kind(SENTENCES, min_count=1, vector_size=8, hs=1, negative=0, sorted_vocab=sorted_vocab)
+    path = tmp_path / "model"
+    words, nodes = model.vocabulary().words[:-1], model.syn1  # the rarest word shares its leaf with the new ones
+    pairs = [[words[0], word] for word in words]
+    scores = model.score(pairs)
+    model.wv.add_vectors(["new", "newer", "newest"], np.full((3, 8), 0.5, np.float32))
+    model.save(path)
+    for each in (model, kind.load(path)):
+        np.testing.assert_array_equal(each.syn1, np.concatenate([np.zeros((3, 8)), nodes]))
+        np.testing.assert_allclose(each.score(pairs), scores, rtol=1e-5)
+        left = [*words, each.vocabulary().words[-4]][::-1]
+        each.wv.vectors, each.wv.index_to_key = np.array([each.wv[word] for word in left]), left
+        each.wv.key_to_index = {word: row for row, word in enumerate(left)}
+        each.save(path)
+        for less in (each, kind.load(path)):
+            np.testing.assert_array_equal(less.syn1, nodes)
+            np.testing.assert_allclose(less.score(pairs), scores, rtol=1e-5)
+        each.train(SENTENCES, total_examples=900, epochs=1)
+        assert (each.syn1 != nodes).any()
 
 
 @pytest.mark.parametrize("options", [{}, {"hs": 1, "negative": 0}, {"hs": 1, "sorted_vocab": 0}], ids=str)

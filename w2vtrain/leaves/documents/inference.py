@@ -58,7 +58,9 @@ class Inference:
 
     def __init__(self, model: Model) -> None:
         model.documents  # noqa: B018 - it raises DataError
-        self.model, self.start = model, WarmStart.of(model)
+        self.start = WarmStart.of(model)
+        assert self.start.model
+        self.model = self.start.model
         try:
             self.settings = validated(model.settings)
             check_options(self.settings, files=False)
@@ -67,7 +69,7 @@ class Inference:
             raise
         except ConfigError as error:
             raise DataError(f"{model.name}: its settings: {error}") from error
-        self.vocabulary = Vocabulary(model.words, model.counts)
+        self.vocabulary = Vocabulary(model.words, self.model.counts)
         self._engine: Engine | None = None
         self._turn = threading.Lock()  # calls share the rows of the engine
 

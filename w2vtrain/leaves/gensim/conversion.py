@@ -46,6 +46,8 @@ def vectors_to_gensim(keyed: KeyedVectors) -> Any:
 
 def vectors_from_gensim(cls: type[K], theirs: Any) -> K:
     """Return our vectors over the matrix of gensim's: see `KeyedVectors.from_gensim`."""
+    if not hasattr(theirs, "index_to_key"):
+        raise InvalidType(f"expected vectors of gensim 4, got {shown(theirs)}: pass model.wv, not the model")
     ngrams = None
     if getattr(theirs, "vectors_ngrams", None) is not None:
         ngrams = NgramVectors(Ngrams(theirs.min_n, theirs.max_n, theirs.bucket), theirs.vectors_ngrams)
@@ -84,6 +86,8 @@ def take_over(model: Any, theirs: Any) -> None:
         _take_words(model, theirs)
     if kind == "Doc2Vec":
         _take_tags(model, theirs)
+    if model.matrices:
+        model.fit_matrices()  # words that were added to `wv` have no output vectors yet
 
 
 def _take_words(model: Any, theirs: Any) -> None:
@@ -97,7 +101,8 @@ def _take_words(model: Any, theirs: Any) -> None:
         )
     if shape != (len(words), model.vector_size) or "count" not in theirs.wv.expandos:
         raise InvalidValue(f"{len(words):,} words, vectors of shape {list(shape)}: some have no vector or no count")
-    counts = np.array(theirs.wv.expandos["count"], np.int64)
+    counts = np.zeros(len(words), np.int64)  # gensim's add_vectors adds no count
+    counts[: len(theirs.wv.expandos["count"])] = theirs.wv.expandos["count"]
     model.wv = model._keyed(words, np.array(theirs.wv.vectors, np.float32), counts)
     if model.subword_settings():
         _take_ngrams(model.wv, theirs.wv)
@@ -105,11 +110,15 @@ def _take_words(model: Any, theirs: Any) -> None:
     model.wv.expandos.update(
         {name: values.copy() for name, values in theirs.wv.expandos.items() if name not in (*INTERNAL, "count")}
     )
-    order = by_count(words, counts)
-    outputs = _matrix(theirs, "syn1neg", len(words)) if model.negative else None
-    nodes = _matrix(theirs, "syn1", len(words))[: len(words) - 1] if model.hs else None
-    tree = _tree(theirs.wv, order) if model.hs and len(words) > 1 else None
-    model.matrices = Matrices(outputs, nodes, order, words, counts, tree)
+    model.wv.allocate_vecattrs()
+    trained = len(getattr(theirs, "syn1neg" if model.negative else "syn1", words))
+    if counts[trained:].any():
+        trained = len(words)  # and `_matrix` refuses them
+    order = by_count(words[:trained], counts[:trained])
+    outputs = _matrix(theirs, "syn1neg", trained) if model.negative else None
+    nodes = _matrix(theirs, "syn1", trained)[: trained - 1] if model.hs else None
+    tree = _tree(theirs.wv, order) if model.hs and trained > 1 else None
+    model.matrices = Matrices(outputs, nodes, order, words[:trained], counts[:trained], tree)
 
 
 def _take_tags(model: Any, theirs: Any) -> None:

@@ -7,6 +7,8 @@ import logging
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.base import Engine
@@ -17,6 +19,7 @@ from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.leaves.gensim.parameters import SEED_COUNT
 from w2vtrain.leaves.gensim.word_choice import share
+from w2vtrain.probability.subsampling import keep_probabilities
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
@@ -36,6 +39,8 @@ SEED_STEP_PER_CALL = 1_000_003
 """Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
 SEED_STEP_PER_READING = 15_485_863
 """Added to the seed for each earlier reading of the corpus in the same call of `train`."""
+TOKENS_AT_ONCE = 1 << 20
+"""The tokens whose probabilities are looked up at once."""
 
 RATES_CHANGED = (
     "a callback has changed alpha or min_alpha, which has no effect until the next call of train: call train once per"
@@ -109,6 +114,16 @@ def refuse_totals(examples: int | None, words: int | None, epochs: int | None) -
         )
 
 
+def kept_words(encoded: EncodedCorpus, sample: float) -> int:
+    """Return the number of words that subsampling is expected to keep of a corpus."""
+    counts, tokens = encoded.vocabulary.counts, np.asarray(encoded.tokens)
+    keep = keep_probabilities(counts, sample)
+    if encoded.words == counts.sum():  # the corpus of build_vocab
+        return round(float((counts * keep).sum()))
+    parts = (tokens[at : at + TOKENS_AT_ONCE] for at in range(0, len(tokens), TOKENS_AT_ONCE))
+    return round(sum(float(keep[part[part >= 0]].sum()) for part in parts))
+
+
 class TrainCall(NamedTuple):
     """The schedule of one call of `train`: its epochs, the first and the last rate, and how often it reads its corpus.
 
@@ -161,8 +176,8 @@ class Learner:
     def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
         """Train on a corpus. Whatever ends the training, the model has the weights learned so far."""
         self.done, self.epochs = self.epochs, self.epochs + settings.epochs
+        self.kept += settings.epochs * kept_words(encoded, settings.sample)
         events = Events(
-            kept=self.on_kept,
             warning=logger.warning,
             training=self.on_progress,
             epoch=self.on_epoch,
@@ -196,10 +211,6 @@ class Learner:
         locked = self.model.locked()
         if len(locked) or self.engine.locked:
             self.engine.lock_rows(locked)
-
-    def on_kept(self, words: int, _: float) -> None:
-        """Add the number of words that subsampling is expected to keep."""
-        self.kept += words * (self.epochs - self.done)
 
     def on_ready(self, seconds: float) -> None:
         """Call the callbacks before the first epoch: compilation has ended."""

@@ -57,11 +57,24 @@ class Matrices:
 
     def recounted(self, order: NDArray[np.int64], counts: NDArray[np.int64]) -> "Matrices":
         """Return these matrices for other counts of the words, and the order that follows. The tree stays the same."""
-        tree = self.tree
-        if self.nodes is not None and len(self.keys) > 1:
-            old = np.argsort(np.arange(len(order))[self.order])  # the places of the words in the trainer's order so far
-            tree = (tree or huffman(np.sort(self.counts)[::-1])).take(old[order])
-        return Matrices(self.words, self.nodes, order, self.keys, counts, tree)
+        made = Matrices(self.words, self.nodes, order, self.keys, counts)
+        made.keep_nodes(self)
+        return made
+
+    def keep_nodes(self, old: "Matrices") -> None:
+        """Keep the tree of the matrices before words were added at the end, removed or recounted, and its nodes.
+
+        New words share the leaf of the rarest word, and their nodes are zeros.
+        """
+        if old.nodes is None or min(len(old.keys), len(self.keys)) < 2:
+            return
+        more = max(0, len(self.keys) - len(old.keys))
+        tree = old.tree or huffman(np.sort(old.counts)[::-1])
+        before = [*np.array(old.keys, object)[old.order], *self.keys[len(old.keys) :]]
+        number = {key: place for place, key in enumerate(before)}
+        words = np.array([number[key] for key in np.array(self.keys, object)[self.order]])
+        self.tree, kept = (tree.with_more(more) if more else tree).without_others(words)
+        self.nodes = np.concatenate([np.zeros((more, old.nodes.shape[1]), np.float32), old.nodes])[kept]
 
     def adopt(self, wv: Any, weights: Weights, dv: KeyedVectors | None = None) -> None:
         """Copy the matrices into the trainer's, and become views of them, or remember them for `fetch`.
@@ -245,7 +258,7 @@ class WordMatrices(Claimable):
         """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
 
         If words were removed, the others may be in any order, and keep their counts and output vectors. Nodes of a tree
-        then start at zero, because the tree is a different one. Changed counts change no vector and no tree. Raise
+        keep what they have learned, see `Matrices.keep_nodes`. Changed counts change no vector and no tree. Raise
         RuntimeError if words were only moved, or if the vectors of `wv` have a different shape than before.
         """
         matrices, keys = self.matrices, self.wv.index_to_key
@@ -265,9 +278,9 @@ class WordMatrices(Claimable):
         if fewer:
             self._take_rows(matrices)
         if len(keys) != len(matrices.keys):
-            if self.hs:
-                logger.warning("the words of wv have changed: the nodes of the new tree start at zero")
             self.prepare_weights(update=True)
+            assert self.matrices
+            self.matrices.keep_nodes(matrices)
         elif not np.array_equal(counts := self._counts(), matrices.counts):
             self.matrices, places = matrices.recounted(by_count(keys, counts), counts), np.arange(len(keys))
             corpus, reading = self._read or (None, None)

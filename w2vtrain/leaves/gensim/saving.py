@@ -17,7 +17,7 @@ from w2vtrain.embeddings.keyed_rows import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
-from w2vtrain.formats.fasttext_file import Unsupported
+from w2vtrain.formats.fasttext_file import OTHER_TREE, Unsupported
 from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
 from w2vtrain.formats.safetensors import NAMES
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
@@ -89,8 +89,11 @@ def as_model(model: Any) -> Model:
     settings = settings_for(model, model.epochs, model.alpha, model.min_alpha, int(vocabulary.counts.sum()))
     problem = Problem(model.wv.index_to_key, np.sort(vocabulary.counts)[::-1], model.vector_size)
     arrays = build(settings.objective, problem, settings.options).arrays()
+    record: dict[str, Any] = {"vectors": "in"}
     if matrices.tree:
         arrays |= Hierarchical.of(matrices.tree).arrays()
+        if not all(map(np.array_equal, matrices.tree, huffman(np.maximum(problem.counts, 1)))):
+            record[OTHER_TREE] = True
     locks = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
     if not locks.any():
         locks = np.zeros(len(model.wv), np.float32)
@@ -107,10 +110,7 @@ def as_model(model: Any) -> Model:
         output=outputs[0] if len(outputs) == 1 else np.concatenate(outputs),
         arrays=arrays if matrices.is_in_order else {**arrays, ORDER: rows},
         settings=asdict(settings),
-        record={
-            "vectors": "in",
-            "word2vec": {name: _plain(getattr(model, name)) for name in model.parameters} | _own(model),
-        },
+        record=record | {"word2vec": {name: _plain(getattr(model, name)) for name in model.parameters} | _own(model)},
     )
 
 

@@ -138,13 +138,6 @@ def greedy_model(folder: Path) -> None:
     (folder / "corpus.txt").write_text("word1 word2 word3\n")
 
 
-def uncounted_model(folder: Path) -> None:
-    """Write a model with a word that never occurred, and a text."""
-    ones, settings = np.ones((2, 16), np.float32), {"objective": "neg", "vector_size": 16}
-    save_model(folder / "model", Model(["alpha", "beta"], np.array([5, 0]), ones, ones, {}, settings))
-    (folder / "corpus.txt").write_bytes(LINES)
-
-
 def bomb(folder: Path) -> None:
     """Write vectors that are compressed to 80 kB and take 80 MB of text."""
     rows = b"".join(b"word%d" % row + b" 0" * 40_000 + b"\n" for row in range(1000))
@@ -483,10 +476,6 @@ FILES = [
     unloadable(
         "named pipe in place of vectors", b"", "vectors.txt is a pipe or a device", code=66,
         make=lambda folder: os.mkfifo(folder / "vectors.txt"),
-    ),
-    ours_alone(
-        "model with a count of zero, to start from", 65, "model: the count of word 1 is 0", make=uncounted_model,
-        ours=("--init-from", "model"),
     ),
     unloadable(
         "header promises fewer vectors than there are", b"2" + VECTORS[1:],

@@ -74,7 +74,7 @@ class Config:
         """Return `cwd` or, if it does not exist, where it would be if it was moved together with the run folder."""
         if os.path.isdir(self.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text
             return self.cwd
-        run = self.request.get("run") or f"{self.request.get('output')}.run"
+        run = os.path.normpath(self.request.get("run") or f"{self.request.get('output')}.run")
         root, found, rest = str(resolved(folder)).rpartition(f"{os.sep}{run}")
         return (root or os.sep) if found and not rest else str(resolved(folder).parent)
 

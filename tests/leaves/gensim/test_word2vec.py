@@ -1096,3 +1096,20 @@ def test_a_small_batch_starts_no_thread_and_looks_nothing_up_twice(monkeypatch, 
             patch.setattr(place, name, lambda *_: pytest.fail("a small batch needs none of this"))
         model.train(SENTENCES[:10], total_examples=10, epochs=1)
     assert (model.wv.vectors != before).any()
+
+
+def test_scores_follow_words_that_were_added_or_removed():
+    texts = [["a", "b", "c", "d"]] * 20
+    for settings in ({"hs": 1, "negative": 0}, {"negative": 3}):
+        model = Word2Vec(texts, vector_size=8, min_count=1, sample=0, sorted_vocab=0, **settings)
+        model.wv.add_vector("n", np.ones(8, np.float32))
+        if model.hs:
+            assert np.isfinite(model.score([["a", "n"]], 1)).all()
+        else:
+            assert len(model.predict_output_word(["a"])) == 5
+        del model.wv.key_to_index[model.wv.index_to_key.pop()]
+        model.wv.vectors = model.wv.vectors[:-1]
+        if model.hs:
+            assert np.isfinite(model.score([["a", "d"]], 1)).all()
+        else:
+            assert sorted(word for word, _ in model.predict_output_word(["a"])) == ["a", "b", "c", "d"]

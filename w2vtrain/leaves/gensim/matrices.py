@@ -218,7 +218,7 @@ class WordMatrices(Claimable):
         # Other counts mean another tree. Vectors keep more of their similarities if its nodes start at zero than with
         # the vectors of other nodes: docs/reference/gensim.md has the figures.
         nodes = grown(same.nodes if same else None, max(0, rows - 1), self.layer1_size) if self.hs else None
-        tree = same.tree if same else None
+        tree = same.tree if same and self.hs else None
         self.matrices = Matrices(words, nodes, order, list(self.wv.index_to_key), counts, tree)
 
     def init_sims(self, replace: bool = False) -> None:

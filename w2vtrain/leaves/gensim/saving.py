@@ -78,10 +78,7 @@ def as_model(model: Any) -> Model:
     """
     if model.matrices is None:
         raise RuntimeError("there is nothing to save: the model has no vocabulary")
-    if model.is_training:
-        model.matrices.require_same(model.wv)
-    else:
-        model.fit_matrices()
+    model.follow_words()
     matrices, rows = model.matrices, model.matrices.order
     outputs = [] if matrices.nodes is None else [matrices.nodes]
     outputs += [] if matrices.words is None else [matrices.words[rows]]

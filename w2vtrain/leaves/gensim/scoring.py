@@ -45,6 +45,7 @@ class Predictions(WordMatrices):
                 "predict_output_word needs the output vectors of negative sampling: train with negative > 0"
             )
         self._refuse_concatenation()
+        self.follow_words()
         rows = [row for word in context_words_list if (row := self.wv.get_index(word, -1)) >= 0]
         if not rows:
             logger.warning("no word of the context is in the vocabulary: nothing is predicted")
@@ -70,11 +71,20 @@ class Predictions(WordMatrices):
         if self.matrices is None or self.matrices.nodes is None:
             raise RuntimeError("score needs hierarchical softmax: train with hs=1 and negative=0")
         self._refuse_concatenation()
+        self.follow_words()
         ids = np.argsort(np.arange(len(self.wv))[self.matrices.order])  # from the model's rows to the trainer's
         tree = self.matrices.tree or huffman(np.sort(self.matrices.counts)[::-1])
         scorer = TreeScorer(tree, np.ascontiguousarray(self.matrices.nodes))
         scores = [self._log_prob(sentence, scorer, ids) for sentence in islice(sentences, total_sentences)]
         return np.array(scores, np.float32)
+
+    def follow_words(self) -> None:
+        """Give words that were added to `wv` output rows, and forget those of removed words."""
+        assert self.matrices
+        if self.is_training:
+            self.matrices.require_same(self.wv)
+        else:
+            self.fit_matrices()
 
     def _log_prob(self, sentence: Any, scorer: TreeScorer, ids: NDArray[np.int64]) -> float:
         """Return the log probability of a sentence; words that the model does not have are left out, as in training."""

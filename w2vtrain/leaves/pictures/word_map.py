@@ -110,15 +110,15 @@ def content_words(words: Sequence[str], count: int) -> tuple[list[int], str]:
     """Return the places of `count` frequent words that say something about the subject, and which these are, in words.
 
     They are the first words after the SKIPPED most frequent ones, or after fewer if there are too few words. Words
-    without a letter, such as numbers, and of one or two Latin letters are left out, unless fewer than half of `count`
-    would be left, as of items or nodes. Of at most `count` words, all are taken.
+    without a letter, such as numbers, and of one or two Latin letters only fill what is left of `count`, as of items or
+    nodes. Of at most `count` words, all are taken.
     """
     if len(words) <= count:
         return list(range(len(words))), f"All {len(words):,} words"
-    lettered = (any(map(str.isalpha, word)) and (len(word) > 2 or not word.isascii()) for word in words)
+    lettered = [any(map(str.isalpha, word)) and (len(word) > 2 or not word.isascii()) for word in words]
     places = list(islice(compress(range(len(words)), lettered), SKIPPED + count))
-    if len(places) < count / 2:
-        places = list(range(min(len(words), SKIPPED + count)))
+    others = (place for place, has_letters in enumerate(lettered) if not has_letters)
+    places = sorted([*places, *islice(others, max(0, count - len(places)))])
     skipped = min(SKIPPED, max(0, len(places) - count))
     after = f" after the first {skipped}" if skipped else ""
     places = places[skipped : skipped + count]

@@ -3,7 +3,6 @@
 commands/console.py decides what the command line shows.
 """
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,14 +10,12 @@ from typing import Any
 
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.machine import memory_in_use
-from w2vtrain.system.spinner import SPINNER, is_terminal
+from w2vtrain.system.spinner import SPINNER, columns, is_terminal, width_set
 from w2vtrain.training.events import Events
 from w2vtrain.training.state import Progress
 
 BAR_CHARACTERS = 10
 """The least width of a bar; facts that leave less are not shown."""
-USUAL_WIDTH = 80
-"""Of a terminal that does not know its own, such as one that `ssh -tt` makes for a script."""
 
 
 def loss_text(loss: float | None) -> str:
@@ -53,7 +50,8 @@ class Bars:
             return
         if self._bar is None or self._stage != stage:
             self.close()
-            width = {"dynamic_ncols": True} if _has_width() else {"ncols": USUAL_WIDTH, "nrows": 24}
+            # In a terminal of 0 columns, such as `ssh -tt` makes for a script, tqdm would show nothing.
+            width = {"ncols": columns(), "nrows": 24} if is_terminal() and not width_set() else {"dynamic_ncols": True}
             self._bar = self.kind(total=total, leave=stage in self.keep, bar_format=text, **width)
             self._stage = stage
         head = f"{text} {{percentage:3.0f}}%|{{bar}}| " if total else f"{text}: "
@@ -70,14 +68,6 @@ class Bars:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-
-
-def _has_width() -> bool:
-    """Return False for a terminal of 0 columns, in which tqdm would show nothing."""
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns > 0
-    except (OSError, ValueError, AttributeError):
-        return True
 
 
 @contextmanager

@@ -104,12 +104,17 @@ def is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
+def width_set() -> int:
+    """Return how many columns the terminal has; 0 if nobody has set it."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return 0
+
+
 def columns() -> int:
     """Return how many characters a line of the terminal takes before the cursor wraps."""
-    try:
-        return (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 1  # 0: nobody has set the size
-    except (OSError, ValueError):
-        return 79
+    return (width_set() or 80) - 1
 
 
 SPINNER = Spinner()

@@ -32,8 +32,11 @@ _LINES = ": write one record per line, for example with jq -c '.[]' for an array
 _PIPED = "; from standard input and pipes, only JSON lines are read: save other tables to files"
 
 
-def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place and the record of each line that is not empty. Raise DataError unless it is a JSON object."""
+def _records(file: File, raw: Raw, numbers: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the record of each line that is not empty. Raise DataError unless it is a JSON object.
+
+    numbers: whether numbers count, so that long integers must be exact.
+    """
     stream, number, after = stream_of(raw(file)), 0, f" after byte {file.first:,}" if file.first else ""
     while line := stream.readline(MAX_RECORD_BYTES + 2):
         number += 1
@@ -50,7 +53,7 @@ def _records(file: File, raw: Raw) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         try:
             record = orjson.loads(line)
-            if LONG_NUMBER.search(line):
+            if numbers and LONG_NUMBER.search(line):
                 record = json.loads(line)
         except ValueError as error:
             if "UTF-8" in str(error):
@@ -73,7 +76,7 @@ def cells(file: File, raw: Raw, columns: Callable[[list[str], str], list[str]]) 
 
     The second argument of `columns` is the place of the record for messages.
     """
-    for place, record in _records(file, raw):
+    for place, record in _records(file, raw, numbers=True):
         row = {key: record[key] for key in columns(list(record), place)}
         for key, value in row.items():
             if type(value) not in (str, int, float, type(None)):
@@ -114,7 +117,7 @@ def _value(record: dict[str, Any], keys: list[str], place: str, numbers: bool) -
 
 
 def _open(file: File, column: str, raw: Raw, whole_rows: bool, numbers: bool) -> Opened:
-    records = _records(file, raw)
+    records = _records(file, raw, numbers)
     first = next(records, None)
     if first is None:
         return Opened(None, iter(()))

@@ -5,7 +5,7 @@ ever shown as text.
 """
 
 from collections.abc import Sequence
-from itertools import compress, islice
+from itertools import compress, filterfalse, islice
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -115,10 +115,11 @@ def content_words(words: Sequence[str], count: int) -> tuple[list[int], str]:
     """
     if len(words) <= count:
         return list(range(len(words))), f"All {len(words):,} words"
-    lettered = [any(map(str.isalpha, word)) and (len(word) > 2 or not word.isascii()) for word in words]
+    lettered = (any(map(str.isalpha, word)) and (len(word) > 2 or not word.isascii()) for word in words)
     places = list(islice(compress(range(len(words)), lettered), SKIPPED + count))
-    others = (place for place, has_letters in enumerate(lettered) if not has_letters)
-    places = sorted([*places, *islice(others, max(0, count - len(places)))])
+    if len(places) < count:
+        others = filterfalse(set(places).__contains__, range(len(words)))
+        places = sorted([*places, *islice(others, count - len(places))])
     skipped = min(SKIPPED, max(0, len(places) - count))
     after = f" after the first {skipped}" if skipped else ""
     places = places[skipped : skipped + count]

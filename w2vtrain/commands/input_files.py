@@ -13,7 +13,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -190,8 +189,9 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
     """Raise UsageError for an output file or folder that the next command would read as a part of the corpus."""
     from w2vtrain.text.text_files import would_read  # not needed for queries
 
-    for file, source in product(outputs, sources):
-        if file != STDOUT and would_read(source, file):
+    files = [file for file in outputs if file != STDOUT]
+    for source in sources:
+        if file := would_read(source, files):
             place = "is inside" if os.path.isdir(source) else "matches"  # noqa: PTH112 - any length
             raise UsageError(f"{file}: {place} {source}, whose files are the corpus; choose another folder")
 

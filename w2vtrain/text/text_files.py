@@ -314,19 +314,26 @@ def _check_folders(pattern: str) -> None:
                 raise InputMissing(f"{folder}: cannot be read: permission denied")
 
 
-def would_read(source: str, file: str) -> bool:
-    """Return whether a source names a file or a folder that does not exist yet: in its folder, or as its pattern."""
-    path, folders = resolved(file), [source]
-    if not Path(source).is_dir():
+def would_read(source: str, files: Sequence[str]) -> str | None:
+    """Return the first file or folder that a source names, in its folder or as its pattern, once it exists."""
+    folders, is_pattern = [source], not Path(source).is_dir()
+    if is_pattern:
         if Path(source).exists() or not has_magic(source):
-            return False
+            return None
+        folders = [name for name in glob(source, recursive=True) if Path(name).is_dir()]  # noqa: PTH207
+    read = {resolved(parent) for folder in folders for parent, _ in _walk(folder)}
+
+    def is_named(path: Path) -> bool:
         pattern = str(resolved(source))
         deeper = (pattern.replace("**/", "*/" * depth) for depth in range(len(path.parts)))
-        if any(map(path.match, deeper)) and (not path.name.startswith(".") or Path(source).name.startswith(".")):
-            return True
-        folders = [name for name in glob(source, recursive=True) if Path(name).is_dir()]  # noqa: PTH207
-    read = {resolved(parent) for folder in folders for parent, _ in _walk(folder)} & {*path.parents}
-    return any(not any(part.startswith(".") for part in path.relative_to(parent).parts) for parent in read)
+        return any(map(path.match, deeper)) and (not path.name.startswith(".") or Path(source).name.startswith("."))
+
+    def is_below(path: Path) -> bool:
+        parents = read.intersection(path.parents)
+        return any(not any(part.startswith(".") for part in path.relative_to(parent).parts) for parent in parents)
+
+    paths = ((file, resolved(file)) for file in files)
+    return next((file for file, path in paths if (is_pattern and is_named(path)) or is_below(path)), None)
 
 
 def _walk(folder: str) -> Iterator[tuple[str, list[str]]]:

@@ -33,7 +33,7 @@ from w2vtrain.parsers import (
     Truth,
     Whole,
 )
-from w2vtrain.registry import members, our_name, placed, same_member
+from w2vtrain.registry import member_name, members, our_name, placed
 
 ENVIRONMENT = "W2VTRAIN_"
 INIT_FROM = "--init-from"
@@ -224,8 +224,8 @@ def resolve(
             layer.pop("options", None)
         if "objective" in values and "objective" in layer:
             mine, theirs = str(layer["objective"]), str(values["objective"])
-            is_same = same_member(mine, theirs) if origins["objective"] == INIT_FROM else placed(mine) == placed(theirs)
-            if not is_same:
+            same = member_name if origins["objective"] == INIT_FROM else placed
+            if same(mine) != same(theirs):
                 options = {}  # they belong to the objective that is replaced
         origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}
         options |= layer.pop("options", {})

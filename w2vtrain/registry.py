@@ -300,9 +300,9 @@ def is_code(name: str) -> bool:
     return name.endswith(".py") or ("." in name and not name.startswith("."))  # no name of a module begins with one
 
 
-def same_member(name: Any, other: Any) -> bool:
-    """Return whether two names are equal, or those of a file of code, which may have moved to another folder."""
-    return name == other or (is_code(str(other)) and Path(str(name)).name == Path(str(other)).name)
+def member_name(name: str) -> str:
+    """Return a name without the folder of a file of code, which may move."""
+    return Path(name).name if name.endswith(".py") else name
 
 
 def placed(name: str, folder: str | Path = ".") -> str:

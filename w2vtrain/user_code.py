@@ -4,13 +4,14 @@ Settings, models and run folders may come from anyone, so code that they name ru
 it.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from w2vtrain import architectures, objectives
-from w2vtrain.registry import same_member
+from w2vtrain.registry import member_name, placed
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,21 @@ class Named:
         """
         replaced = dict(settings)
         for kind, name in asdict(self).items():
-            if name and same_member(name, settings.get(kind)):
+            if name and member_name(name) == member_name(str(settings.get(kind))):
                 replaced[kind] = name
         return replaced
+
+    def in_place_of_lost(self, settings: Mapping[str, Any], folder: str | Path) -> dict[str, Any]:
+        """Return a run's settings, with a code file that is no longer where it was replaced by the one named here.
+
+        folder: relative names in `settings` refer to it.
+        """
+        lost = {
+            kind: name and placed(name)
+            for kind, name in asdict(self).items()
+            if not os.path.exists(placed(str(settings.get(kind)), folder))  # noqa: PTH110 - for any text
+        }
+        return Named(**lost).in_place_of(settings)
 
 
 def require(objective: str, architecture: str, folder: str | Path = ".") -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -188,6 +189,25 @@ def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_con
     assert (moved / "q.log").read_text().count('"event":"start"') == 2
 
 
+def test_a_run_with_code_of_a_project_that_was_moved_away_from_it_continues(w2vtrain, w2vtrain_here, tmp_path):
+    """Its code is the file of the same name that the command line names, if its content is the same."""
+    (home := tmp_path / "home").mkdir()
+    (home / "mine.py").write_text("from w2vtrain.objectives.neg import *\n")
+    first_lines(60, home / "text.txt")
+    run = ["fit", "text.txt", "-o", "v.bin", *SMALL, "--run", str(tmp_path / "r"), "--objective"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("w2vtrain.commands.fit_run.train", stopping(2))
+        assert w2vtrain_here([*run, "mine.py"], home)[0] == Stopped.exit_code
+    moved = home.rename(tmp_path / "moved")
+    code, said = w2vtrain("export", "r", "-o", "x.txt", "--objective", "moved/mine.py")
+    assert code == 0, said
+    code, said = w2vtrain("resume", "r", "--objective", "moved/mine.py")
+    assert (code, "go to its new place and run w2vtrain fit text.txt -o v.bin " in said) == (66, True), said
+    command = shlex.split(said.partition(" and run w2vtrain ")[2])
+    code, _, said = w2vtrain_here(command, moved)
+    assert (code, "resumed     from" in said) == (0, True), said
+
+
 def test_an_output_that_is_a_link_from_elsewhere_is_not_followed(w2vtrain, stopped, tmp_path):
     """An archive may contain the output, too, as a symbolic link to a place where the attacker wants a file."""
     target = tmp_path / "home" / "startup"
@@ -317,7 +337,7 @@ def test_a_run_with_user_code_can_be_resumed_from_another_folder(w2vtrain, w2vtr
         assert f"--objective {moved / 'mine.py'}\n" in w2vtrain(*words)[1]
     (moved / "mine.py").rename("mine.py")
     assert w2vtrain(*named[:2])[1].endswith(" to run it, add --objective and the path of mine.py\n")
-    assert "error: objective mine.py: cannot be imported: FileNotFoundError" in w2vtrain(*named)[1]
+    assert "/mine.py: cannot be imported: FileNotFoundError" in w2vtrain(*named)[1]
     Path("mine.py").rename(moved / "mine.py")
     code, said = w2vtrain(*named)
     assert (code, f"cd {moved} && w2vtrain fit ../text.txt -o v.bin " in said) == (66, True), said

@@ -209,8 +209,10 @@ def export(
     folder = Path(run)
     written = Output(output, format_of(output, format_), dtype)
     written.check()
-    Named(**named).allow()
+    code = Named(**named)
+    code.allow()
     config = run_config(folder)
+    config.settings = code.in_place_of_lost(config.settings, config.home(folder))
     check_apart(written.names, folder)
     settings = settings_of(folder, config)
     if architecture_class(settings.architecture).uses_tags():

@@ -55,7 +55,9 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         from w2vtrain.user_code import Named, require
     folder = resolved(run)
     config = run_config(folder)
-    Named(**named).allow()  # before chdir, because relative names refer to the current directory
+    code = Named(**named)
+    code.allow()  # before chdir, because relative names refer to the current directory
+    config.settings = code.in_place_of_lost(config.settings, config.home(folder))
     require(str(config.settings.get("objective")), str(config.settings.get("architecture")), config.home(folder))
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(resolved(cache_dir)) if cache_dir else None
@@ -83,25 +85,31 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
 
 
 def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
-    """Return the `fit` command that continues a run whose folder was moved or copied.
+    """Return the `fit` command that continues a run whose folder, or the folder that it was started in, was moved.
 
-    If the corpus moved with it, the command is the original one in the new place. Otherwise, it writes the results
-    beside the folder. It is built from checked fields, because a foreign folder could hold any command.
+    If the corpus moved with the run, the command is the original one in the new place. If the corpus is where it was,
+    or beside the run folder, the results are written beside that folder. Otherwise, the user has to find the corpus.
+    The command is built from checked fields, because a foreign folder could hold any command.
     """
     from w2vtrain.commands.fit_plan import repeated
 
+    def has_corpus(place: str) -> bool:
+        return all(Path(place, name).exists() for name in request.sources)
+
     root, found, rest = str(folder).rpartition(f"{os.sep}{request.run_folder}")
-    if found and not rest and (not Path(cwd).is_dir() or all(Path(root, name).exists() for name in request.sources)):
-        place, asked = root or os.sep, request
-    else:
+    start = cwd if Path(cwd).is_dir() else str(folder.parent)
+    if found and not rest and (start != cwd or has_corpus(root)):
+        place, asked = f"cd {shlex.quote(root or os.sep)} &&", request
+    elif start == cwd or has_corpus(start):
         beside: dict[str, Any] = {
             name: str(folder.parent / Path(file).name) for name, file in named_files(request).items()
         }
-        place = cwd if Path(cwd).is_dir() else str(folder.parent)
-        asked = replace(request, **beside, run=str(folder))
+        place, asked = f"cd {shlex.quote(start)} &&", replace(request, **beside, run=str(folder))
+    else:
+        place, asked = "go to its new place and run", replace(request, run=str(folder))
     settings = validated(request.flags)
     command = repeated(asked, settings, {**request.origins, "options": dict.fromkeys(settings.options)})
-    return f"cd {shlex.quote(place)} && {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "")
+    return f"{place} {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "")
 
 
 def named_files(request: FitRequest) -> dict[str, str]:

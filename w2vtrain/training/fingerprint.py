@@ -14,6 +14,7 @@ from w2vtrain import architectures, objectives
 from w2vtrain.config import Settings
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.errors import CorpusChanged
+from w2vtrain.registry import member_name
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.vocabulary import Vocabulary
@@ -110,7 +111,8 @@ def other_inputs(settings: Settings, heldout: Chunks | None) -> dict[str, int]:
         (settings.objective, objectives.sources(settings.objective)),
         (settings.architecture, architectures.sources(settings.architecture)),
     ):
-        files[name] = [*files.get(name, []), *(path for path in paths if path.is_file())]  # code may be in an archive
+        name = member_name(name)  # code may move
+        files[name] = [*files.get(name, []), *(path for path in paths if path.is_file())]  # it may be in an archive
     found = {name: _checksum(paths) for name, paths in files.items() if paths}
     return found if heldout is None else {"the held-out text": zlib.crc32(np.asarray(heldout.tokens).data), **found}
 

@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, reason, shown, spelled
+from w2vtrain.registry import member_name
 from w2vtrain.system.files import (
     answering,
     atomic_write,
@@ -83,11 +84,8 @@ class Config:
 
         deciding: names of the arguments in `request` that affect it, in addition to the settings.
         """
-        names = [name for name in self.settings if name not in FREE_SETTINGS]
-        return [
-            *differences(before.settings, self.settings, names),
-            *differences(before.request, self.request, deciding),
-        ]
+        old, new = deciding_settings(before.settings), deciding_settings(self.settings)
+        return [*differences(old, new, new), *differences(before.request, self.request, deciding)]
 
     def owns(self, path: str) -> bool:
         """Return whether this run wrote the file or folder at this path, and it was not replaced since."""
@@ -113,9 +111,18 @@ def identity(path: Path) -> list[int]:
     return [status.st_ino, *([] if path.is_dir() else [status.st_size, status.st_mtime_ns])]
 
 
+def deciding_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that must not change when a run is resumed; code may move, so its folder is left out."""
+    return {
+        name: member_name(value) if name in ("objective", "architecture") and isinstance(value, str) else value
+        for name, value in settings.items()
+        if name not in FREE_SETTINGS
+    }
+
+
 def settings_digest(settings: Settings) -> str:
     """Return the digest of the settings that must not change when a run is resumed."""
-    return json_digest({name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS})
+    return json_digest(deciding_settings(asdict(settings)))
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]) -> list[str]:

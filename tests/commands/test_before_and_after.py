@@ -186,6 +186,9 @@ def test_eval_all_prints_a_row_per_set_and_adds_those_given(w2vtrain_here, folde
     alone = json.loads(w2vtrain_here(["eval", "outliers", "a.bin", "topic.txt", "--json"], folder)[1])
     assert sets["topic"]["score"] == alone["accuracy"]
     assert w2vtrain_here(["eval", "all", "a.bin", "--no-bundled"], folder)[0] == 2
+    (folder / "unclear.csv").write_text("id,first,second,gold\n1,w0,w1,2\n", encoding="utf-8")
+    code, _, err = w2vtrain_here(["eval", "all", "a.bin", "--similarity", "unclear.csv"], folder)
+    assert (code, "--columns of `eval similarity`" in err) == (2, True)
     assert w2vtrain_here(["eval", "categories", "a.bin", "kinds.tsv", "--fail-under", "1"], folder)[0] == 1
 
 

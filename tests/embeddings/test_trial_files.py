@@ -49,7 +49,9 @@ def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(t
 def test_columns_of_codes_without_a_header_are_not_taken_for_words(tmp_path, text, columns):
     path = tmp_path / "pairs.tsv"
     path.write_text(text)
-    with pytest.raises(UsageError, match="which columns have the words and the score: name them with columns WORD,"):
+    with pytest.raises(
+        UsageError, match="which columns have the words and the score: name them as WORD,WORD,SCORE in col"
+    ):
         list(read_pairs(path))
     assert list(read_pairs(path, columns)) == ROWS
 

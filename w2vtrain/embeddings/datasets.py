@@ -110,15 +110,19 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
         if DECIMAL_COMMA.fullmatch(score):
             problem = f"the score {score} has a decimal comma: write {score.replace(',', '.')}"
         elif not columns and (len(cells) > len(first) if has_header else UNCLEAR.match(line)):
-            problem = (
-                f"a decimal comma, or a cell too many, in {line[:60]!r}: write a point, or add {spelled('columns')}"
-            )
+            problem = f"a decimal comma, or a cell too many, in {line[:60]!r}: write a point, or add {columns_option()}"
         elif left and right and (rating := file_number(score)) is not None:
             yield left, right, rating
             continue
         else:
-            problem = f"expected two words and a score, got {line[:60]!r}; {spelled('columns')} names the columns"
+            problem = f"expected two words and a score, got {line[:60]!r}; {columns_option()} names the columns"
         raise DataError(f"{path}:{number}: {problem}")
+
+
+def columns_option() -> str:
+    """Return the name of the option for the columns, and the one command that has it, for commands that do not."""
+    name = spelled("columns")
+    return f"{name} of `eval similarity`" if name.startswith("--") else name
 
 
 def _cells(line: str) -> list[str]:
@@ -160,8 +164,8 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
         are_words_clear = all(set(names) & {*known} for known in WORD_COLUMNS) or _have_words(rows[1:] or rows, places)
         if not are_words_clear or (not (is_data or named) and len(numbers) > 1):
             raise UsageError(
-                f"{path}: it is not clear which columns have the words and the score: name them with"
-                f" {spelled('columns')} WORD,WORD,SCORE; the columns are {', '.join(first)[:200]}"
+                f"{path}: it is not clear which columns have the words and the score: name them as"
+                f" WORD,WORD,SCORE in {columns_option()}; the columns are {', '.join(first)[:200]}"
             )
     name = first[places[2]] if places[2] < len(first) else ""
     has_header = name[:1].isalpha() and not _is_number(name)

@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
-from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS, ModelParts, ngram_vectors
+from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE, ModelParts, ngram_vectors
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, row_slices, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.files import Claim, atomic_write
 
 NAME = "fasttext"
-OTHER_TREE = "other_tree"
-"""The entry in the record of a model whose words have another tree than follows from their counts."""
 MAGIC, VERSION, VERSIONS = 793_712_314, 12, (11, 12)
 START = struct.Struct("<2i12id")
 """The magic number, the version and the arguments, see Arguments."""

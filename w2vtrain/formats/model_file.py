@@ -34,6 +34,8 @@ MODEL_TENSORS = ("words", "counts", "input", "output")
 """Names of the tensors that every model has; all other tensors belong to the model's objective."""
 UNRECORDED_OUTPUT_SHARE = 0.4
 """The share of output vectors in the blends of a model whose record does not name one."""
+OTHER_TREE = "other_tree"
+"""The entry in the record of a model whose words have another tree than follows from their counts."""
 KIND = "keyed vectors"
 """The metadata "kind" of a file of KeyedVectors; models have none."""
 HEADER_KIND = f'"kind":"{KIND}"'.encode()

@@ -19,7 +19,7 @@ from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.engines.base import Array, Engine, Role
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, label, shown, spelled
-from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS
+from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE
 from w2vtrain.formats.safetensors import first_not_finite
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.formats.subwords import Ngrams, Subwords
@@ -356,6 +356,12 @@ class _Taking:
             theirs = model.arrays.get(name)
             if role is Role.STRUCTURE and theirs is not None and not np.array_equal(mine, theirs):
                 changed.append(name)
+        if changed and OTHER_TREE in model.record:
+            raise ConfigError(
+                f"objective {self.settings.objective}: {self.start.name} has kept its tree while words were added,"
+                " removed or given other counts: continue it with its own `train` after `Word2Vec.load`, or"
+                f" {START_FROM_VECTORS}"
+            )
         if changed:
             raise ConfigError(
                 f"objective {self.settings.objective}: its {changed[0]} differ from those of {self.start.name}, so that"

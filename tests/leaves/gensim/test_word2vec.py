@@ -15,6 +15,7 @@ import pytest
 import w2vtrain
 from w2vtrain import Doc2Vec, FastText, TaggedDocument, Word2Vec
 from w2vtrain.config import validated
+from w2vtrain.errors import ConfigError
 from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.learning import TrainCall, span
 from w2vtrain.leaves.gensim.word_choice import share
@@ -749,6 +750,8 @@ def test_counts_that_are_set_change_the_order_in_a_file_but_no_vector_and_no_tre
         if each.hs:
             np.testing.assert_array_equal(each.syn1, nodes)
             np.testing.assert_allclose(each.score(SENTENCES[:9]), scores, rtol=1e-5)
+            with pytest.raises(ConfigError, match="has kept its tree while words were added, removed or given other"):
+                w2vtrain.continue_training(w2vtrain.load_model(tmp_path / "model"), SENTENCES)
         each.train(SENTENCES, total_examples=900, epochs=1)
     np.testing.assert_allclose(again.wv.vectors, model.wv.vectors, atol=1e-6)
     assert vectors_by_word(model) != vectors

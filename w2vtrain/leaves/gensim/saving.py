@@ -17,8 +17,8 @@ from w2vtrain.embeddings.keyed_rows import builtin_errors
 from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
-from w2vtrain.formats.fasttext_file import OTHER_TREE, Unsupported
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
+from w2vtrain.formats.fasttext_file import Unsupported
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE, ngram_vectors
 from w2vtrain.formats.safetensors import NAMES
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
@@ -87,9 +87,10 @@ def as_model(model: Any) -> Model:
     problem = Problem(model.wv.index_to_key, np.sort(vocabulary.counts)[::-1], model.vector_size)
     arrays = build(settings.objective, problem, settings.options).arrays()
     record: dict[str, Any] = {"vectors": "in"}
-    if matrices.tree:
-        arrays |= Hierarchical.of(matrices.tree).arrays()
-        if not all(map(np.array_equal, matrices.tree, huffman(np.maximum(problem.counts, 1)))):
+    if matrices.nodes is not None and (matrices.tree or not problem.counts.all()):  # a word that was added has none
+        tree = matrices.tree or huffman(problem.counts)
+        arrays |= Hierarchical.of(tree).arrays()
+        if not all(map(np.array_equal, tree, huffman(np.maximum(problem.counts, 1)))):
             record[OTHER_TREE] = True
     locks = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)
     if not locks.any():

@@ -88,7 +88,7 @@ def as_model(model: Any) -> Model:
     arrays = build(settings.objective, problem, settings.options).arrays()
     record: dict[str, Any] = {"vectors": "in"}
     if matrices.tree:
-        arrays |= Hierarchical.of(matrices.tree).arrays()
+        arrays |= Hierarchical.with_tree(matrices.tree).arrays()
         if not all(map(np.array_equal, matrices.tree, huffman(np.maximum(problem.counts, 1)))):
             record[OTHER_TREE] = True
     locks = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)

@@ -136,13 +136,13 @@ def test_candidates_are_the_nodes_of_the_path(tree):
     for position, word in enumerate(sentence):
         path = slice(tree.start[word], tree.start[word + 1])
         expected = zip(tree.nodes[path], 1 - tree.codes[path].astype(int), strict=True)
-        found = reference.candidates_of(hs.Hierarchical.of(tree), sentence, position, None)
+        found = reference.candidates_of(hs.Hierarchical.with_tree(tree), sentence, position, None)
         assert found == [(node, label, 0) for node, label in expected]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_match_the_naive_loop(rng, tree, dtype):
-    objective = hs.Hierarchical.of(tree)
+    objective = hs.Hierarchical.with_tree(tree)
     output = rng.normal(size=(10, 6)).astype(dtype)
     H, targets = rng.normal(size=(33, 6)).astype(dtype) * 2, rng.integers(0, 11, 33).astype(np.int32)
     scorer = hs.Hierarchical.scorer(PROBLEM, {}, output, objective.arrays())

@@ -236,8 +236,19 @@ def test_the_longest_sentence_is_found_in_chunks_that_end_anywhere(rng):
     assert longest_sentence(tokens[:0], np.zeros(1, np.int64)) == 0
 
 
-def test_a_window_wider_than_any_sentence_counts_as_the_longest_sentence_allowed():
-    found = [window_size(Settings(window=n, max_sentence=200)) for n in (5, 50, 200, 201, 2**31 - 1)]
+def test_a_window_wider_than_any_sentence_has_weights_for_the_longest_sentence_allowed_only():
+    sizes = (5, 50, 200, 201, 2**31 - 1)
+    found = [window_size(Settings(window=n, max_sentence=200, architecture="vlbl")) for n in sizes]
     assert found == [5, 50, 200, 200, 200]
-    assert window_size(Settings(window=50, max_sentence=10)) == 50
+    assert window_size(Settings(window=50, max_sentence=10, architecture="vlbl")) == 50
     assert window_size(Settings(window="sentence", max_sentence=10)) == 11
+
+
+@pytest.mark.parametrize("more", [{}, {"shrink_windows": False}], ids=str)
+def test_a_window_wider_than_any_sentence_reaches_the_ends_of_a_sentence_of_any_length(more):
+    """Whether sizes are drawn or not: of two billion, none is smaller than a sentence."""
+    lines = [[f"w{i % 7}" for i in range(60)]] * 20
+    shared = {**SMALL, "max_sentence": 60, "sentence_end": True, "alpha": 0.001}
+    wide = train(lines, window=2**31 - 1, **shared, **more)
+    assert wide.record["epochs"][0]["examples"] == 20 * 61 * 61
+    assert train(lines, window="sentence", **shared).record["epochs"][0]["examples"] == 20 * 61 * 61

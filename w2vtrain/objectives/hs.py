@@ -75,24 +75,20 @@ class Hierarchical(NamedTuple):
     path: np.ndarray  # int32: 2 * node + label, label = 1 - code; padded in memory for SIMD reads
 
     @classmethod
-    def of(cls, tree: Tree) -> "Hierarchical":
+    def with_tree(cls, tree: Tree) -> "Hierarchical":
         """Return the objective over this tree."""
         return cls(tree.start, with_room(2 * tree.nodes + (1 - tree.codes.astype(np.int32))))
-
-    def with_tree(self, tree: Tree) -> "Hierarchical":
-        """Return this objective over another tree of the same words."""
-        return self.of(tree)
 
     @classmethod
     def build(cls, problem: Problem, *, tree: str = "huffman", vectors: str = "") -> "Hierarchical":
         """Build the tree over the words of the problem."""
         if tree == "huffman":
-            return cls.of(huffman(problem.counts))
+            return cls.with_tree(huffman(problem.counts))
         if tree == "balanced":
-            return cls.of(balanced(len(problem.counts)))
+            return cls.with_tree(balanced(len(problem.counts)))
         if tree == "cluster":
-            return cls.of(clustered(problem.counts, vectors_of(problem.words, vectors)))
-        return cls.of(tree_from_file(tree, problem.words))
+            return cls.with_tree(clustered(problem.counts, vectors_of(problem.words, vectors)))
+        return cls.with_tree(tree_from_file(tree, problem.words))
 
     @classmethod
     def check(cls, options: Options) -> None:

@@ -13,14 +13,7 @@ from w2vtrain.kernels.logits import logistic_errors
 from w2vtrain.kernels.rows import HOT_WORDS, apart_zeros
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.noise import alias_probabilities, alias_table, contrasted, noise_distribution
-from w2vtrain.probability.noise_pool import (
-    AUTOMATIC,
-    check_pool,
-    draw_pooled,
-    empty_pool,
-    fill_pool,
-    pool_size,
-)
+from w2vtrain.probability.noise_pool import AUTOMATIC, check_pool, draw_pooled, empty_pool, fill_pool, pool_size
 from w2vtrain.probability.problem import Arrays, Problem, check_ranges
 from w2vtrain.probability.random_streams import draw_alias
 

@@ -74,12 +74,13 @@ def shrinks(settings: Settings) -> bool:
 def window_size(settings: Settings) -> int:
     """Return the maximum number of context words on each side of a target word.
 
-    A window that is wider than PLANNED_WORDS and than any sentence may be is the same as one of that size. A whole
-    sentence includes the word that marks its end.
+    A whole sentence includes the word that marks its end. Weights for each position take memory: beyond PLANNED_WORDS,
+    there are only as many as a sentence may have words.
     """
     if isinstance(settings.window, str):
         return settings.max_sentence + 1
-    return min(settings.window, max(PLANNED_WORDS, settings.max_sentence))
+    fixed = architecture_class(settings.architecture).fixed_positions()
+    return min(settings.window, max(PLANNED_WORDS, settings.max_sentence)) if fixed else settings.window
 
 
 def windows_of(settings: Settings, vocabulary: Vocabulary) -> Windows:

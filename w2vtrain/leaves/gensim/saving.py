@@ -89,7 +89,7 @@ def as_model(model: Any) -> Model:
     record: dict[str, Any] = {"vectors": "in"}
     if matrices.nodes is not None and (matrices.tree or not problem.counts.all()):  # a word that was added has none
         tree = matrices.tree or huffman(problem.counts)
-        arrays |= Hierarchical.of(tree).arrays()
+        arrays |= Hierarchical.with_tree(tree).arrays()
         if not all(map(np.array_equal, tree, huffman(np.maximum(problem.counts, 1)))):
             record[OTHER_TREE] = True
     locks = np.asarray(getattr(model.wv, "vectors_lockf", 1.0), np.float32)

@@ -65,13 +65,12 @@ def json_log(path: str | None, run: Run, force: bool) -> Iterator[Log]:
 
 def _open(path: str, run: Run, force: bool) -> TextIO:
     """Open the log of a run, to append to it if it is the run's own; any other existing file needs `force`."""
-    if is_stream(path):
-        return Path(path).open("a", encoding="utf-8", newline="\n")
-    if not run.owns(path):
+    has_name = not is_stream(path)
+    if has_name and not run.owns(path):
         with atomic_write(path, force, claim=partial(run.claim, grows=True)):
             pass
     log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
-    if _is_cut(path):
+    if has_name and _is_cut(path):
         log.write("\n")
     return log
 

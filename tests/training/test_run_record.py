@@ -118,6 +118,7 @@ def test_run_with_a_log_on_a_device_can_be_resumed(folder, monkeypatch):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev")
 @pytest.mark.parametrize("descriptor", ["stdout", "stderr", "fd/1"])
 def test_a_log_on_a_stream_keeps_what_its_file_has(folder, descriptor):
     """The shell's `>>` appends, and with `2>` messages and log share a file without overwriting each other."""

@@ -30,6 +30,7 @@ def w2vtrain(w2vtrain_here, tmp_path, monkeypatch):
     codes = [f"{place:08b}" for place in range(len(words))]
     for name, order in (("tree.txt", codes), ("other", codes[::-1])):
         (tmp_path / name).write_text("".join(f"{w} {c}\n" for w, c in zip(words, order, strict=True)))
+    (tmp_path / "words.txt").write_text("".join(f"{word} 50\n" for word in words))
     (tmp_path / "mine.py").write_text(CODE)
     (tmp_path / "held.txt").write_text(text[:3000])
 
@@ -45,6 +46,7 @@ CHANGES = [
     (["--objective", "hs", "-O", "tree=tree.txt"], "tree.txt", lambda path: path.with_name("other").read_bytes()),
     (["--objective", "mine.py"], "mine.py", lambda path: path.read_bytes() + b"# changed\n"),
     (["--heldout", "held.txt"], "held.txt", lambda path: path.read_bytes()[:1500]),
+    (["--read-vocab", "words.txt"], "words.txt", lambda path: path.read_bytes().replace(b" 50\n", b" 51\n", 1)),
 ]
 
 
@@ -61,6 +63,7 @@ def test_a_run_is_not_resumed_with_another_input(w2vtrain, tmp_path, monkeypatch
     for words in ([*FIT, *options], ["resume", "v.txt.run", *named]):
         code, said = w2vtrain(*words)
         assert (code, "changed since the run began" in said) == (65, True), said
+        assert options[0] != "--read-vocab" or "or in that of --read-vocab" in said
     path.write_bytes(before)
     code, said = w2vtrain("resume", "v.txt.run", *named)
     assert code == 0, said

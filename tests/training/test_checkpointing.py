@@ -310,7 +310,8 @@ def test_second_run_with_the_same_output_is_refused(corpus, tmp_path):
 def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tmp_path, monkeypatch):
     """The stored settings include `block`, which has no effect here: `resume` must neither refuse nor change it."""
     monkeypatch.setenv("W2VTRAIN_BLOCK", "64")
-    folder, words = tmp_path / "vectors.bin.run", fit(corpus, tmp_path / "vectors.bin")
+    folder, log = tmp_path / "vectors.bin.run", tmp_path / "log"
+    words = fit(corpus, tmp_path / "vectors.bin", "--log-json", log)
     code, said = run_signaled(words, "3:SIGTERM")
     assert code == 75, said
     state = checkpoint_file.path_of(folder, checkpoint_file.numbers(folder)[-1])
@@ -320,6 +321,11 @@ def test_resume_warns_of_a_damaged_checkpoint_and_uses_the_one_before(corpus, tm
     assert done.returncode == 0, done.stderr
     assert f"warning     {state}" in done.stderr
     assert "resumed" in done.stderr
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    warnings = [event["message"] for event in events if event["event"] == "warning"]
+    reported = json.loads((tmp_path / "vectors.bin.json").read_text())["record"]["warnings"]
+    assert str(state) in reported[0]
+    assert warnings[-len(reported) :] == reported
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import signal
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -115,6 +116,23 @@ def test_run_with_a_log_on_a_device_can_be_resumed(folder, monkeypatch):
     assert run_signaled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75
     done = run([sys.executable, "-m", "w2vtrain", "resume", "v.bin.run"], folder)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev")
+@pytest.mark.parametrize("descriptor", ["stdout", "stderr", "fd/1"])
+def test_a_log_on_a_stream_keeps_what_its_file_has(folder, descriptor):
+    """The shell's `>>` appends, and with `2>` messages and log share a file without overwriting each other."""
+    with (folder / "file").open("wb") as file:
+        file.write(b"before\n")
+        file.flush()
+        words = command("--log-json", f"/dev/{descriptor}", "--progress-every", "0")
+        others = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        about = others | {"stderr" if descriptor == "stderr" else "stdout": file}
+        assert subprocess.run(words, cwd=folder, check=False, **about).returncode == 0
+    first, *lines = (folder / "file").read_text().splitlines()
+    events = [json.loads(line)["event"] for line in lines if line.startswith("{")]
+    assert (first, events[0], events[-1]) == ("before", "start", "done")
+    assert any(line.startswith("output      ") for line in lines) == (descriptor == "stderr")
 
 
 # outputs that a run owns

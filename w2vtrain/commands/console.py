@@ -108,12 +108,8 @@ class Console:
         self.say("complete    all results were written before the run was killed")
 
     def _warning(self, sentence: str) -> None:
-        """Report something that looks wrong but may be intended."""
+        """Report something that looks wrong but may be intended, and keep it for the record of the run."""
         self._log("warning", message=sentence)
-        self.note_warning(sentence)
-
-    def note_warning(self, sentence: str) -> None:
-        """Print a warning, and keep it for the record of the run."""
         self.warnings.append(sentence)
         self.say(f"warning     {sentence}")
 

@@ -31,7 +31,7 @@ from w2vtrain.system.stopping import NAME
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.engine_parts import parts_of
-from w2vtrain.training.inputs import Generator, Inputs, Sources
+from w2vtrain.training.inputs import Generator, Inputs, Sources, corpus_of
 from w2vtrain.training.one_process import Alone
 from w2vtrain.training.plan import Plan, check_origins, without_effect
 from w2vtrain.training.run import Run
@@ -108,11 +108,11 @@ def plan_fit(request: FitRequest, environment: Mapping[str, str], ranks: Alone) 
     )
     settings, threads_reason = planned.settings, threads_of(asked.threads)[1]
     if not request.print_config:
-        if ranks.size > 1:
-            check_ranks(request, start)
         if ranks.leads:
             check_results(request, settings)
             check_files(request, planned)
+        if ranks.size > 1:
+            check_ranks(request, planned)
         folder = encoding_folder(request.cache_dir, request.output)
         inputs = replace(inputs, vocabulary=vocabulary_to_use(request, settings), folder=folder)
         shared = {name.rstrip("_").replace("_", "-"): getattr(request, name) for name in STATED}
@@ -245,10 +245,19 @@ def check_frozen(request: FitRequest, inputs: Inputs, min_count: int, new_words:
     )
 
 
-def check_ranks(request: FitRequest, start: "WarmStart | None") -> None:
-    """Raise UsageError or ConfigError for what several ranks cannot do: write to a stream, or add words to a model."""
+def check_ranks(request: FitRequest, planned: Plan) -> None:
+    """Raise UsageError or ConfigError for what several ranks cannot do: read or write a stream, or add words to a
+    model.
+    """
+    start = planned.inputs.start
     if request.grow_vocabulary and start and start.model:
         raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
+    for text in corpus_of(planned.inputs.sources, planned.settings).files:
+        if text.size is None:
+            raise UsageError(
+                f"{text.name} is not a regular file, so several processes cannot read it: save the text in a file on"
+                " storage that all hosts share"
+            )
     for file in filter(is_stream, request.results):
         raise UsageError(
             "distributed: the ranks need a run folder: name an output file with -o;"

@@ -145,12 +145,12 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone) -> Iterator[Console]:
         json_log(request.log_json, run, request.force) as log,
         closing(Console(request.quiet, request.progress_every, log, ranks.note)) as console,
     ):
-        run.warn = console.note_warning
+        run.warn = console.events().warning
         console.start(settings, headline(settings, planned.reason, request.origins), request.files, run.id)
         for warning in filter(None, (crowded(settings.threads), lost_ngrams(request, settings))):
-            console.say(f"warning     {warning}")
+            run.warn(warning)
         for why in run.checkpoint.skipped if run.checkpoint else []:
-            console.say(f"warning     {why}; resuming from the checkpoint before it")
+            run.warn(f"{why}; resuming from the checkpoint before it")
         yield console
 
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from w2vtrain.commands.console import Log
 from w2vtrain.commands.shell import explained
 from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
-from w2vtrain.system.files import STDOUT, atomic_write, is_stream
+from w2vtrain.system.files import STDERR, STDOUT_NAMES, atomic_write, is_stream
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.run import Run
@@ -24,14 +24,15 @@ from w2vtrain.training.run import Run
 def json_log(path: str | None, run: Run, force: bool) -> Iterator[Log]:
     """Yield a function that writes an object and the time as one line of JSON, and flushes; without a path, a no-op.
 
-    path: `-` is standard output; force: overwrite a file that is not the run's own. If the block fails, the last line
+    path: `-` is standard output. To that and standard error, lines go through the process's own stream, so that none
+    overwrites another in a file. force: overwrite a file that is not the run's own. If the block fails, the last line
     says how. Raise OutputError if the file cannot be created, and WriteError if it cannot be written.
     """
     if path is None:
         yield lambda _: None
         return
     try:
-        file = None if path == STDOUT else _open(path, run, force)
+        file = None if path in (*STDOUT_NAMES, STDERR) else _open(path, run, force)
     except OSError as error:
         raise OutputError(f"{path} cannot be created: {error.strerror}") from error
 
@@ -39,7 +40,7 @@ def json_log(path: str | None, run: Run, force: bool) -> Iterator[Log]:
         line = json_text({"event": facts["event"], "time": round(time.time(), 3), **facts})
         try:
             if file is None:
-                echo(line)
+                echo(line, err=path == STDERR)
             else:
                 file.write(line + "\n")
                 file.flush()
@@ -64,13 +65,12 @@ def json_log(path: str | None, run: Run, force: bool) -> Iterator[Log]:
 
 def _open(path: str, run: Run, force: bool) -> TextIO:
     """Open the log of a run, to append to it if it is the run's own; any other existing file needs `force`."""
-    if is_stream(path):
-        return Path(path).open("w", encoding="utf-8", newline="\n")
-    if not run.owns(path):
+    has_name = not is_stream(path)
+    if has_name and not run.owns(path):
         with atomic_write(path, force, claim=partial(run.claim, grows=True)):
             pass
     log = Path(path).open("a", encoding="utf-8", newline="\n")  # noqa: SIM115
-    if _is_cut(path):
+    if has_name and _is_cut(path):
         log.write("\n")
     return log
 

@@ -39,8 +39,9 @@ def perplexity(model: str, heldout: tuple[str, ...], as_json: bool, quiet: bool,
     mine = {name: getattr(settings, name) for name in READING if origins[name] != "default"}
     loaded = replace(loaded, settings={**loaded.settings, **mine})
     with closing(Console(quiet)) as console:
-        threads, watch = threads_of(settings.threads)[0], Watch(console.events().scoring)
-        score, _, coverage = score_text(loaded, heldout, threads, watch, settings.phrases, console.note_warning)
+        threads, events = threads_of(settings.threads)[0], console.events()
+        watch = Watch(events.scoring)
+        score, _, coverage = score_text(loaded, heldout, threads, watch, settings.phrases, events.warning)
     if as_json:
         echo_json({**asdict(score), "coverage": coverage})
         return

@@ -69,7 +69,7 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
             threads=threads_of(settings.threads)[0],
             progress=console.events().reading,
         )
-    stats.report(text.name, console.note_warning)
+    stats.report(text.name, console.events().warning)
     return vocabulary, stats
 
 
@@ -136,8 +136,8 @@ def phrases(
     console, started, threads = Console(quiet), time.monotonic(), threads_of(settings.threads)[0]
     folder = encoding_folder(cache_dir, outputs[0])
     with closing(console):
-        progress, warn = console.events().reading, console.note_warning
-        lines = read_text(text, threads=threads, folder=folder, progress=progress, warn=warn)
+        events = console.events()
+        lines = read_text(text, threads=threads, folder=folder, progress=events.reading, warn=events.warning)
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)
@@ -152,7 +152,7 @@ def phrases(
     after = f", joined {before - int(lines.counts.sum()):,} times" if text.phrases is None else ""
     if not len(table) and text.phrases is None:
         threshold = f"{scoring.threshold:g}"
-        console.note_warning(f"no pair of words occurs {scoring.min_count:,} times and scores above {threshold}")
+        events.warning(f"no pair of words occurs {scoring.min_count:,} times and scores above {threshold}")
     console.say(f"{before:,} words, {len(table):,} phrases{after}, in {duration(time.monotonic() - started)}")
 
 

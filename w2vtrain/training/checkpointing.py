@@ -70,9 +70,11 @@ class CheckpointedRun(Run):
         self.is_new = False  # set by `read`: there is no config.json
         self.unsaved: Snapshot | None = None
         self.behind: Snapshot | None = None  # being written in the background, or failed
-        self.writer = BackgroundThread(
-            lambda line: self.warn(f"{line}: the storage is slow or hangs; training continues meanwhile")
-        )
+        self.writer = BackgroundThread(self._warn_of_delay)
+
+    def _warn_of_delay(self, line: str) -> None:
+        with suppress(W2VError):  # in a thread of its own: the one that trains will find the log not writable, too
+            self.warn(f"{line}: the storage is slow or hangs; training continues meanwhile")
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -25,7 +25,6 @@ from w2vtrain.errors import (
     MalformedFile,
     NoKnownWords,
     OutputError,
-    UsageError,
     W2VError,
     WriteError,
 )
@@ -400,13 +399,6 @@ def test_a_vocabulary_that_does_not_fit_is_an_error_on_all_ranks(tmp_path, words
     with pytest.raises(kind, match=message) as expected:
         alone(Corpus(paths), options(), vocabulary)
     assert failure(kind, on_corpus(Corpus(paths), options(), tmp_path, vocabulary)) == str(expected.value)
-
-
-def test_standard_input_and_pipes_are_refused(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for name, shown in (("-", "standard input"), (str(tmp_path / "pipe"), "pipe")):
-        found = failure(UsageError, on_corpus(Corpus([name]), options(), tmp_path))
-        assert f"{shown} is not a regular file" in found
 
 
 def test_a_file_that_one_rank_cannot_read_stops_all_and_the_rank_is_named(tmp_path, monkeypatch):

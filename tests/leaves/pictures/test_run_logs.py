@@ -79,6 +79,8 @@ def test_a_resumed_run_has_one_curve(tmp_path):
     run = read_run(written(tmp_path / "log", *events, epoch(1, 9.0), epoch(1, 2.0)))
     assert [at.words for at, _ in run.loss] == [400, 600, 1200]
     assert values(run.loss) == [3.0, 2.0, 2.0]
+    again = read_run(written(tmp_path / "log", FIRST, epoch(1, 9.0), epoch(2, 8.0), FIRST, epoch(1, 2.0)))
+    assert values(again.loss) == [2.0]
 
 
 def test_a_log_that_is_too_large_is_refused(tmp_path, monkeypatch):

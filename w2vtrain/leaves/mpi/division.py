@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2vtrain import __version__
-from w2vtrain.errors import DataError, InputMissing, UsageError, reason
+from w2vtrain.errors import DataError, InputMissing, reason
 from w2vtrain.leaves.mpi.agreement import Gathering, together
 from w2vtrain.leaves.mpi.communicator import Communicator, broadcast_bytes
 from w2vtrain.system.json_text import json_digest, json_text, typed
@@ -61,12 +61,11 @@ def divided(comm: Communicator, corpus: Corpus) -> Division:
     A stretch ends after a newline or at the end of a file. A compressed file is never divided: it belongs to the
     stretch in which it begins.
 
-    Raise UsageError for standard input and pipes, which several processes cannot read; InputMissing or DataError if a
-    rank sees other files than rank 0, other sizes, or other bytes in the blocks that are compared.
+    Raise InputMissing or DataError if a rank sees other files than rank 0, other sizes, or other bytes in the blocks
+    that are compared.
     """
     sent = b""
     with together(comm) as gathering:
-        _require_files(corpus)
         samples = _samples(corpus.files, gathering)
         if comm.rank == 0:
             sent = json_text(asdict(_proposal(corpus, comm.size, samples))).encode()
@@ -129,16 +128,6 @@ def _digest(path: str, blocks: Sequence[tuple[int, int]], gathering: Gathering) 
     except OSError as error:
         raise InputMissing(f"{path}: cannot be read: {reason(error)}") from error
     return digest.hexdigest()
-
-
-def _require_files(corpus: Corpus) -> None:
-    for file in corpus.files:
-        if file.size is None:
-            name = "standard input" if file.path == "-" else file.path
-            raise UsageError(
-                f"{name} is not a regular file, so several processes cannot read it: save the text in a file on storage"
-                " that all hosts share"
-            )
 
 
 def _options(corpus: Corpus) -> list[Any]:

@@ -47,9 +47,8 @@ def encode_together(
     as the result is used. vocabulary: words and counts to use instead of those of the corpus. progress: called on every
     rank with the sums over all ranks.
 
-    Raise the errors of `encode`, on all ranks: UsageError also for standard input and pipes, OutputError for a folder
-    that is not shared, InputMissing or DataError if a rank sees another corpus, and Disconnected
-    if another rank ended.
+    Raise the errors of `encode`, on all ranks: OutputError also for a folder that is not shared, InputMissing or
+    DataError if a rank sees another corpus, and Disconnected if another rank ended.
     """
     check_shared(comm, folder)
     division = divided(comm, corpus)

@@ -183,7 +183,7 @@ def _add_log(run: RunLog, events: Iterable[tuple[str, dict[str, Any]]]) -> None:
             progress.append((moment, report.loss, report.alpha))
         elif kind == "epoch":
             last = typed(facts, EpochFacts, where)
-            finished = [*(entry for entry in finished if entry.epoch != last.epoch), last]
+            finished = [*(entry for entry in finished if entry.epoch < last.epoch), last]
         elif kind == "done" and facts.get("record") is not None:
             finished = typed(facts["record"], Epochs, where).epochs
     _add_epochs(run, settings, finished)

@@ -277,23 +277,13 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     V, d = model.input.shape
     ngrams = ngram_vectors(model.settings, model.arrays, V, d)
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
-    rows, buckets = (_own_rows(model, ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
+    rows, buckets = (model._input_rows(ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
     output = np.zeros((V, d), np.float32)
     if arguments.loss == HS and model.output.shape == (V - 1, d) and _is_huffman(model):
         output[: V - 1] = -model.output  # as in `read_parts`
     elif arguments.loss != HS and model.output.shape == (V, d):
         output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
-
-
-def _own_rows(model: ModelParts, ngrams: NgramVectors) -> NDArray[np.float32]:
-    """Return the input rows (V + B, d) of a model with subwords, which yield `input` even if it was changed."""
-    rows, subwords = model.arrays[INPUT_ROWS], Subwords.of(model.words, ngrams.ngrams, ngrams.row_buckets)
-    change = model.input - subwords.vectors(rows)
-    if change.any():
-        rows = rows.copy()
-        rows[: len(change)] += change * np.diff(subwords.starts)[:, None].astype(np.float32)  # a vector is a mean
-    return rows
 
 
 def _is_huffman(model: ModelParts) -> bool:

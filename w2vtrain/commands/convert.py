@@ -124,6 +124,7 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
     Raise UsageError if changes are requested, and DataError if there are vectors alone.
     """
     from w2vtrain.embeddings.model import load_model, save_as
+    from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import MODEL_READERS, sniff
 
     if is_changed:
@@ -136,7 +137,9 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
             )
         model = load_model(path)
         save_as(form, output, model, force)
-    echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions", err=True)
+    chosen = choose_vectors(model.record)[0]
+    lost = f": its input vectors, not the {EXPORTED[chosen]}" if form != MODEL.name and chosen != "in" else ""
+    echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions{lost}", err=True)
 
 
 def files_read(path: str) -> list[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
-from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS, ModelParts, ngram_vectors
+from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS, ModelParts
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, row_slices, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
@@ -275,7 +275,7 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     if DOCUMENTS in model.arrays:
         raise DataError(f"{path}: fastText's format has no vectors of documents; choose another")
     V, d = model.input.shape
-    ngrams = ngram_vectors(model.settings, model.arrays, V, d)
+    ngrams = model._ngrams("in")
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
     rows, buckets = (model._input_rows(ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
     output = np.zeros((V, d), np.float32)

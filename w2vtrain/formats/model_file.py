@@ -65,8 +65,7 @@ class ModelParts:
 
     def _ngrams(self, export: str = "auto") -> NgramVectors | None:
         """Return the vectors of n-grams, unless `_exported` returns others than those that n-grams compose."""
-        given = choose_vectors(self.record, export)[0]
-        is_composed = given == "in"
+        is_composed = choose_vectors(self.record, export)[0] == "in"
         return ngram_vectors(self.settings, self.arrays, *self.input.shape, where=self.name) if is_composed else None
 
     def _input_rows(self, ngrams: NgramVectors) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.fasttext_file import OTHER_TREE, Unsupported
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, ngram_vectors
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.formats.safetensors import NAMES
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
@@ -181,7 +181,7 @@ def loaded(model: Any, path: str) -> Any:
         raise NotAModel(f"{path}: output vectors of {stored.output.shape[1]} values, expected {model.layer1_size}")
     model.wv = model._keyed(words, stored.input[rows], stored.counts[rows])
     if model.subword_settings():
-        ngrams = ngram_vectors(stored.settings, stored.arrays, *stored.input.shape)
+        ngrams = stored._ngrams("in")
         if ngrams is None:
             raise NotAModel(f"{path}: the record of the model names n-grams that it does not have")
         # Matrices of fastText's files are read-only.

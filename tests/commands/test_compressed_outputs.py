@@ -50,7 +50,7 @@ def test_a_suffix_that_is_not_honored_is_refused(tmp_path, name):
     with pytest.raises(UsageError, match="unknown suffix"):
         format_of(name)
     if f".{name.rpartition('.')[2]}" in OTHER_SUFFIXES:
-        with pytest.raises(UsageError, match=r"files are not written; compressed ones end in \.gz, \.bz2, \.xz, \.zst"):
+        with pytest.raises(UsageError, match=r"not written here; compressed ones end in \.gz, \.bz2, \.xz, \.zst"):
             format_of(name, "text")
     else:
         assert format_of(name, "text") == "text"

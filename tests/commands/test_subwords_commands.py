@@ -120,6 +120,18 @@ def test_conversion_goes_both_ways_and_to_vectors(folder, w2vtrain_here):
     assert "model of fastText" in w2vtrain_here(["info", "model.bin"], folder)[1]
 
 
+def test_conversion_says_that_fasttexts_format_has_only_input_vectors(tmp_path, w2vtrain_here):
+    model = w2vtrain.train([["a", "b"]] * 9, min_count=1, sample=0, vector_size=2)
+    for which, said in (
+        ("in", "2 dimensions\n"),
+        ("blend", ": its input vectors, not the blends of input and output v"),
+    ):
+        model.record["vectors"] = which
+        model.save(tmp_path / "model.safetensors", force=True)
+        words = ["convert", "model.safetensors", "-o", "x.bin", "--format", "fasttext", "--force"]
+        assert said in w2vtrain_here(words, tmp_path)[2]
+
+
 def test_a_run_starts_from_a_file_of_fasttext(folder, w2vtrain_here):
     words = ["fit", "text", "--init-from", "model.bin", "-o", "more.txt", "--epochs", "1", "--grow-vocabulary"]
     code, _, said = w2vtrain_here(words, folder)

@@ -368,7 +368,8 @@ def test_what_is_written_for_other_programs_alone_is_refused_in_one_line(tmp_pat
         (2, ["-o", "-", "--format", "spacy"], "more than one file"),
         (2, ["-o", "m/", "--format", "model2vec"], "leave out the slash"),
         (2, ["-o", "v.npz.gz"], "not compressed"),
-        (2, ["-o", "v.parquet", "--format", "text"], ".parquet files are not written"),
+        (2, ["-o", "v.parquet", "--format", "text"], ".parquet files are not written here; compressed ones end"),
+        (2, ["-o", "v.npz", "--format", "model"], ".npz files are not written here: choose another suffix"),
         (73, ["-o", "in.txt", "--format", "spacy", "--force"], "is a file, and this format is a folder"),
     ],
 )

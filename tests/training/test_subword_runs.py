@@ -1,5 +1,7 @@
 """Runs with subwords: held-out text, saving and loading, warm starts, export of a checkpoint, refusals."""
 
+import copy
+
 import numpy as np
 import pytest
 from reference import saved
@@ -64,6 +66,13 @@ def test_a_run_starts_from_the_rows_of_a_model_by_word_and_by_bucket(tmp_path, t
     assert set(old) < set(new)
     rows = more.arrays["input_rows"][[len(more.words) + new.index(bucket) for bucket in old]]
     np.testing.assert_allclose(rows, model.arrays["input_rows"][len(model.words) :], atol=1e-5)
+
+
+def test_a_run_starts_from_a_vector_that_was_changed(text, model):
+    changed = copy.deepcopy(model)
+    changed.wv["bees"] = np.ones(10)
+    more = w2vtrain.continue_training(changed, text, 1, alpha=1e-9, threads=1)
+    np.testing.assert_allclose(more.input, changed.input, atol=1e-5)
 
 
 def test_a_run_without_subwords_starts_from_the_vectors_of_a_model_with_them(text, model):

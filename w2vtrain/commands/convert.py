@@ -124,6 +124,7 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
     Raise UsageError if changes are requested, and DataError if there are vectors alone.
     """
     from w2vtrain.embeddings.model import load_model, save_as
+    from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import MODEL_READERS, sniff
 
     if is_changed:
@@ -136,7 +137,9 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
             )
         model = load_model(path)
         save_as(form, output, model, force)
-    echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions", err=True)
+    chosen = choose_vectors(model.record)[0]
+    lost = f": its input vectors, not the {EXPORTED[chosen]}" if form != MODEL.name and chosen != "in" else ""
+    echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions{lost}", err=True)
 
 
 def files_read(path: str) -> list[str]:
@@ -158,7 +161,6 @@ def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vector
     from w2vtrain.embeddings.model import load_model
     from w2vtrain.formats.model_file import MODEL, choose_vectors
     from w2vtrain.formats.sniff import sniff
-    from w2vtrain.formats.transforms import exported
     from w2vtrain.formats.vectors import Vectors, mended, read_vectors
 
     if sniff(path).kind != MODEL.name:
@@ -172,15 +174,15 @@ def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vector
     else:
         from w2vtrain.architectures import architectures  # imports Numba, which other files do not need
 
-        kind, share = choose_vectors(model.record, which)
+        kind = choose_vectors(model.record, which)[0]
         known = architectures().get(str(model.settings.get("architecture")))
         if known and kind != "out" and not known.uses_words():
             raise DataError(
                 f"{path}: {model.settings['architecture']} trains no input vectors of words: use --export {DOCUMENTS}"
                 + " or out" * (len(model.output) == len(model.words))
             )
-        vectors, what = exported(model.input, model.output, kind, share, path), EXPORTED[kind]
-        loaded = Vectors(model.words[:limit], vectors[:limit], MODEL.name, counts=model.counts[:limit])
+        vectors, what = model._exported(which)[:limit], EXPORTED[kind]
+        loaded = Vectors(model.words[:limit], vectors, MODEL.name, counts=model.counts[:limit])
     return mended(loaded, path) if repair else loaded, [what]
 
 

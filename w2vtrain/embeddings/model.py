@@ -209,8 +209,9 @@ class Model(ModelParts):
     def save_fasttext(self, path: str | Path, force: bool = False) -> None:
         """Write the model in fastText's format (.bin), which its program and gensim read.
 
-        Without subwords, words have no n-grams in the file. Output vectors are written if the model has one per word
-        or, for hs, per node of the tree, and are otherwise zeros: queries do not need them.
+        The vectors in the file are the input vectors, whatever `vectors` returns. Without subwords, words have no
+        n-grams in it. Output vectors are written if the model has one per word or, for hs, per node of the tree, and
+        are otherwise zeros: queries do not need them.
 
         Parameters
         ----------

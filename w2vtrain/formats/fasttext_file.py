@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.config import MAX_WINDOW, WHOLE_SENTENCE
 from w2vtrain.errors import DataError, InputMissing, TruncatedFile, reason
-from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE, ModelParts, ngram_vectors
+from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE, ModelParts
 from w2vtrain.formats.safetensors import encode_words, first_not_finite, row_blocks, row_slices, write_values
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
@@ -273,25 +273,15 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     if DOCUMENTS in model.arrays:
         raise DataError(f"{path}: fastText's format has no vectors of documents; choose another")
     V, d = model.input.shape
-    ngrams = ngram_vectors(model.settings, model.arrays, V, d)
+    ngrams = model._ngrams("in")
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
-    rows, buckets = (_own_rows(model, ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
+    rows, buckets = (model._input_rows(ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
     output = np.zeros((V, d), np.float32)
     if arguments.loss == HS and model.output.shape == (V - 1, d) and _is_huffman(model):
         output[: V - 1] = -model.output  # as in `read_parts`
     elif arguments.loss != HS and model.output.shape == (V, d):
         output[:] = model.output
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
-
-
-def _own_rows(model: ModelParts, ngrams: NgramVectors) -> NDArray[np.float32]:
-    """Return the input rows (V + B, d) of a model with subwords, which yield `input` even if it was changed."""
-    rows, subwords = model.arrays[INPUT_ROWS], Subwords.of(model.words, ngrams.ngrams, ngrams.row_buckets)
-    change = model.input - subwords.vectors(rows)
-    if change.any():
-        rows = rows.copy()
-        rows[: len(change)] += change * np.diff(subwords.starts)[:, None].astype(np.float32)  # a vector is a mean
-    return rows
 
 
 def _is_huffman(model: ModelParts) -> bool:

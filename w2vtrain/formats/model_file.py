@@ -21,7 +21,7 @@ from w2vtrain.formats.safetensors import (
     open_safetensors,
     write_safetensors,
 )
-from w2vtrain.formats.subwords import Ngrams, NgramVectors
+from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.transforms import EXPORTS, LazyRows, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
 from w2vtrain.system.json_text import json_object, json_text
@@ -67,9 +67,13 @@ class ModelParts:
 
     def _ngrams(self, export: str = "auto") -> NgramVectors | None:
         """Return the vectors of n-grams, unless `_exported` returns others than those that n-grams compose."""
-        given = choose_vectors(self.record, export)[0]
-        is_composed = given == "in"
+        is_composed = choose_vectors(self.record, export)[0] == "in"
         return ngram_vectors(self.settings, self.arrays, *self.input.shape, where=self.name) if is_composed else None
+
+    def _input_rows(self, ngrams: NgramVectors) -> NDArray[np.float32]:
+        """Return the rows (V + B, d) of words and of their n-grams, which yield `input` even if it was changed."""
+        subwords = Subwords.of(self.words, ngrams.ngrams, ngrams.row_buckets)
+        return subwords.yielding(self.input, self.arrays[INPUT_ROWS])
 
 
 def read_model(path: str | Path, vectors_only: bool = False) -> ModelParts:

@@ -119,6 +119,19 @@ class Subwords:
         compose(self.starts, self.rows, rows, vectors)
         return vectors
 
+    def yielding(self, vectors: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return `rows` (V + B, d) or, if `vectors` (V, d) are not their means, a copy with other own rows of words.
+
+        Means that differ by rounding, such as those of another processor, are not others.
+        """
+        change = self.vectors(rows)
+        np.subtract(vectors, change, out=change)
+        others = np.flatnonzero(np.abs(change).max(axis=1) > 1e-5 * np.abs(vectors).max(axis=1))
+        if len(others):
+            rows = rows.copy()
+            rows[others] += change[others] * np.diff(self.starts)[others, None].astype(np.float32)
+        return rows
+
 
 @dataclass(frozen=True, eq=False)
 class NgramVectors:

@@ -183,7 +183,8 @@ def check_suffix(path: str | Path, compressible: bool = True, own: tuple[str, ..
     """
     suffix = Path(path).suffix.lower()
     if suffix in OTHER_SUFFIXES and suffix not in own:
-        raise UsageError(f"{path}: {suffix} files are not written; compressed ones end in {', '.join(COMPRESSORS)}")
+        advice = f"; compressed ones end in {', '.join(COMPRESSORS)}" if compressible else ": choose another suffix"
+        raise UsageError(f"{path}: {suffix} files are not written here{advice}")
     if suffix in COMPRESSORS and not compressible:
         raise UsageError(f"{path}: this output is not compressed; choose a name without {suffix}")
 

@@ -318,12 +318,13 @@ class _Taking:
 
     def _ngrams(self, subwords: Subwords) -> None:
         """Copy the rows of words, and those of n-grams in buckets that the model has; others keep initial values."""
-        (V, U), mine, theirs = self.sizes, self.weights.arrays[INPUT_ROWS], self._theirs(INPUT_ROWS)
-        row_of = np.full(subwords.ngrams.bucket, -1, np.int64)
-        buckets = self._theirs(NGRAM_BUCKETS)
-        row_of[buckets] = np.arange(U, U + len(buckets))
-        rows = row_of[subwords.buckets]
-        mine[self.new], mine[V:][rows >= 0] = theirs[self.old], theirs[rows[rows >= 0]]
+        mine, model = self.weights.arrays[INPUT_ROWS], self.start.model
+        assert model
+        ngrams = model._ngrams("in")
+        assert ngrams
+        rows = ngrams.rows_of(subwords.buckets)
+        mine[self.new] = model._input_rows(ngrams)[self.old]
+        mine[len(self.engine.problem.words) :][rows >= 0] = ngrams.matrix[rows[rows >= 0]]
 
     def objective(self, can_grow: bool) -> None:
         """Copy the output rows and all other arrays that the objective learns."""

@@ -304,8 +304,10 @@ def test_a_copy_of_a_model_is_independent(model):
 def test_a_model_of_fit_is_loaded_and_trained_on(tmp_path):
     settings = {"subwords": True, "minn": 2, "maxn": 5, "bucket": 700, "vector_size": 8, "epochs": 1, "min_count": 1}
     theirs = w2vtrain.train(SENTENCES, **settings)
+    theirs.wv["red"] = np.ones(8)
     theirs.save(tmp_path / "m")
     model = FastText.load(tmp_path / "m")
+    np.testing.assert_allclose(model.wv.vectors, composed(model.wv), atol=1e-5)
     assert (model.min_n, model.max_n, model.wv.bucket) == (2, 5, 700)
     np.testing.assert_array_equal(model.wv["greenish"], theirs["greenish"])
     model.train(SENTENCES, total_examples=900, epochs=1)

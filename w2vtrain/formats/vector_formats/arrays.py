@@ -159,8 +159,7 @@ def write_npy(file: BinaryIO, table: Table) -> None:
 
 def write_words(file: BinaryIO, table: Table) -> None:
     """Write one word per line."""
-    if table.words[0].startswith(BOM_UTF8):
-        file.write(BOM_UTF8)  # `read_lines` drops one byte order mark
+    file.write(BOM_UTF8 * table.words[0].startswith(BOM_UTF8))  # `read_lines` drops one byte order mark
     file.writelines(word + b"\n" for word in table.words)
 
 

@@ -78,8 +78,7 @@ def write(file: BinaryIO, table: Table) -> None:
 
 def write_glove(file: BinaryIO, table: Table) -> None:
     """Write GloVe's format: the same lines, without "V d"."""
-    if table.words[0].startswith(BOM_UTF8):
-        file.write(BOM_UTF8)  # readers drop one byte order mark
+    file.write(BOM_UTF8 * table.words[0].startswith(BOM_UTF8))  # readers drop one byte order mark
     write_rows(file, table.words, table.matrix)
 
 

@@ -130,11 +130,10 @@ class FastTextKeyedVectors(KeyedVectors):
         if changed.any() or old is None:
             self._add_ngrams(lambda rows: np.zeros((rows, self.vector_size), np.float32))
             subwords = self._subwords(changed)
-            rows = np.zeros((subwords.words, self.vector_size), np.float32)
-            sums = subwords.vectors(np.concatenate([rows, self.ngrams.matrix]))  # divided by the number of rows
+            rows = np.concatenate([np.zeros((subwords.words, self.vector_size), np.float32), self.ngrams.matrix])
             own = np.empty((len(self), self.vector_size), np.float32)
             own[:known] = 0 if old is None else old[:known]
-            own[changed] = (self.vectors[changed] - sums) * np.diff(subwords.starts)[:, None].astype(np.float32)
+            own[changed] = subwords.yielding(self.vectors[changed], rows)[: subwords.words]
             self.own, self._settled = own, digests
             return own
         return old

@@ -18,7 +18,7 @@ from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.fasttext_file import Unsupported
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE, ngram_vectors
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE
 from w2vtrain.formats.safetensors import NAMES
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
@@ -182,12 +182,12 @@ def loaded(model: Any, path: str) -> Any:
         raise NotAModel(f"{path}: output vectors of {stored.output.shape[1]} values, expected {model.layer1_size}")
     model.wv = model._keyed(words, stored.input[rows], stored.counts[rows])
     if model.subword_settings():
-        ngrams = ngram_vectors(stored.settings, stored.arrays, *stored.input.shape)
+        ngrams = stored._ngrams("in")
         if ngrams is None:
             raise NotAModel(f"{path}: the record of the model names n-grams that it does not have")
         # Matrices of fastText's files are read-only.
         model.wv.ngrams = replace(ngrams, matrix=np.require(ngrams.matrix, np.float32, "W"))
-        model.wv.vectors_vocab = np.array(stored.arrays[INPUT_ROWS][:size][rows])
+        model.wv.vectors_vocab = np.array(stored._input_rows(ngrams)[:size][rows])
     arrays = {name: array for name, array in stored.arrays.items() if name.startswith(ATTRIBUTE)}
     values = {name.removeprefix(ATTRIBUTE): array[rows] for name, array in arrays.items() if array.shape == (size,)}
     model.wv.vectors_lockf = values.pop("vectors_lockf", np.ones(1, np.float32))

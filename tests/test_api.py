@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import w2vtrain
-from w2vtrain.errors import ConfigError, DataError, TokenError
+from w2vtrain.errors import ConfigError, DataError, InvalidType, TokenError
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
 
@@ -41,6 +41,13 @@ def model(corpus):
 def test_a_vocabulary_is_checked_as_one_from_a_file(words, counts, message):
     with pytest.raises(DataError, match=message):
         w2vtrain.train([["a", "b", "c"]] * 60, vocabulary=Vocabulary(words, np.array(counts)))
+
+
+def test_words_and_counts_of_another_type_are_no_vocabulary():
+    with pytest.raises(
+        InvalidType, match=r"w2vtrain.text.vocabulary.Vocabulary.load returns .* got \{'a': 3, 'b': 2\}"
+    ):
+        w2vtrain.train([["a", "b"]] * 9, vocabulary={"a": 3, "b": 2})
 
 
 def test_a_vocabulary_may_be_in_any_order():

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from w2vtrain.config import Settings, canonical, validated
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.embeddings.model import Model
-from w2vtrain.errors import ConfigError, DataError
+from w2vtrain.errors import ConfigError, DataError, InvalidType, shown
 from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.keywords import FurtherSettings, ReadingSettings, TrainingSettings, with_settings
@@ -96,6 +96,9 @@ def train(
     'new york'
 
     """
+    if not isinstance(vocabulary, Vocabulary | None):
+        load = f"{Vocabulary.__module__}.Vocabulary.load"
+        raise InvalidType(f"vocabulary: expected what {load} returns for a file, got {shown(vocabulary)}")
     sources = sources_of(corpus)
     usual: dict[str, Any] = {} if vocabulary is None else {"min_count": 1}
     if isinstance(sources, Generator) and sources.architecture and "architecture" not in canonical(settings)[0]:
@@ -186,10 +189,10 @@ def continue_training(
     Parameters
     ----------
     model : Model, KeyedVectors or Vectors
-        What to start from; it is not changed. Its settings apply unless others are given, except the number of threads
-        and the settings of its schedule. With a different objective or architecture, only its input vectors and the
-        arrays that fit are used. Of KeyedVectors or Vectors, only the vectors of words in `corpus` are used: to keep
-        the others, too, add the result to KeyedVectors with ``keyed.add_vectors(result.words, result.input,
+        What to start from; it is not changed. Its settings apply unless others are given, except `threads`,
+        `max_vocab` and the settings of its schedule. With a different objective or architecture, only its input vectors
+        and the arrays that fit are used. Of KeyedVectors or Vectors, only the vectors of words in `corpus` are used: to
+        keep the others, too, add the result to KeyedVectors with ``keyed.add_vectors(result.words, result.input,
         replace=True)``.
     corpus : as in `train`
         Text files or sentences.

@@ -2,7 +2,7 @@
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,17 +19,11 @@ from w2vtrain.commands.options import (
     setting_options,
 )
 from w2vtrain.commands.shell import imports
-from w2vtrain.config import Settings, resolve
+from w2vtrain.config import resolve
 from w2vtrain.parsers import Real, Whole
 from w2vtrain.system.amounts import duration
 from w2vtrain.system.compression import packed_write
 from w2vtrain.system.machine import threads_of
-
-if TYPE_CHECKING:
-    from w2vtrain.commands.console import Console
-    from w2vtrain.text.counting import CorpusStats
-    from w2vtrain.text.source import Source
-    from w2vtrain.text.vocabulary import Vocabulary
 
 READING = tuple(name for name in COUNTING if name not in ("min_count", "max_vocab"))
 
@@ -44,23 +38,12 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     """Count the words of CORPUS and write one `word count` per line, most frequent first."""
     with imports():
         from w2vtrain.commands.console import Console
+        from w2vtrain.text.encoded import count
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, COUNTING))
     text = corpus_of(corpus, settings)
     check_texts([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
-    vocabulary, stats = counted(text, settings, console)
-    vocabulary.save(output, force, where=text.name)
-    console.say(
-        f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
-        f" in {duration(time.monotonic() - started)}"
-    )
-
-
-def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vocabulary, CorpusStats]":
-    """Count the words of a text, show the progress and close the console. Return the vocabulary and the statistics."""
-    with imports():
-        from w2vtrain.text.encoded import count
     with closing(console):
         vocabulary, stats = count(
             text,
@@ -70,7 +53,11 @@ def counted(text: "Source", settings: Settings, console: "Console") -> "tuple[Vo
             progress=console.events().reading,
         )
     stats.report(text.name, console.events().warning)
-    return vocabulary, stats
+    vocabulary.save(output, force, where=text.name)
+    console.say(
+        f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
+        f" in {duration(time.monotonic() - started)}"
+    )
 
 
 @command(epilog=CODES)

@@ -169,9 +169,9 @@ def read_lines(
         warn_cut_off(path)
 
 
-def warn_cut_off(path: str | Path) -> None:
-    """Warn that a file whose lines end in numbers has no newline at its end."""
-    log.warning("%s: the last line has no newline: the file may be cut off, and digits be missing", path)
+def warn_cut_off(path: str | Path, sign: str = "the last line has no newline", lost: str = "digits") -> None:
+    """Warn that a file may be cut off. sign: what its end lacks, as lines that end in numbers may; lost: what."""
+    log.warning("%s: %s: the file may be cut off, and %s be missing", path, sign, lost)
 
 
 def regular_size(path: str | Path, stdin: bool = True) -> int:

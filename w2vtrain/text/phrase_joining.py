@@ -6,7 +6,6 @@ Nothing here finds phrases, and the text is not read again: everything works on 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -33,18 +32,14 @@ class Lines:
     words: list[str]
     counts: Int64
 
-    def stretches(self, size: int) -> list[tuple[int, int]]:
-        """Return places that divide the ids into stretches of about equal size, which may end inside a line."""
-        count = max(1, -(-self.ids.size // max(1, size)))
-        bounds = [self.ids.size * i // count for i in range(count + 1)]
-        return list(pairwise(bounds))
-
     def mapped(self, ids: Sequence[Int32], threads: int) -> Iterator[Int32]:
         """Yield other ids of all words, and LINE_END after each line, block by block, as `Counting.mapped` does."""
-        stretches, others = self.stretches(STRETCH_IDS), np.append(ids[0], np.int32(LINE_END))
-        return in_order(
-            lambda index: others.take(self.ids[slice(*stretches[index])]), len(stretches), threads, "w2vtrain encoder"
-        )
+        others = np.append(ids[0], np.int32(LINE_END))
+
+        def block_ids(index: int) -> Int32:
+            return others.take(self.ids[index * STRETCH_IDS : (index + 1) * STRETCH_IDS])
+
+        return in_order(block_ids, -(-self.ids.size // STRETCH_IDS), threads, "w2vtrain encoder")
 
     def first_seen(self, words: MergedWords) -> Int64:
         """Return numbers (n,) int64 that order words by their first appearance."""

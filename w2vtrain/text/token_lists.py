@@ -39,6 +39,8 @@ ESCAPES: dict[int, str] = {
 WAKE_SECONDS = 0.2  # after which a waiting thread looks whether it has to end
 REMEMBERED_WORDS = 1 << 16  # whose escaped form is remembered
 BATCH_CHARACTERS, BATCH_SENTENCES = 1 << 16, 1 << 12  # a batch ends when it has this many
+NULLS = ("None", "nan", "NaT", "<NA>")
+"""How the nulls of Python, pandas and Polars are printed."""
 TINY = 1 << 12
 """Words of a corpus that is read and trained on so quickly that no thread is started for it."""
 
@@ -230,8 +232,11 @@ def _not_a_word(words: list[str], index: int) -> TokenError:
 def text_of(value: object) -> str:
     """Return a value as text. A float that equals an integer is that integer, as it is as a key of a dict.
 
-    pandas makes a column of integers one of floats if a value is missing.
+    pandas makes a column of integers one of floats if a value is missing, and bytes of a binary column of Parquet. What
+    is not UTF-8 in these becomes surrogates.
     """
+    if isinstance(value, bytes):
+        return value.decode(errors="surrogateescape")
     return str(int(value) if isinstance(value, float | np.floating) and value.is_integer() else value)
 
 

@@ -174,6 +174,12 @@ def test_a_row_of_several_lines_is_one_document(tmp_path, suffix):
             assert model.dv.index_to_key == names
 
 
+def test_tags_are_read_after_the_text(tmp_path):
+    reader = pytest.importorskip("pyarrow").table({"text": ["a b", "b c"], "author": ["ann", "bob"]}).to_reader()
+    with pytest.raises(DataError, match="has 0 rows, and the text, which was read before, 2: pass what does not"):
+        w2vtrain.train(w2vtrain.Documents(reader, "author"), architecture="pv-dbow", column="text", **SMALL)
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 @pytest.mark.parametrize("tags", [["x_y", "z"], [10, 7], [2.5, 0.25]], ids=["strings", "integers", "floats"])
 def test_a_column_of_lists_has_several_tags_per_row(tmp_path, tags, suffix):

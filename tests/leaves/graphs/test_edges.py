@@ -16,7 +16,6 @@ from scipy.sparse import coo_array, csr_matrix
 from w2vtrain import Walks
 from w2vtrain.errors import DataError, InputMissing, InvalidType, UsageError
 from w2vtrain.leaves.graphs.edges import read_edges
-from w2vtrain.leaves.graphs.graph import probabilities
 from w2vtrain.text.text_files import Corpus
 
 
@@ -27,6 +26,16 @@ def steps(graph):
     pairs = [(names[a], names[b]) for a, b in zip(nodes.tolist(), arcs.targets.tolist(), strict=True)]
     assert len(set(pairs)) == len(pairs)
     return dict(zip(pairs, probabilities(arcs).round(6).tolist(), strict=True))
+
+
+def probabilities(arcs):
+    """Return the probability of each arc among those of its node, (A,)."""
+    degrees = np.diff(arcs.starts)
+    if not len(arcs.bounds):
+        return np.repeat(1 / np.maximum(degrees, 1), degrees)
+    ends = arcs.bounds + 1.0
+    ends -= np.where(np.isin(np.arange(len(ends)), arcs.starts), 0.0, np.concatenate([[0.0], ends[:-1]]))
+    return ends / 2.0**32
 
 
 def expected(edges, directed=False):
@@ -365,6 +374,8 @@ def test_graphs_of_other_packages_are_taken_over():
     assert steps(Walks(frame[["target", "source"]]).graph) == pytest.approx(
         expected([(a, b, 1) for a, b, _ in edges]), abs=1e-6
     )
+    frame["source"] = frame["source"].map(str.encode)  # as pandas reads a binary column of Parquet
+    assert steps(Walks(frame).graph) == pytest.approx(expected(edges), abs=1e-6)
     matrix = coo_array(([2.0, 1, 1, 2, 0], ([0, 1, 0, 2, 2], [1, 2, 1, 2, 0])), shape=(4, 4))
     for form in (matrix, csr_matrix(matrix)):
         graph = Walks(form, names="abcd").graph

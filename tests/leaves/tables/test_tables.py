@@ -239,8 +239,11 @@ def test_python_trains_the_vectors_of_the_text_file(tmp_path, text_file):
     path = write(table(), tmp_path / "t.parquet")
     about = {"vector_size": 5, "epochs": 1, "min_count": 1, "threads": 1}
     expected = w2vtrain.train(text_file, heldout=text_file, **about).input
-    for corpus, column in ((path, "text"), (pandas.DataFrame({"text": TEXTS[: len(WORDS)]}), "text")):
-        found = w2vtrain.train(corpus, column=column, heldout=text_file, **about)
+    folder = tmp_path / "held out"
+    folder.mkdir()
+    (folder / "part.txt").write_bytes(Path(text_file).read_bytes())
+    for corpus, heldout in ((path, text_file), (pandas.DataFrame({"text": TEXTS[: len(WORDS)]}), folder)):
+        found = w2vtrain.train(corpus, column="text", heldout=heldout, **about)
         np.testing.assert_array_equal(found.input, expected)
     more = w2vtrain.continue_training(found, text_file, epochs=1)  # the column is not the model's
     assert more.words == found.words
@@ -338,10 +341,19 @@ MALFORMED = [
 ]
 
 
-def test_zero_bytes_after_a_stream_are_padding(tmp_path):
+def test_zero_bytes_after_a_stream_are_padding(tmp_path, caplog):
     path = tmp_path / "t.arrow"
     path.write_bytes(streamed() + bytes(64))
     assert read(Tables([str(path)], "text")) == read(column_of(table(), "text"))
+    assert not caplog.messages
+
+
+def test_a_stream_without_a_mark_at_its_end_may_be_cut_off(tmp_path, caplog):
+    path = tmp_path / "t.arrow"
+    path.write_bytes(streamed()[:-8])
+    assert read(Tables([str(path)], "text")) == read(column_of(table(), "text"))
+    line = f"{path}: the Arrow stream has no end mark: the file may be cut off, and rows be missing"
+    assert caplog.messages == [line]
 
 
 @pytest.mark.parametrize("row", range(len(MALFORMED)))

@@ -167,7 +167,10 @@ class Documents:
         column = self._column
         rows = b"".join(column.read()).split(b"\n")[:-1]
         if len(rows) != lines:
-            raise DataError(f"{self.name}: column {shown(self.tag)} has {len(rows):,} rows, and the text {lines:,}")
+            raise DataError(
+                f"{self.name}: column {shown(self.tag)} has {len(rows):,} rows, and the text, which was read before,"
+                f" {lines:,}: pass what does not change and can be read again, such as a table instead of its reader"
+            )
         if getattr(column, "lists", False):  # a token per tag
             return (tags_of(column.words_of(row.split())) for row in rows)
         return (tags_of([row]) for row in rows)

@@ -100,13 +100,3 @@ def arcs_of(nodes: int, sources: Nodes, targets: Nodes, weights: Floats, symmetr
     if len(bounds):
         set_bounds(starts, sums, bounds)
     return Arcs(starts, arcs, bounds, symmetric)
-
-
-def probabilities(arcs: Arcs) -> Floats:
-    """Return the probability of each arc among those of its node, (A,)."""
-    degrees = np.diff(arcs.starts)
-    if not len(arcs.bounds):
-        return np.repeat(1 / np.maximum(degrees, 1), degrees)
-    ends = arcs.bounds + 1.0
-    ends -= np.where(np.isin(np.arange(len(ends)), arcs.starts), 0.0, np.concatenate([[0.0], ends[:-1]]))
-    return np.asarray(ends / 2.0**32)

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InvalidType, shown
 from w2vtrain.leaves.graphs.graph import Graph
-from w2vtrain.text.token_lists import text_of
+from w2vtrain.text.token_lists import NULLS, text_of
 
 COLUMNS = ("source", "target", "weight")
-NULLS = ["None", "nan", "NaT", "<NA>"]
-"""The texts of values that stand for none."""
 
 
 def columns_of_edges(given: Sequence[Any], name: str) -> list[str]:
@@ -95,7 +93,7 @@ def _names(nodes: Collection[Any]) -> list[str]:
     """Return the names of nodes that are objects of Python. Raise DataError for a node without a name."""
     names = list(map(text_of, nodes))
     for node, name in zip(nodes, names, strict=True):
-        if not name or (name in NULLS and not isinstance(node, str)):
+        if not name or (name in NULLS and not isinstance(node, str | bytes)):
             raise DataError(f"a node has the name {node!r}: name all nodes, or none")
     return names
 
@@ -105,7 +103,7 @@ def _nodes(frame: Any, column: str) -> NDArray[np.str_]:
     values = np.asarray(frame[column])
     texts = np.array(list(map(text_of, values)), str) if values.dtype.kind in "fO" else values.astype(str)
     for row in np.flatnonzero(np.isin(texts, NULLS)):
-        if not isinstance(values[row], str):
+        if not isinstance(values[row], str | bytes):
             raise DataError(f"the column {column}, row {row} (from 0): null, and there must be a node: drop such rows")
     return texts
 

@@ -23,11 +23,13 @@ from w2vtrain.leaves.tables.columns import (
 )
 from w2vtrain.system.compression import unpacked
 from w2vtrain.system.foreign import refuse_foreign
-from w2vtrain.system.reading import stream_of
+from w2vtrain.system.reading import stream_of, warn_cut_off
 from w2vtrain.text.source import File
 
 BATCH_ROWS = 1 << 12
 """Rows of a Parquet file that are decoded at a time."""
+END_MARK = b"\xff\xff\xff\xff"
+"""Begins the mark at the end of a stream, before zeros. The format lets writers omit it."""
 DAMAGED = (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError)
 """What pyarrow raises for a damaged file."""
 
@@ -116,9 +118,10 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
         head = next(pieces, b"")
         if head[:6] != b"ARROW1":
             refuse_foreign(head, file.path)
-            stream = stream_of(chain([head], pieces))
+            end = bytearray()
+            stream = stream_of(_noting_end(chain([head], pieces), end))
             reader = ipc.open_stream(stream, options=options)
-            yield reader.schema, 0, _only(reader, stream, file.path)
+            yield reader.schema, 0, _only(reader, stream, end, file.path)
             return
         if file.size is None or unpacked(file.path)[1]:
             raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
@@ -127,11 +130,24 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
             yield reader.schema, reader.num_record_batches, map(reader.get_batch, range(reader.num_record_batches))
 
 
-def _only(batches: Iterator[Any], stream: BinaryIO, path: str) -> Iterator[Any]:
-    """Yield the batches of a stream. Raise DataError if the file goes on after them with more than padding."""
+def _noting_end(pieces: Iterator[bytes], end: bytearray) -> Iterator[bytes]:
+    """Yield pieces, and keep in `end` the last bytes so far that are not zero, as many as END_MARK has."""
+    for piece in pieces:
+        end[:] = (end + piece.rstrip(b"\0")[-len(END_MARK) :])[-len(END_MARK) :]
+        yield piece
+
+
+def _only(batches: Iterator[Any], stream: BinaryIO, end: bytearray, path: str) -> Iterator[Any]:
+    """Yield the batches of a stream. Raise DataError if the file goes on after them with more than padding.
+
+    Warn if there is no end mark, because a stream that is cut off after a batch looks complete to pyarrow. end: see
+    `_noting_end`.
+    """
     yield from batches
     if any(piece.strip(b"\0") for piece in iter(lambda: stream.read(1 << 20), b"")):
         raise DataError(f"{path}: more data after the end of an Arrow stream: save each stream in a file of its own")
+    if end != END_MARK:
+        warn_cut_off(path, "the Arrow stream has no end mark", "rows")
 
 
 def _arrow_names(file: File, raw: Raw) -> list[str]:

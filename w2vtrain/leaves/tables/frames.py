@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,9 +26,7 @@ from w2vtrain.leaves.tables.columns import (
 from w2vtrain.leaves.tables.source import TableReader, Tables, format_of
 from w2vtrain.text.source import File, Frame
 from w2vtrain.text.text_files import Corpus
-
-NULLS = ("None", "nan", "<NA>")
-"""How the nulls of pandas and Polars are printed."""
+from w2vtrain.text.token_lists import NULLS
 
 
 def is_frame(data: object) -> bool:
@@ -81,8 +78,7 @@ def has_columns(sources: Any) -> bool:
         return any(hasattr(sources.data, name) for name in ("columns", "column_names", "schema"))
     if not isinstance(sources, list | tuple):
         return False
-    folders = any(Path(source).is_dir() for source in sources)
-    return folders or any(file.path != "-" and format_of(file.path) for file in Corpus(sources).files)
+    return any(file.path != "-" and format_of(file.path) for file in Corpus(sources).files)
 
 
 class FrameColumn(Tables):

@@ -651,6 +651,9 @@ def test_counts_of_rare_and_discarded_words_are_added_in_an_update():
     assert {word: model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key} == {"b": 11, "a": 6, "d": 3}
     model.build_vocab([["a"] * 4], update=True, trim_rule=lambda word, count, min_count: 1)
     assert model.wv.get_vecattr("a", "count") == 10
+    for word, options in (("f", {"min_count": 1}), ("g", {})):
+        model.build_vocab([[word]], update=True, **options)
+    assert (model.wv.index_to_key[-1], model.min_count) == ("f", 3)
 
 
 def test_ids_of_an_old_vocabulary_are_never_trained(model):
@@ -697,6 +700,8 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
     model.wv.vectors = np.array([model.wv[word] for word in left], np.float64)
     model.wv.index_to_key, model.wv.key_to_index = left, {word: row for row, word in enumerate(left)}
     joined, other = copy.deepcopy(model), Word2Vec(**SMALL)
+    with pytest.raises(ValueError, match="'count' has 15 values for 4 keys"):
+        joined.init_weights()
     joined.build_vocab(NEW, update=True)
     other.reset_from(copy.deepcopy(model))
     assert [other.wv.get_vecattr(word, "count") for word in left] == [before[word][1] for word in left]

@@ -196,7 +196,8 @@ class TrainableVocabulary(WordMatrices):
             if update and self.matrices:
                 self.fit_matrices()
             self._join(choice) if update else self._replace(choice)
-            self.sample, self.min_count, self.effective_min_count = sample, min_count, choice.min_count
+            self.min_count = self.min_count if update else min_count  # that of an update is not that of the next
+            self.sample, self.effective_min_count = sample, choice.min_count
             if not keep_raw_vocab:
                 self.raw_vocab = {}
         return report

@@ -143,6 +143,13 @@ def test_gensim_reads_a_word_that_was_added(model, tmp_path):
     assert found.get_vecattr("brandxyz", "count") == 1
 
 
+def test_of_two_losses_its_format_keeps_negative_sampling(tmp_path):
+    model = FastText(SENTENCES, **{**ABOUT, "hs": 1, "negative": 5})
+    found = after_facebook_format(model, tmp_path / "m")
+    assert (found.hs, found.negative) == (0, 5)
+    np.testing.assert_array_equal(found.syn1neg, model.syn1neg)
+
+
 def test_nodes_of_a_tree_that_fasttext_would_not_build_are_zeros_in_its_format(tmp_path):
     model = FastText(SENTENCES, **{**ABOUT, "hs": 1, "negative": 0})
     np.testing.assert_array_equal(after_facebook_format(model, tmp_path / "m").syn1, model.syn1)

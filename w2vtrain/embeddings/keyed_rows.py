@@ -461,6 +461,8 @@ class KeyedRows:
                 self.resize_vectors()
             self.vectors = np.concatenate([self.vectors[:first], np.empty((len(added), self.vector_size), rows.dtype)])
             self.index_to_key += added
+            if np.size(locks := getattr(self, "vectors_lockf", 1)) == first > 1:  # one per key: new ones are not locked
+                self.vectors_lockf = np.concatenate([locks, np.ones(len(added), np.float32)])
             places += range(first, len(self))
         if source:
             self._writable()[places] = rows[list(source.values())]

@@ -300,6 +300,10 @@ def test_locked_vectors_do_not_change():
         model.train(SENTENCES, total_examples=900, epochs=2)
         same = [word for word, vector in vectors_by_word(model).items() if vector == before[word]]
         assert same == ["cow"]
+        model.wv.add_vector("new", np.ones(8))
+        model.train([["new", "cow", "red"]] * 9, total_examples=9, epochs=1)
+        assert model.wv["cow"].tolist() == before["cow"]
+        assert model.wv["new"].tolist() != [1] * 8
     model.wv.vectors_lockf[0] = 0.5
     with pytest.raises(NotImplementedError, match="vectors_lockf"):
         model.train(SENTENCES, total_examples=900, epochs=1)
@@ -913,8 +917,8 @@ def test_attributes_of_a_subclass_are_saved(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "w2vtrain"):
         model.save(tmp_path / "model")
     assert [record.getMessage() for record in caplog.records] == [
-        "the attribute pair is not saved: JSON has no tuple",
-        "the attribute rng is not saved: JSON has no Generator",
+        "the attribute pair is not saved: JSON cannot hold this tuple",
+        "the attribute rng is not saved: JSON cannot hold this Generator",
     ]
     again = Walker.load(tmp_path / "model")
     assert type(again) is Walker

@@ -227,9 +227,6 @@ class TrainableVocabulary(WordMatrices):
         self.wv.add_vectors(new, vectors, {"count": np.array([counts[word] for word in new], np.int64)})
         for word, count in before:
             self.wv.set_vecattr(word, "count", self.wv.get_vecattr(word, "count") + count)
-        locks = getattr(self.wv, "vectors_lockf", None)
-        if locks is not None and np.size(locks) > 1:
-            self.wv.vectors_lockf = np.concatenate([locks, np.ones(len(new), np.float32)])
 
     @claiming
     def reset_from(self, other_model: "TrainableVocabulary") -> None:

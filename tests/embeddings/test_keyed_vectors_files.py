@@ -49,9 +49,12 @@ def test_written_vectors_are_read_back_the_most_frequent_first(keyed, tmp_path, 
 def test_options_of_saving(keyed, tmp_path):
     path = tmp_path / "vectors.txt"
     keyed.save_word2vec_format(path, total_vec=6, prefix="*", sort_attr=None)
-    KeyedVectors.of(["x y"[::2]], np.ones((1, 4))).save_word2vec_format(path, append=True, write_header=False)
+    counts = put(tmp_path, "*a 1\n", "counts")
+    more = KeyedVectors.of(["xy"], np.ones((1, 4)), [7])
+    more.save_word2vec_format(path, counts, append=True, write_header=False)
     assert path.read_text().startswith("6 4\n*a ")
     assert load(path).index_to_key == ["*a", "*b", "*c", "*d", "*e", "xy"]
+    assert load(path, counts).expandos["count"].tolist() == [1, 0, 0, 0, 0, 7]
     keyed.save_word2vec_format(path, write_header=False)
     assert load(path, no_header=True).index_to_key == list("bdeca")
     for row, key in enumerate("abcde"):

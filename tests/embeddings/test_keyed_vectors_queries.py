@@ -202,8 +202,9 @@ def test_evaluations_skip_lines_that_are_no_questions_or_pairs(keyed, tmp_path):
     for ask in (few.evaluate_word_analogies, few.evaluate_word_pairs):
         with pytest.raises(FileNotFoundError):
             ask(tmp_path / "missing")
-        with pytest.raises(ValueError, match=r"file\.txt"):
-            ask(put(tmp_path, "a b c d\n"))
+        for line in ("a b c d", "a\tb\t3"):
+            with pytest.raises(ValueError, match=r"file\.txt"):
+                ask(put(tmp_path, f"{line}\n"))
 
 
 def emd2(a, b, costs):

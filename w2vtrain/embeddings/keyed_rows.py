@@ -30,7 +30,7 @@ from w2vtrain.formats.precision import floating
 from w2vtrain.formats.subwords import NgramVectors
 from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats.contract import Coding
-from w2vtrain.formats.vectors import read_counts, read_keys, read_word2vec, write_word2vec
+from w2vtrain.formats.vectors import appended, read_counts, read_keys, read_word2vec, write_word2vec
 from w2vtrain.system.compression import packed_write
 
 Key = str | int
@@ -461,6 +461,8 @@ class KeyedRows:
                 self.resize_vectors()
             self.vectors = np.concatenate([self.vectors[:first], np.empty((len(added), self.vector_size), rows.dtype)])
             self.index_to_key += added
+            if np.size(locks := getattr(self, "vectors_lockf", 1)) == first > 1:  # one per key: new ones are not locked
+                self.vectors_lockf = np.concatenate([locks, np.ones(len(added), np.float32)])
             places += range(first, len(self))
         if source:
             self._writable()[places] = rows[list(source.values())]
@@ -757,7 +759,7 @@ class KeyedRows:
         prefix : str, default ""
             What to put before each key.
         append : bool, default False
-            Append to the file.
+            Append to the file, and to `fvocab`.
         sort_attr : str or None, default "count"
             Write the largest values of this attribute first, if it exists. If it is None, `fvocab` gets the counts.
 
@@ -790,8 +792,9 @@ class KeyedRows:
             write_word2vec(fname, keys, matrix, binary, header, append)
         if fvocab is not None:
             values = self.expandos[attribute][order].tolist()
-            with packed_write(fvocab, force=True) as file:
-                file.write(BOM_UTF8 * "".join(keys[:1]).startswith("\ufeff"))  # readers drop one byte order mark
+            with appended(fvocab) if append else packed_write(fvocab, force=True) as file:
+                is_marked = not append and "".join(keys[:1]).startswith("\ufeff")
+                file.write(BOM_UTF8 * is_marked)  # readers drop one byte order mark
                 file.writelines(f"{key} {value}\n".encode() for key, value in zip(keys, values, strict=True))
 
     def intersect_word2vec_format(

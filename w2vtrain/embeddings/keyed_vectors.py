@@ -756,7 +756,7 @@ class KeyedVectors(KeyedRows):
         FileNotFoundError
             If the file cannot be opened.
         ValueError
-            If there are no pairs to compare, or a line is not in the encoding.
+            If there are fewer than two pairs to compare, or a line is not in the encoding.
 
         Examples
         --------
@@ -770,7 +770,7 @@ class KeyedVectors(KeyedRows):
         rated = read_plain_pairs(pairs, delimiter, encoding)
         results = correlate_pairs(words, self.vectors, rated, case_insensitive, dummy4unknown)
         if results is None:
-            raise MalformedFile(f"{pairs}: no pair can be compared: the format is wrong, or all words are unknown")
+            raise MalformedFile(f"{pairs}: fewer than two pairs can be compared: wrong format, or unknown words")
         self.log_evaluate_word_pairs(*results, pairs)
         return results
 

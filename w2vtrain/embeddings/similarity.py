@@ -94,12 +94,12 @@ def correlate_pairs(
 ) -> tuple[Any, Any, float] | None:
     """Return what gensim's `evaluate_word_pairs` does: SciPy's two correlations, and the percentage of unknown pairs.
 
-    Return None if there is no pair to compare. pairs: as `read_plain_pairs` yields them; dummy4unknown: give pairs with
-    unknown words the cosine 0 instead of leaving them out.
+    Return None if there are fewer than two pairs to compare. pairs: as `read_plain_pairs` yields them; dummy4unknown:
+    give pairs with unknown words the cosine 0 instead of leaving them out.
     """
     ratings, similar, known = _compared(pairs, words, matrix, case_folding(case_insensitive))
     compared = known | bool(dummy4unknown)
-    if not compared.any():
+    if compared.sum() < 2:
         return None
     from scipy import stats
 

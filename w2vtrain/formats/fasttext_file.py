@@ -276,11 +276,13 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     ngrams = model._ngrams("in")
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
     rows, buckets = (model._input_rows(ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
-    output = np.zeros((V, d), np.float32)
-    if arguments.loss == HS and model.output.shape == (V - 1, d) and _is_huffman(model):
-        output[: V - 1] = -model.output  # as in `read_parts`
-    elif arguments.loss != HS and model.output.shape == (V, d):
-        output[:] = model.output
+    output, trained = np.zeros((V, d), np.float32), model.output
+    if model.settings.get("objective") == "hs-neg":
+        trained = trained[V - 1 :]  # the words: the format has one loss, and no rows for the nodes before them
+    if arguments.loss == HS and trained.shape == (V - 1, d) and _is_huffman(model):
+        output[: V - 1] = -trained  # as in `read_parts`
+    elif arguments.loss != HS and trained.shape == (V, d):
+        output[:] = trained
     write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
 
 

@@ -428,14 +428,14 @@ def write_word2vec(
     encoded = encode_words(words, path).split(b"\n") if words else []
     if (bad := first_not_finite(matrix)) is not None:
         raise DataError(f"{path}: the vector of {words[bad]!r} is not finite")
-    with _appended(path) if append else packed_write(path, force=True) as file:
+    with appended(path) if append else packed_write(path, force=True) as file:
         is_first = not (header or append or is_binary)
         file.write(BOM_UTF8 if is_first and encoded[:1] and encoded[0].startswith(BOM_UTF8) else header.encode())
         (binary if is_binary else text).write_rows(file, encoded, matrix)
 
 
 @contextmanager
-def _appended(path: str | Path) -> Iterator[BinaryIO]:
+def appended(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file to append to it, compressed if its suffix says so."""
     check_output(path, force=True)
     try:

@@ -143,6 +143,13 @@ def test_gensim_reads_a_word_that_was_added(model, tmp_path):
     assert found.get_vecattr("brandxyz", "count") == 1
 
 
+def test_of_two_losses_its_format_keeps_negative_sampling(tmp_path):
+    model = FastText(SENTENCES, **{**ABOUT, "hs": 1, "negative": 5})
+    found = after_facebook_format(model, tmp_path / "m")
+    assert (found.hs, found.negative) == (0, 5)
+    np.testing.assert_array_equal(found.syn1neg, model.syn1neg)
+
+
 def test_nodes_of_a_tree_that_fasttext_would_not_build_are_zeros_in_its_format(tmp_path):
     model = FastText(SENTENCES, **{**ABOUT, "hs": 1, "negative": 0})
     np.testing.assert_array_equal(after_facebook_format(model, tmp_path / "m").syn1, model.syn1)
@@ -254,7 +261,7 @@ def test_words_that_are_moved_or_removed_keep_their_rows(model):
 
 
 def test_vectors_with_free_rows_or_none_have_rows_of_their_own():
-    wv = w2vtrain.FastTextKeyedVectors(2, count=3)
+    wv = w2vtrain.FastTextKeyedVectors(2, bucket=100, count=3)
     wv.add_vectors(["abc", "abd"], [[1, 1], [1, 2]], extras={"count": [1, 3]})
     before = wv.vectors_vocab
     wv.sort_by_descending_frequency()
@@ -345,6 +352,11 @@ def test_files_of_fasttext_are_written_and_read(model, tmp_path):
         np.testing.assert_allclose(vectors[word], model.wv[word], atol=1e-6)
     again.train(SENTENCES, total_examples=900, epochs=1)
     assert not np.allclose(again.wv["green"], model.wv["green"])
+    whole = FastText(SENTENCES, **ABOUT | {"max_n": 0})
+    w2vtrain.save_facebook_model(whole, tmp_path / "m.bin")
+    vectors = w2vtrain.load_facebook_vectors(tmp_path / "m.bin")
+    np.testing.assert_array_equal(vectors.vectors_vocab, whole.wv.vectors_vocab)
+    assert not any(map(len, vectors.buckets_word))
     model.wv.save_word2vec_format(tmp_path / "m.vec")
     with pytest.raises(AttributeError, match="is no model of FastText but text"):
         w2vtrain.load_facebook_model(tmp_path / "m.vec")

@@ -301,6 +301,10 @@ def test_locked_vectors_do_not_change():
         model.train(SENTENCES, total_examples=900, epochs=2)
         same = [word for word, vector in vectors_by_word(model).items() if vector == before[word]]
         assert same == ["cow"]
+        model.wv.add_vector("new", np.ones(8))
+        model.train([["new", "cow", "red"]] * 9, total_examples=9, epochs=1)
+        assert model.wv["cow"].tolist() == before["cow"]
+        assert model.wv["new"].tolist() != [1] * 8
     model.wv.vectors_lockf[0] = 0.5
     with pytest.raises(NotImplementedError, match="vectors_lockf"):
         model.train(SENTENCES, total_examples=900, epochs=1)
@@ -386,6 +390,10 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
     some.build_vocab([*SENTENCES, ["rare"]], **rules)
     assert len(some.wv) == 14  # whatever else a rule returns means the default
     assert (some.min_count, some.sample) == (2, 0.5)
+    for name in ("min_count", "sample"):
+        with pytest.raises(ValueError, match=f"{name} must be at least 0"):
+            some.build_vocab(SENTENCES, **{name: -1})
+    assert (len(some.wv), some.min_count, some.sample) == (14, 2, 0.5)
     limited = Word2Vec(**SMALL, max_final_vocab=4)
     limited.build_vocab(SENTENCES)
     assert len(limited.wv) <= 4
@@ -652,6 +660,9 @@ def test_counts_of_rare_and_discarded_words_are_added_in_an_update():
     assert {word: model.wv.get_vecattr(word, "count") for word in model.wv.index_to_key} == {"b": 11, "a": 6, "d": 3}
     model.build_vocab([["a"] * 4], update=True, trim_rule=lambda word, count, min_count: 1)
     assert model.wv.get_vecattr("a", "count") == 10
+    for word, options in (("f", {"min_count": 1}), ("g", {})):
+        model.build_vocab([[word]], update=True, **options)
+    assert (model.wv.index_to_key[-1], model.min_count) == ("f", 3)
 
 
 def test_ids_of_an_old_vocabulary_are_never_trained(model):
@@ -698,6 +709,8 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
     model.wv.vectors = np.array([model.wv[word] for word in left], np.float64)
     model.wv.index_to_key, model.wv.key_to_index = left, {word: row for row, word in enumerate(left)}
     joined, other = copy.deepcopy(model), Word2Vec(**SMALL)
+    with pytest.raises(ValueError, match="'count' has 15 values for 4 keys"):
+        joined.init_weights()
     joined.build_vocab(NEW, update=True)
     other.reset_from(copy.deepcopy(model))
     assert [other.wv.get_vecattr(word, "count") for word in left] == [before[word][1] for word in left]
@@ -911,8 +924,8 @@ def test_attributes_of_a_subclass_are_saved(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "w2vtrain"):
         model.save(tmp_path / "model")
     assert [record.getMessage() for record in caplog.records] == [
-        "the attribute pair is not saved: JSON has no tuple",
-        "the attribute rng is not saved: JSON has no Generator",
+        "the attribute pair is not saved: JSON cannot hold this tuple",
+        "the attribute rng is not saved: JSON cannot hold this Generator",
     ]
     again = Walker.load(tmp_path / "model")
     assert type(again) is Walker

@@ -19,7 +19,7 @@ from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.corpora import Listed, Reading, may_differ, repeats, source_of
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH, LineSentence
 from w2vtrain.leaves.gensim.matrices import WordMatrices, initial_vectors
-from w2vtrain.leaves.gensim.parameters import SEED_COUNT
+from w2vtrain.leaves.gensim.parameters import SEED_COUNT, checked
 from w2vtrain.leaves.gensim.word_choice import Pruned, Rule, WordChoice, chosen, nothing_kept, share, thinning
 from w2vtrain.system.machine import automatic_threads
 from w2vtrain.text.encoded import Counted, EncodedCorpus, read
@@ -177,8 +177,8 @@ class TrainableVocabulary(WordMatrices):
         """
         if update and not len(self.wv):
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
-        min_count = self.min_count if min_count is None else min_count
-        sample = self.sample if sample is None else sample
+        min_count = checked("min_count", self.min_count if min_count is None else min_count)
+        sample = checked("sample", self.sample if sample is None else sample)
         choice = chosen(self.raw_vocab, min_count, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
@@ -196,7 +196,8 @@ class TrainableVocabulary(WordMatrices):
             if update and self.matrices:
                 self.fit_matrices()
             self._join(choice) if update else self._replace(choice)
-            self.sample, self.min_count, self.effective_min_count = sample, min_count, choice.min_count
+            self.min_count = self.min_count if update else min_count  # that of an update is not that of the next
+            self.sample, self.effective_min_count = sample, choice.min_count
             if not keep_raw_vocab:
                 self.raw_vocab = {}
         return report
@@ -226,9 +227,6 @@ class TrainableVocabulary(WordMatrices):
         self.wv.add_vectors(new, vectors, {"count": np.array([counts[word] for word in new], np.int64)})
         for word, count in before:
             self.wv.set_vecattr(word, "count", self.wv.get_vecattr(word, "count") + count)
-        locks = getattr(self.wv, "vectors_lockf", None)
-        if locks is not None and np.size(locks) > 1:
-            self.wv.vectors_lockf = np.concatenate([locks, np.ones(len(new), np.float32)])
 
     @claiming
     def reset_from(self, other_model: "TrainableVocabulary") -> None:

@@ -57,7 +57,7 @@ class FastTextKeyedVectors(KeyedVectors):
     min_n, max_n : int
         The lengths of n-grams, in characters of ``<word>``.
     bucket : int
-        The number of hash buckets; 0 for no n-grams.
+        The number of hash buckets; 0, the default, for no n-grams.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class FastTextKeyedVectors(KeyedVectors):
     """
 
     def __init__(
-        self, vector_size: int, min_n: int = 3, max_n: int = 6, bucket: int = 2_000_000, count: int = 0,
+        self, vector_size: int, min_n: int = 3, max_n: int = 6, bucket: int = 0, count: int = 0,
         dtype: Any = np.float32,
     ) -> None:  # fmt: skip
         super().__init__(vector_size, count, dtype)

@@ -323,9 +323,13 @@ class WordMatrices(Claimable):
         return sizes
 
     def _counts(self) -> NDArray[np.int64]:
-        """Return the words' counts (V,) in the order of the model. Raise RuntimeError if `wv` has none."""
+        """Return the words' counts (V,) in the order of the model.
+
+        Raise RuntimeError if `wv` has none, and InvalidValue if it has those of words that were removed.
+        """
         if "count" not in self.wv.expandos:
             raise RuntimeError("wv has no counts of the words: build the vocabulary with build_vocab")
+        self.wv.allocate_vecattrs(["count"])
         return np.asarray(self.wv.expandos["count"], np.int64)
 
     def vocabulary(self) -> Vocabulary:

@@ -122,7 +122,7 @@ def _own(model: Any) -> dict[str, Any]:
     known = vars(base_of(type(model))())
     own = {name: value for name, value in vars(model).items() if name not in known}
     for name in [name for name, value in own.items() if not _is_json(value)]:
-        logger.warning("the attribute %s is not saved: JSON has no %s", name, type(own.pop(name)).__name__)
+        logger.warning("the attribute %s is not saved: JSON cannot hold this %s", name, type(own.pop(name)).__name__)
     return {OWN_ATTRIBUTES: own} if own else {}
 
 

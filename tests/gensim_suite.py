@@ -66,7 +66,6 @@ replacements."""
 PICKLE = "loads a pickle, and pickles are never opened"
 NO_NGRAM = "a word without a known n-gram is an error, not a vector of zeros"
 ONE_LOSS = "trains with hs and negative at once; fastText's format has one loss"
-OFFSETS = "calls a private method that divides a file among threads"
 CHANCE = {"test_word2vec.TestWord2VecModel.test_evaluate_word_analogies"}
 """Tests that pass on some processors only: this one expects that 3CosAdd and 3CosMul answer equally many questions
 right. A text of 300 lines teaches almost none of them."""
@@ -90,8 +89,6 @@ EXPECTED = {
     "test_fasttext.TestFastTextModel.test_persistence": NO_NGRAM,
     "test_fasttext.TestFastTextModel.test_persistence_fromfile": NO_NGRAM,
     "test_fasttext.TestFastTextModel.test_training": NO_NGRAM,
-    "test_doc2vec.TestDoc2VecModel.test_cython_linesentence_readline_after_getting_offsets": OFFSETS,
-    "test_doc2vec.TestDoc2VecModel.test_get_offsets_and_start_doctags": OFFSETS,
 }
 """The tests that fail, as MODULE.CLASS.TEST, and why."""
 

@@ -407,6 +407,14 @@ class Doc2Vec(Word2Vec):
         more = {"doctag_lookup": self.estimated_lookup_memory(), "doctag_syn0": len(self.dv) * self.vector_size * 4}
         return {**sizes, **more, "total": sizes["total"] + sum(more.values())}
 
+    @staticmethod
+    def _get_offsets_and_start_doctags_for_corpusfile(corpus_file: Path, workers: int) -> tuple[list[int], list[int]]:
+        """Return where each of gensim's threads begins: bytes and numbers of lines, as gensim's own tests expect."""
+        text = np.fromfile(corpus_file, np.uint8)
+        starts = np.append(0, np.flatnonzero(text == ord("\n")) + 1)
+        numbers = np.searchsorted(starts, text.size // workers * np.arange(workers), side="right") - 1
+        return starts[numbers].tolist(), numbers.tolist()
+
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_inference": None}
 

@@ -124,13 +124,14 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
 def _cells(line: str) -> list[str]:
     """Return the cells of a line, which may be quoted.
 
-    Tabs separate them or, without any, semicolons or commas if there are two or more, otherwise white space.
+    Tabs separate them or, without any, semicolons or commas if there are two or more, otherwise white space. Tabs are
+    never quoted: a cell may begin with a single quotation mark, as contexts of words do.
     """
     delimiter = "\t" if "\t" in line else next((mark for mark in ";," if line.count(mark) > 1), None)
-    if '"' in line:
+    if '"' in line and delimiter != "\t":
         quoted = csv.reader([line], delimiter=delimiter or " ", skipinitialspace=True)
         return [cell.strip() for cell in next(quoted)]
-    return [cell.strip() for cell in line.split(delimiter)]
+    return [re.sub(r'^"(.*)"$', r"\1", cell.strip()) for cell in line.split(delimiter)]
 
 
 def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tuple[list[int], bool]:

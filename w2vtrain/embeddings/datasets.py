@@ -78,7 +78,7 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
                 f"{path}:{number}: a pair of words, as in BATS: combine each two pairs of a file into a question of 4"
                 " words, with one answer, under a line ': NAME'"
             )
-        if name is None:
+        if name is None and (len(words) == 4 or not strict):
             raise DataError(f"{path}:{number}: a question before the first section; a section begins with ': NAME'")
         if len(words) == 4:
             yield name, words

@@ -78,12 +78,12 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
                 f"{path}:{number}: a pair of words, as in BATS: combine each two pairs of a file into a question of 4"
                 " words, with one answer, under a line ': NAME'"
             )
-        if name is None and (len(words) == 4 or not strict):
+        if strict and len(words) != 4:
+            raise DataError(f"{path}:{number}: expected a question of 4 words, got {len(words)}")
+        if name is None:
             raise DataError(f"{path}:{number}: a question before the first section; a section begins with ': NAME'")
         if len(words) == 4:
             yield name, words
-        elif strict:
-            raise DataError(f"{path}:{number}: expected a question of 4 words, got {len(words)}")
         else:
             logger.info("%s:%d: skipped, because it does not have 4 words", path, number)
 

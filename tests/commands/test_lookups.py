@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from w2vtrain.commands.query import MAX_SUGGESTIONS
 from w2vtrain.formats.vectors import read_vectors, write_vectors
 
 WORDS = ["king", "queen", "é", "nothing"]
@@ -100,6 +101,13 @@ def test_vector_prints_no_line_for_an_unknown_word_and_names_it(run):
     code, out, err = run("vector", "v.bin", stdin="nobody\nking\n")
     assert (code, out) == (0, "king 1.0 2.0 3.0\n")
     assert "line 1: 'nobody'" in err
+
+
+def test_similar_words_are_named_for_the_first_unknown_words_only(run):
+    code, _, err = run("similarity", "v.bin", stdin="king quen\n" * 100)
+    assert code == 0
+    assert err.count("'quen' is not in the vocabulary") == 100
+    assert err.count("similar words: 'queen'") == MAX_SUGGESTIONS
 
 
 def test_analogy_adds_the_first_and_the_third_word_and_subtracts_the_second(tmp_path, w2vtrain_here):

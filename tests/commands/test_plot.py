@@ -70,7 +70,7 @@ def test_the_words_of_a_map_come_from_arguments_a_file_or_the_start_of_the_vecto
     assert found == {"w7", "w9"}
     assert "v.txt: 1 of 3 words have no vector: zz" in said
     assert shown("--words", "list", "-q")[1] == ""
-    assert shown("--group", "odd=w1,w3", "--group", "even=w2")[0] == {"w1", "w2", "w3"}
+    assert shown("--group", "odd = w1, w3", "--group", "even=w2")[0] == {"w1", "w2", "w3"}
     (folder / "list").write_text("w7\n: late words\nw30\nw31\n", encoding="utf-8")
     assert shown("--words", "list")[0] == {"w7", "w30", "w31"}
     assert {"late words", "other words"} <= set(re.findall(r"late words|other words", (folder / "m.svg").read_text()))
@@ -93,11 +93,11 @@ def test_counts_says_what_is_left_in_numbers(w2vtrain_here, folder):
         (["curves", "log.jsonl", "-o", "a.gif"], 2, "a.gif: unknown suffix for this picture: use .png, .svg, .pdf\n"),
         (["curves", "log.jsonl", "-o", "a.html"], 2, "a.html: unknown suffix for this picture: use .png, .svg, .pdf\n"),
         (["map", "v.txt", "-o", "-"], 2, "-: unknown suffix for this picture: use .png, .svg, .pdf, .html\n"),
-        (["map", "v.txt", "zz", "-o", "a.svg"], 65, "v.txt: has none of the 1 words"),
+        (["map", "v.txt", "zz", "-o", "a.svg"], 65, "v.txt: has none of the 1 words: zz\n"),
         (
             ["map", "v.txt", "--words", "ap.tsv", "-o", "a.svg"],
             65,
-            "1 words; --words takes one word per line, and a line ': NAME'",
+            "; --words takes one word per line, and a line ': NAME'",
         ),
         (["map", "v.txt", "w1", "--words", "x", "-o", "a.svg"], 2, "not in two ways"),
         (["map", "v.txt", "--group", "w1", "-o", "a.svg"], 2, "--group 'w1': expected NAME=WORD,WORD"),

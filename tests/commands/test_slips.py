@@ -48,6 +48,7 @@ def folder(tmp_path):
         ("neighbors king v.txt --json", 66, "w2vtrain neighbors v.txt king ...\n"),
         ("analogy king man woman v.txt", 66, "w2vtrain analogy v.txt king man woman"),
         ("eval similarity wordsim353 v.txt", 66, "w2vtrain eval similarity v.txt wordsim353"),
+        ("eval similarity text.txt v.txt", 65, "w2vtrain eval similarity v.txt text.txt\n"),
         ("neighbors old.run king", 66, "`w2vtrain export old.run -o FILE`"),
         ("convert old.run -o o.txt", 66, "`w2vtrain export old.run -o FILE`"),
         ("perplexity old.run text.txt", 66, "`w2vtrain resume old.run`"),

@@ -153,6 +153,7 @@ def test_a_vocabulary_that_covers_no_question_is_an_error():
     ("text", "message"),
     [
         ("a b c d\n", "file.txt:1: a question before the first section"),
+        ("a b 1.5\n", "file.txt:1: expected a question of 4 words, got 3"),
         (": s\na b c d\na b c\n", "file.txt:3: expected a question of 4 words, got 3"),
         (": s\n\n\na b c d e\n", "file.txt:4: expected a question of 4 words, got 5"),
         (b": s\na b c d\na b \xff d\n", "file.txt:3: not UTF-8 at byte 4"),

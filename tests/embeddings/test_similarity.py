@@ -100,6 +100,7 @@ LAYOUTS = {
     "wordsim-raters": "\ufeffWord 1,Word 2,Human (Mean),1,2\nold,new,1.5,1,2\nwater,river,8,9,7\nbook,a paper,7,7,7\n",
     "raters-first": "word1,word2,1,2,mean\nold,new,1,2,1.5\nwater,river,9,7,8\nbook,a paper,7,7,7\n",
     "quoted": '"word1","word2","score"\n"old","new","1.5"\n"water","river","8"\n"book","a paper","7"\n',
+    "quoted-tabs": '"word1"\t"word2"\t"score"\n"old"\t"new"\t"1.5"\nwater\triver\t8\n"book"\t"a paper"\t7\n',
     "spaces": 'old  new 1.5\nwater river 8\nbook "a paper" 7\n',
     "rw": "# type, words, mean\nold\tnew\t1.5\t1\t2\nwater\triver\t8\t8\t8\nbook\ta paper\t7\t6\t8\n",
     "simverb": "old\tnew\tA\t1.50\tANTONYMS\nwater\triver\tN\t8.00\tNONE\nbook\ta paper\tN\t7.00\tNONE\n",
@@ -123,6 +124,13 @@ def test_columns_are_chosen_by_name_or_number(tmp_path, columns):
     text = "id\tw1\tp1\tw2\thuman\n1\told\tA\tnew\t1.5\n2\twater\tN\triver\t8\n3\tbook\tN\ta paper\t7\n"
     assert list(read_pairs(put(tmp_path, text), columns)) == PAIRS
     assert list(read_pairs(put(tmp_path, text.partition("\n")[2]), "2,4,5")) == PAIRS
+
+
+def test_a_quotation_mark_in_a_context_hides_no_tab(tmp_path):
+    contexts = ['" old ,\tso " new', "a water\tthe river", '"book"\t" a paper']
+    rows = zip(PAIRS, contexts, strict=True)
+    text = "".join(f"{left}\t{right}\t{context}\t{score}\t0\t10\n" for (left, right, score), context in rows)
+    assert list(read_pairs(put(tmp_path, text), "1,2,5")) == PAIRS
 
 
 @pytest.mark.parametrize("columns", ["1,2", "0,1,2", "w1,w2,nothing", ","])

@@ -66,13 +66,13 @@ def readable(path: str) -> Iterator[str]:
 
 
 @contextmanager
-def with_vectors(file: str) -> Iterator[str]:
-    """Yield the name of a file of vectors or of a model, as `readable` does.
+def with_vectors(file: str, is_model: bool = False) -> Iterator[str]:
+    """Yield the name of a file of vectors or of a model, as `readable` does. is_model: only a model will do.
 
     The error for a run folder, and for arguments in the wrong order, says what to write.
     """
     with imports():
-        from w2vtrain.formats.sniff import readers, vector_folder
+        from w2vtrain.formats.sniff import MODEL_READERS, readers, vector_folder
     if os.path.isdir(file) and not vector_folder(Path(file)):  # noqa: PTH112 - unlike Path.is_dir, for names of any length
         from w2vtrain.training.run_status import is_run_folder
 
@@ -84,9 +84,10 @@ def with_vectors(file: str) -> Iterator[str]:
     try:
         with readable(file) as path:
             yield path
-    except InputMissing as error:
-        if line := _in_order(file, readers()):
-            raise InputMissing(f"{error}; the vectors come first: {line}") from error
+    except (InputMissing, DataError) as error:
+        kinds, what = (MODEL_READERS, "model comes") if is_model else (readers(), "vectors come")
+        if line := _in_order(file, kinds):
+            raise type(error)(f"{error}; the {what} first: {line}") from error
         raise
 
 
@@ -142,16 +143,10 @@ def model_in(file: str, named: Mapping[str, str | None]) -> Model:
     """
     with imports():
         from w2vtrain.embeddings.model import load_model
-        from w2vtrain.formats.sniff import MODEL_READERS
         from w2vtrain.user_code import Named, require
-    with with_vectors(file) as path:
+    with with_vectors(file, is_model=True) as path:
         permission = Named(**named)
-        try:
-            model = load_model(path)
-        except DataError as error:
-            if line := _in_order(file, MODEL_READERS):
-                raise DataError(f"{error}; the model comes first: {line}") from error
-            raise
+        model = load_model(path)
     permission.allow()
     settings = permission.in_place_of(model.settings)
     require(*(str(settings.get(kind)) for kind in ("objective", "architecture")))

@@ -34,6 +34,8 @@ QUERIES_AT_ONCE = 256
 """Queries that are answered in one batch."""
 READ_BYTES = 1 << 16
 """Most bytes of standard input that are read at a time."""
+MAX_SUGGESTIONS = 20
+"""Unknown words for which similar ones are named: the search takes longer than many answers."""
 
 
 class Lookup(NamedTuple):
@@ -266,7 +268,7 @@ def _print_answers(vectors: str, words: tuple[str, ...], lookup: Lookup, as_json
                 if answer is None:
                     answer = lookup.answer(keyed, query)
             except (DataError, UsageError) as error:
-                said = f"{where}{error}"
+                said = f"{where}{error if failed < MAX_SUGGESTIONS else error.args[0]}"
                 if isinstance(error, MissingKey):
                     said += tag_hint(vectors, (word for word in query if word not in keyed))
                 if lookup.size == 1 and any(" " in word for word in query):

@@ -78,12 +78,12 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
                 f"{path}:{number}: a pair of words, as in BATS: combine each two pairs of a file into a question of 4"
                 " words, with one answer, under a line ': NAME'"
             )
+        if strict and len(words) != 4:
+            raise DataError(f"{path}:{number}: expected a question of 4 words, got {len(words)}")
         if name is None:
             raise DataError(f"{path}:{number}: a question before the first section; a section begins with ': NAME'")
         if len(words) == 4:
             yield name, words
-        elif strict:
-            raise DataError(f"{path}:{number}: expected a question of 4 words, got {len(words)}")
         else:
             logger.info("%s:%d: skipped, because it does not have 4 words", path, number)
 
@@ -128,13 +128,14 @@ def columns_option() -> str:
 def _cells(line: str) -> list[str]:
     """Return the cells of a line, which may be quoted.
 
-    Tabs separate them or, without any, semicolons or commas if there are two or more, otherwise white space.
+    Tabs separate them or, without any, semicolons or commas if there are two or more, otherwise white space. Tabs are
+    never quoted: a cell may begin with a single quotation mark, as contexts of words do.
     """
     delimiter = "\t" if "\t" in line else next((mark for mark in ";," if line.count(mark) > 1), None)
-    if '"' in line:
+    if '"' in line and delimiter != "\t":
         quoted = csv.reader([line], delimiter=delimiter or " ", skipinitialspace=True)
         return [cell.strip() for cell in next(quoted)]
-    return [cell.strip() for cell in line.split(delimiter)]
+    return [re.sub(r'^"(.*)"$', r"\1", cell.strip()) for cell in line.split(delimiter)]
 
 
 def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tuple[list[int], bool]:

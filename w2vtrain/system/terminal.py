@@ -23,8 +23,8 @@ from w2vtrain.system.stopping import NAME
 
 STANDARD_OUTPUT = "standard output"
 MAX_MESSAGE_LENGTH = 2000  # characters
-# C0 except for tab and newline, DEL, C1, lone surrogates, bidirectional controls.
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
+# C0 except for tab and newline, DEL, C1, lone surrogates, bidirectional controls, byte-order marks.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 UNSAFE = re.compile(CONTROL.pattern.replace("\ud800-\udfff", ""))
 """The same without surrogates, in messages: a name that is not UTF-8 passes through pipes as it is."""
 LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -61,7 +61,7 @@ def one_line(message: str) -> str:
 def escaped(text: str) -> str:
     r"""Return the text with control characters as escapes (\x1b, \u202e), and bytes that are not UTF-8 as \xff.
 
-    U+FFFE and U+FFFF, which no XML may have, are escaped, too.
+    U+FFFE and U+FFFF, which no XML may have, are escaped, too, and so is U+FEFF, for which a PDF has no glyph.
     """
     return CONTROL.sub(_escape, text)
 

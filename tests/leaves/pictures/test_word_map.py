@@ -237,7 +237,7 @@ def test_an_svg_file_is_well_formed_has_texts_as_they_are_and_loads_nothing(vect
 @pytest.mark.parametrize("suffix", ["png", "pdf"])
 def test_words_are_never_mathematics_and_characters_without_a_font_are_named(suffix, tmp_path, recwarn):
     pytest.importorskip("matplotlib")
-    words = ["$x^2$", r"$\frac{", "\U000f1234", "c"]
+    words = ["$x^2$", r"$\frac{", "\U000f1234", "\ufeffc"]
     figure = map_figure(make_map(words, np.eye(4, dtype=np.float32), neighbors=0), "$ and $")
     missing, data = written(figure, tmp_path / f"m.{suffix}")
     assert missing == "\U000f1234"

@@ -210,11 +210,11 @@ def _in_groups(groups: Sequence[str]) -> dict[str, str]:
     asked: dict[str, str] = {}
     for text in groups:
         name, _, words = text.partition("=")
-        listed = [_text(word) for word in words.split(",") if word]
+        listed = [_text(word) for word in map(str.strip, words.split(",")) if word]
         if not (name and listed):
             raise click.UsageError(f"--group {text!r}: expected NAME=WORD,WORD and so on")
         for word in listed:
-            asked.setdefault(word, name)
+            asked.setdefault(word, name.strip())
     return asked
 
 
@@ -253,14 +253,13 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
             rows[word] = keyed.get_vector(word)
         except (DataError, UsageError):
             missing.append(word)
+    some = ", ".join(missing[:MAX_NAMED_WORDS]) + ", ..." * (len(missing) > MAX_NAMED_WORDS)
+    some += tag_hint(vectors, missing)
     if not rows:
-        hint = tag_hint(vectors, missing)
         if any("\t" in word for word in missing):
-            hint = "; --words takes one word per line, and a line ': NAME' before the words of a group"
-        raise DataError(f"{vectors}: has none of the {len(missing):,} words{hint}")
+            some += "; --words takes one word per line, and a line ': NAME' before the words of a group"
+        raise DataError(f"{vectors}: has none of the {len(missing):,} words: {some}")
     if missing:
-        some = ", ".join(missing[:MAX_NAMED_WORDS]) + ", ..." * (len(missing) > MAX_NAMED_WORDS)
-        some += tag_hint(vectors, missing)
         warn(f"{vectors}: {len(missing):,} of {len(rows) + len(missing):,} words have no vector: {some}")
     groups = [asked[word] or "other words" for word in rows] if any(asked.values()) else []
     return Chosen(list(rows), np.array(list(rows.values())), groups)

@@ -5,11 +5,10 @@ It never sums over all words, unless `samples` is 0.
 
 import numpy as np
 
-from w2vtrain.errors import ConfigError
 from w2vtrain.objectives.contract import rates
 from w2vtrain.probability.dense import RowObjective, Workspace, learn_subset
 from w2vtrain.probability.noise import alias_table, distinct_candidates, log_drawn, noise_distribution
-from w2vtrain.probability.problem import Problem, check_ranges
+from w2vtrain.probability.problem import Problem, bad_option, check_ranges
 from w2vtrain.probability.random_streams import draw_words
 
 GROUP = "sampling"
@@ -50,7 +49,9 @@ class SampledSoftmax(RowObjective):
         """Start biases, if any, at the log-frequencies of the words."""
         check_ranges("sampled-softmax", samples=(samples, 0, 1_000_000), ns_exponent=(ns_exponent, 0, 2))
         if in_batch and (samples, ns_exponent) != (1024, 1.0):
-            raise ConfigError("sampled-softmax: with in_batch, no words are drawn: leave out samples and ns_exponent")
+            raise bad_option(
+                "sampled-softmax", "in_batch", "no words are drawn: leave out samples and ns_exponent"
+            )
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, corrected, in_batch)
 

@@ -20,6 +20,10 @@ from w2vtrain.training.engine_parts import check_architecture, shrinks
 from w2vtrain.training.inputs import Generator, Inputs, corpus_of, heldout_of
 
 
+HERE = ("default", "command line")
+"""The origins of settings that are checked with all that the command line names."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run reads and learns. `Plan.of` checks that both fit each other; `train` does not check it again.
@@ -50,8 +54,8 @@ class Plan:
         return [*corpus, *heldout]
 
 
-def check_origins(settings: Settings, origins: Mapping[str, str], start: str = "") -> None:
-    """Raise ConfigError for an unknown objective, and for an architecture or options from a file, which it names.
+def check_origins(settings: Settings, origins: Mapping[str, Any], start: str = "") -> None:
+    """Raise ConfigError for an unknown objective, and for an architecture or an option from a file, which it names.
 
     origins: see `config.resolve`; start: the name of the model that a run starts from. Raise DataError for the model's.
     """
@@ -65,16 +69,19 @@ def check_origins(settings: Settings, origins: Mapping[str, str], start: str = "
         "architecture": partial(architecture_class, settings.architecture),
     }  # fmt: skip
     for name, check in checks.items():
-        origin = origins[name]
-        if origin in ("default", "command line"):  # checked with all that the command line names
-            if name == "objective":
-                check()
+        if name == "architecture" and origins[name] in HERE:
             continue
         try:
             check()
         except CodeNotAllowed:
             raise
         except ConfigError as error:
+            option = getattr(error, "option", "")
+            origin = origins[name].get(option, "default") if name == "options" else origins[name]
+            if name == "options" and origin in HERE:
+                continue
+            if origin in HERE:
+                raise
             if origin == INIT_FROM:
                 raise DataError(f"{start}: its settings: {error}") from error
             raise ConfigError(f"{origin}: {error}") from error

@@ -38,6 +38,8 @@ from w2vtrain.registry import members, our_name, same_member
 ENVIRONMENT = "W2VTRAIN_"
 INIT_FROM = "--init-from"
 """The origin of settings that are taken from the model that a run starts from."""
+HERE = ("default", "command line")
+"""The origins that messages do not name."""
 MAX_TOML_BYTES = 1 << 20
 """Maximum size of a settings file in bytes."""
 MAX_DOTS = 300
@@ -229,7 +231,7 @@ def resolve(
         options |= more
         origins |= {name: source or ENVIRONMENT + spelled[name].upper() for name in layer}
         values |= layer
-    places = {name: f"{source}: " for name, source in origins.items() if source not in ("default", "command line")}
+    places = {name: f"{source}: " for name, source in origins.items() if source not in HERE}
     return validated({**values, "options": options}, places), {**origins, "options": of_options}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.errors import shown
 from w2vtrain.objectives.contract import verify, verify_built
 from w2vtrain.parsers import Truth, ascii_number
 from w2vtrain.probability.problem import InvalidOption, Options, Problem, bad_option

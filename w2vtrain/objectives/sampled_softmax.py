@@ -49,9 +49,7 @@ class SampledSoftmax(RowObjective):
         """Start biases, if any, at the log-frequencies of the words."""
         check_ranges("sampled-softmax", samples=(samples, 0, 1_000_000), ns_exponent=(ns_exponent, 0, 2))
         if in_batch and (samples, ns_exponent) != (1024, 1.0):
-            raise bad_option(
-                "sampled-softmax", "in_batch", "no words are drawn: leave out samples and ns_exponent"
-            )
+            raise bad_option("sampled-softmax", "in_batch", "no words are drawn: leave out samples and ns_exponent")
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, corrected, in_batch)
 

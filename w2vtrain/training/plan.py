@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.config import INIT_FROM, Settings, broken_rules
+from w2vtrain.config import HERE, INIT_FROM, Settings, broken_rules
 from w2vtrain.errors import ConfigError, DataError, check_all, label, spelled
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.objectives import check_options, checked_options, engine_of, objective_class, objective_defaults
@@ -18,10 +18,6 @@ from w2vtrain.system.machine import threads_of
 from w2vtrain.text.source import File
 from w2vtrain.training.engine_parts import check_architecture, shrinks
 from w2vtrain.training.inputs import Generator, Inputs, corpus_of, heldout_of
-
-
-HERE = ("default", "command line")
-"""The origins of settings that are checked with all that the command line names."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +74,8 @@ def check_origins(settings: Settings, origins: Mapping[str, Any], start: str = "
         except ConfigError as error:
             option = getattr(error, "option", "")
             origin = origins[name].get(option, "default") if name == "options" else origins[name]
-            if name == "options" and origin in HERE:
-                continue
+            if origin in HERE and name == "options":
+                continue  # checked with all that the command line names
             if origin in HERE:
                 raise
             if origin == INIT_FROM:

@@ -426,7 +426,7 @@ def test_perplexity_of_a_saved_model_equals_that_of_its_best_epoch(language_mode
     assert found["examples"] == best["examples"]
     assert 0.5 < found["coverage"] < 1
     assert found["bits"] == pytest.approx(np.log2(found["perplexity"]))
-    text, _ = w2vtrain("perplexity", language_model / "model", "-", "--threads", 2, stdin=heldout.read_text())
+    text, _ = w2vtrain("perplexity", language_model / "model", "-", "--workers", 2, stdin=heldout.read_text())
     lines = dict(
         line.split(maxsplit=1) for line in text.replace("log Z", "log-Z").replace("bits per word", "bits").splitlines()
     )
